@@ -1,0 +1,30 @@
+"""How long a text is, in the units the protocol counts in (docs/protocol.md §9)."""
+
+from __future__ import annotations
+
+import re
+
+_CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_UNIT = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’\-.,][^\W_{_CJK}]+)*")
+_CJK_CHAR = re.compile(rf"[{_CJK}]")
+
+
+def units(text: str) -> int:
+    """The length of `text` in units: one per CJK character, one per word of any other script."""
+    return sum(1 for _ in _UNIT.finditer(text))
+
+
+def cut(text: str, limit: int) -> str:
+    """The longest prefix of `text` with at most `limit` units, whole characters and words only."""
+    end = 0
+    for count, match in enumerate(_UNIT.finditer(text)):
+        if count == limit:
+            return text[:end].rstrip()
+        end = match.end()
+    return text
+
+
+def language_of(text: str) -> str:
+    """`zh` when CJK characters make up more than a fifth of the units of `text`, else `en`."""
+    total = units(text)
+    return "zh" if total and len(_CJK_CHAR.findall(text)) > total / 5 else "en"

@@ -1,0 +1,20 @@
+"""The two kinds of models the protocol is made of."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """Something true: immutable, and nothing in it that was not declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Draft(BaseModel):
+    """What an engine answered, before any guard has looked at it.
+
+    Unknown fields are dropped rather than refused: a model that says more than it was asked must not lose the rest.
+    """
+
+    model_config = ConfigDict(extra="ignore")
