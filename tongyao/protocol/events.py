@@ -1,0 +1,108 @@
+"""What happened: the closed vocabulary of events, and the outbox that carries them to the records (docs/protocol.md §11).
+
+An event holds ids, counts and names of states, never a text. `seq` is allotted by the process, from 1, without holes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field, JsonValue
+
+from tongyao.protocol.process import Phase
+from tongyao.protocol.value import Value
+
+
+class EventKind(StrEnum):
+    """In brackets: the keys of `data`."""
+
+    PROCESS_STARTED = "process_started"  # [depth]
+    PHASE_CHANGED = "phase_changed"  # [from, to]
+    FORMULATION_READY = "formulation_ready"  # [grade, barriers, fallback]
+    TENSION_REVISED = "tension_revised"  # [grade]
+    TENSION_CONFIRMED = "tension_confirmed"  # [by: person | timer | setting]
+    FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score]]]
+    PARTICIPANTS_SELECTED = "participants_selected"  # [aliases]
+    PARTICIPANT_JOINED = "participant_joined"  # [alias, round]
+    PARTICIPANT_LEFT = "participant_left"  # [alias, round]
+    ROUND_OPENED = "round_opened"  # [round, aliases]
+    TURN_WAITING = "turn_waiting"  # [alias, round, due]
+    REMINDER = "reminder"  # [alias, round, share]
+    DEADLINE_EXTENDED = "deadline_extended"  # [alias, due]
+    ESCALATED = "escalated"  # [alias, round]
+    ENDPOINT_SWITCHED = "endpoint_switched"  # [alias, to]
+    MANDATE_CHANGED = "mandate_changed"  # [alias]
+    PROJECTION_RECEIVED = "projection_received"  # [alias, round, outcome, items, struck]
+    GATE_COMPLETE = "gate_complete"  # [round]
+    OBSERVATION_READY = "observation_ready"  # [round, verdict, relations, struck]
+    CONVERGED = "converged"  # [round, reason]
+    CONCLUDED = "concluded"  # [round]
+    DECISION_NEEDED = "decision_needed"  # [cause]
+    DECIDED = "decided"  # [decision, by]
+    BUDGET_WARNING = "budget_warning"  # [share]
+    SUSPENDED = "suspended"  # [reason]
+    RESUMED = "resumed"  # [to]
+    PLAN_READY = "plan_ready"  # [revision, claims, supported, residuals, reduced]
+    DELIVERY_READY = "delivery_ready"  # [alias, revision]
+    ANSWER_RECEIVED = "answer_received"  # [alias, decision]
+    RESIDUAL_OPEN = "residual_open"  # [residual]
+    CHILD_STARTED = "child_started"  # [child, residual]
+    CHILD_REFUSED = "child_refused"  # [residual, reason]
+    CHILD_FINISHED = "child_finished"  # [child, outcome]
+    MESSAGE_REFUSED = "message_refused"  # [message, code]; of signals only: an update's refusal goes to its sender
+    PROCESS_ENDED = "process_ended"  # [outcome]
+
+
+class Event(Value):
+    """One transition of one process."""
+
+    seq: int = Field(ge=1)
+    kind: EventKind
+    at: datetime
+    data: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Ask(StrEnum):
+    """What somebody is asked for: a row in their inbox."""
+
+    CONFIRM_TENSION = "confirm_tension"
+    SELECT_PARTICIPANTS = "select_participants"
+    PROJECTION = "projection"
+    DECISION = "decision"
+    ANSWER = "answer"
+    RESIDUAL = "residual"
+    RESUME = "resume"
+
+
+class Waiting(Value):
+    """One thing that waits for one party. The row is known by (process, ask, alias, round)."""
+
+    ask: Ask
+    alias: str
+    round: int = 0
+    due: datetime | None = None
+
+
+class Snapshot(Value):
+    """The row that `processes` holds of a process, as of `seq`; and everything that waits for somebody then."""
+
+    process_id: str
+    seq: int
+    phase: Phase
+    round: int
+    waiting: bool
+    grade: str = ""
+    tension_text_id: str = ""
+    suspended_reason: str = ""
+    deadline: datetime | None = None
+    tokens: int = 0
+    cost: str = "0"
+    inbox: tuple[Waiting, ...] = Field(default=(), description="All open asks; a row not among them is closed.")
+
+
+class Outbox(Value):
+    """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect."""
+
+    snapshot: Snapshot
+    events: tuple[Event, ...] = ()

@@ -1,0 +1,84 @@
+"""The settings of one process, fixed when it starts (docs/protocol.md §10). All times are in seconds."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final, Literal
+
+from pydantic import Field, model_validator
+
+from tongyao.protocol.convergence import MAX_ROUNDS
+from tongyao.protocol.value import Value
+
+MINUTE: Final = 60
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+
+MAX_PARTICIPANTS: Final = 8
+"""28 pairs: beyond it the catalyst's attention is unmeasured (seeds 000 and 002)."""
+
+REMINDERS: Final = (0.5, 0.9)
+"""A late person is reminded at these shares of their time."""
+
+
+class Fallback(StrEnum):
+    """What happens to a person's turn at its deadline."""
+
+    LAPSE = "lapse"
+    PROXY = "proxy"
+    LEAVE = "leave"
+
+
+class Residuals(StrEnum):
+    """Whether residual tensions start children."""
+
+    OFF = "off"
+    ASK = "ask"
+    AUTO = "auto"
+
+
+class ProcessSettings(Value):
+    """Everything that may differ between two processes. The defaults are those of the protocol."""
+
+    language: Literal["zh", "en"] = "en"
+    auto_confirm: bool = Field(default=False, description="Confirm at once, grade C included (`--yes`).")
+    auto_start: bool = Field(default=False, description="Start with the nearest people without asking the demander.")
+    open_record: bool = Field(default=True, description="After the plan, participants may read projections by alias.")
+    demander_takes_part: bool = Field(default=False, description="P00 has an endpoint; not verified by the seeds.")
+    strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
+
+    max_participants: int = Field(default=MAX_PARTICIPANTS, ge=2, le=MAX_PARTICIPANTS)
+    quorum: int = Field(default=2, ge=1, le=MAX_PARTICIPANTS)
+    max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20)
+    fallback: Fallback = Fallback.LAPSE
+
+    confirm_seconds: int = Field(default=300, ge=1)
+    proxy_seconds: int = Field(default=120, ge=1)
+    turn_seconds: int = Field(default=72 * HOUR, ge=1)
+    deciding_seconds: int = Field(default=7 * DAY, ge=1)
+    answering_seconds: int = Field(default=7 * DAY, ge=1)
+    children_seconds: int = Field(default=30 * DAY, ge=1)
+    process_seconds: int = Field(default=60 * DAY, ge=1)
+
+    residuals: Residuals = Residuals.ASK
+    depth_limit: int = Field(default=1, ge=0, le=5)
+    wait_for_children: bool = False
+    propose_parents_participants: bool = True
+
+    token_budget: int | None = Field(default=None, ge=1)
+    cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars.")
+
+    @model_validator(mode="after")
+    def _agree(self) -> ProcessSettings:
+        if self.quorum > self.max_participants:
+            raise ValueError(
+                f"quorum {self.quorum} is above max_participants {self.max_participants}: rounds could never go on"
+            )
+        if self.residuals is Residuals.AUTO and self.depth_limit == 0:
+            raise ValueError("residuals `auto` with depth_limit 0 contradict each other: set a depth, or residuals `off`")
+        if self.wait_for_children and self.residuals is Residuals.OFF:
+            raise ValueError("wait_for_children needs residuals `ask` or `auto`")
+        if self.turn_seconds > self.process_seconds:
+            raise ValueError("a person's turn may not last longer than the whole process")
+        return self
