@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from tests.support.time_skipping import TimeSkippingUnavailable, ensure_wrapper, time_skipping_environment
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
+from tongyao.runtime.local.temporal import LocalTemporal
 
 TEMPLATE = "tongyao_template"
 
@@ -55,3 +63,34 @@ def database_url(postgres_server: LocalPostgres, _database_names: Iterator[str])
 def fresh_database_url(postgres_server: LocalPostgres, _database_names: Iterator[str]) -> str:
     """URL of a migrated, empty database of this test alone."""
     return _clone(postgres_server, next(_database_names))
+
+
+@pytest.fixture(scope="session")
+async def temporal_server(short_home: Path) -> AsyncIterator[LocalTemporal]:
+    """A real Temporal dev server in memory, with the search attributes; one per session and xdist worker."""
+    server = LocalTemporal(short_home, persistent=False)
+    await server.start()
+    yield server
+    await asyncio.to_thread(server.stop)
+
+
+@pytest.fixture(scope="session")
+async def temporal(temporal_server: LocalTemporal) -> Client:
+    """A client of that server that speaks pydantic. Its address: ``temporal_server.address``."""
+    return await Client.connect(temporal_server.address, data_converter=pydantic_data_converter)
+
+
+@pytest.fixture
+async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
+    """A Temporal server whose clock jumps to the next timer while a test waits; for deadlines.
+
+    One per test: its clock is shared by all workflows in it. Starting it takes about a second.
+    """
+    try:
+        await asyncio.to_thread(ensure_wrapper)
+    except TimeSkippingUnavailable as missing:
+        if "CI" in os.environ:
+            raise
+        pytest.skip(str(missing))
+    async with time_skipping_environment() as environment:
+        yield environment

@@ -1,0 +1,90 @@
+"""Temporal's time-skipping test server (Java, from Maven Central): seven days of deadlines pass in half a second.
+
+Its limits: no ``list_workflows``, no Web UI. For everything but deadlines, use the real dev server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from tongyao.runtime.local.processes import file_lock
+from tongyao.runtime.local.temporal_binary import cache_directory
+from tongyao.runtime.search_attributes import SEARCH_ATTRIBUTES
+
+POM = Path(__file__).with_name("time_skipping_pom.xml")
+
+
+class TimeSkippingUnavailable(RuntimeError):
+    """The server cannot be had here; the message says what to install."""
+
+
+def ensure_wrapper() -> Path:
+    """A program that runs the server on the port in its first argument; the jars are fetched once per machine.
+
+    Raises:
+        TimeSkippingUnavailable: no ``java``, or the jars are not there and ``mvn`` cannot fetch them.
+    """
+    java = shutil.which("java")
+    if java is None:
+        raise TimeSkippingUnavailable(
+            "java is missing: install default-jre-headless (Debian) or any JRE >= 11"
+        )
+    version = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
+    target = cache_directory() / f"time-skipping-{version}"
+    with file_lock(target.with_suffix(".lock")):
+        if not target.exists():
+            _fetch_jars(target)
+        wrapper = target / "time-skipping-server"
+        wrapper.write_text(
+            "#!/bin/sh\n"
+            f'exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "{target}/*" '
+            'io.temporal.testserver.TestServer "$@"\n'
+        )
+        wrapper.chmod(0o755)
+    return wrapper
+
+
+def _fetch_jars(target: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise TimeSkippingUnavailable("mvn is missing: install maven, which fetches the time-skipping server")
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        done = subprocess.run(
+            [maven, "-q", "-B", "-f", str(POM), "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:"
+             "copy-dependencies", f"-DoutputDirectory={scratch}/jars"],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            cwd=scratch,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise TimeSkippingUnavailable(
+                f"mvn could not fetch the time-skipping server:\n{done.stdout[-2000:]}"
+            )
+        os.rename(f"{scratch}/jars", target)
+
+
+@asynccontextmanager
+async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
+    """A running time-skipping server with Tongyao's search attributes registered."""
+    environment = await WorkflowEnvironment.start_time_skipping(
+        test_server_existing_path=str(ensure_wrapper()), data_converter=pydantic_data_converter
+    )
+    async with environment:
+        await environment.client.operator_service.add_search_attributes(
+            AddSearchAttributesRequest(
+                namespace=environment.client.namespace, search_attributes=SEARCH_ATTRIBUTES
+            )
+        )
+        yield environment

