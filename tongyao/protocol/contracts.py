@@ -14,7 +14,7 @@ from tongyao.protocol.events import Outbox
 from tongyao.protocol.observation import Verdict
 from tongyao.protocol.process import Choice, Phase, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.projection import Outcome
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.settings import Fallback, ProcessSettings
 from tongyao.protocol.tension import Lineage
 from tongyao.protocol.value import Value
 
@@ -130,6 +130,7 @@ class FreezeInput(ActivityInput):
     choices: tuple[Choice, ...]
     aliases: tuple[str, ...] = Field(description="One for each choice, in the same order.")
     round: int = 1
+    fallback: Fallback = Field(default=Fallback.LAPSE, description="For those who chose none of their own.")
 
 
 class FreezeOutput(Value):
@@ -145,6 +146,7 @@ class ProjectInput(ActivityInput):
     nothing_new: bool = False
     outcome: Outcome | None = Field(default=None, description="Already known (lapsed, left): only to be written down.")
     author: str = "proxy"
+    revision: int = Field(default=1, ge=1, description="Counts corrections of one turn.")
 
 
 class ProjectOutput(ModelOutput):

@@ -101,8 +101,18 @@ class Snapshot(Value):
     inbox: tuple[Waiting, ...] = Field(default=(), description="All open asks; a row not among them is closed.")
 
 
+class SignalledText(Value):
+    """A text that an operator sent by a signal: the only kind of text that passes through a workflow."""
+
+    text_id: str
+    owner: str
+    kind: str
+    body: str
+
+
 class Outbox(Value):
     """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect."""
 
     snapshot: Snapshot
     events: tuple[Event, ...] = ()
+    texts: tuple[SignalledText, ...] = ()

@@ -151,9 +151,12 @@ class State(BaseModel):
     newcomers: tuple[Choice, ...] = ()
     round: int = 0
     round_limit: int = 7
+    gate_open: bool = Field(default=False, description="The round still waits for turns; closed, its words are final.")
+    due: datetime | None = Field(default=None, description="When the present phase ends by itself.")
     turns: dict[str, Turn] = Field(default_factory=dict)
     results: list[RoundResult] = Field(default_factory=list)
     concluded: bool = False
+    quorum_waived: bool = False
     deciding_cause: DecidingCause | None = None
     decision: str | None = None
     token_budget: int | None = None
@@ -164,9 +167,11 @@ class State(BaseModel):
     answers: dict[str, str] = Field(default_factory=dict)
     residuals: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
+    refused_residuals: tuple[str, ...] = ()
     children: dict[str, str] = Field(default_factory=dict, description="Residual id → child process id.")
     folded: bool = False
     cancel_requested: bool = False
+    cancel_branch: bool = False
     applied: dict[str, str] = Field(default_factory=dict, description="`author/key` of every message → its verdict.")
 
     def move(self, target: Phase) -> Phase:

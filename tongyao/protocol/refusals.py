@@ -222,7 +222,7 @@ def _turn(state: State, message: SubmitProjection) -> Refusal | None:
     turn = state.turns.get(message.alias)
     if message.round > state.round or turn is None:
         return Refusal.WRONG_ROUND
-    if not turn.open:
+    if not turn.open and not (state.gate_open and turn.author not in (None, EndpointKind.PROXY)):
         return Refusal.TURN_OVER
     return Refusal.PROXY_SPEAKS if state.seats[message.alias].endpoint is EndpointKind.PROXY else None
 

@@ -1,0 +1,239 @@
+"""One round: every endpoint speaks blind to the others, a gate waits for all of them, the catalyst observes."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+from temporalio import workflow
+
+from tongyao.protocol import effects
+from tongyao.protocol.contracts import OBSERVE, PROJECT, ObserveInput, ProjectInput, ProjectOutput
+from tongyao.protocol.convergence import RoundResult
+from tongyao.protocol.events import EventKind
+from tongyao.protocol.observation import Verdict
+from tongyao.protocol.process import Seat, Turn
+from tongyao.protocol.projection import EndpointKind, Outcome
+from tongyao.protocol.settings import REMINDERS, Fallback
+from workflows import options
+from workflows.presentation import turn_summary
+from workflows.steps import Steps
+
+
+class Rounds(Steps):
+    """The rounds of a process, one at a time."""
+
+    async def one_round(self) -> None:
+        """Open a round, wait at its gate, let the catalyst observe, and add the result to the state.
+
+        When every turn failed for one cause, the process is suspended and those turns are taken again: emptiness is
+        never catalysed (docs/protocol.md §5.1).
+        """
+        self._open_round()
+        while True:
+            await self._gate()
+            cause = self._one_cause_of_failure()
+            if cause is None:
+                break
+            await self.suspended(cause)
+            for turn in self.state.turns.values():
+                if turn.outcome is Outcome.FAILED:
+                    turn.outcome = None
+        self.state.gate_open = False
+        self.journal.note(EventKind.GATE_COMPLETE, {"round": self.state.round}, urgent=False)
+        verdict = await self._observe() if self.anyone_spoke() else Verdict.MORE
+        outcomes = {alias: turn.outcome for alias, turn in self.state.turns.items() if turn.outcome is not None}
+        self.state.results.append(RoundResult(number=self.state.round, outcomes=outcomes, verdict=verdict))
+
+    def anyone_spoke(self) -> bool:
+        return any(turn.outcome is not None and turn.outcome.spoken for turn in self.state.turns.values())
+
+    def _open_round(self) -> None:
+        state = self.state
+        state.round += 1
+        state.turns = {alias: Turn(alias=alias, round=state.round) for alias in state.present}
+        state.gate_open = True
+        self._failures: dict[str, str] = {}
+        self.journal.note(EventKind.ROUND_OPENED, {"round": state.round, "aliases": list(state.turns)}, urgent=False)
+        for turn in state.turns.values():
+            if state.seats[turn.alias].endpoint is not EndpointKind.PROXY:
+                self._wait_for(turn)
+        self.show()
+
+    async def _gate(self) -> None:
+        """Return when every turn has an outcome and nothing is being taken down any more."""
+        running: dict[str, asyncio.Task[None]] = {}
+        try:
+            while True:
+                for alias, turn in self.state.turns.items():
+                    if turn.open and (alias not in running or running[alias].done()):
+                        running[alias] = asyncio.create_task(self._turn(turn))
+                await workflow.wait_condition(
+                    lambda: all(task.done() for task in running.values())
+                    or any(turn.open and running[turn.alias].done() for turn in self.state.turns.values())
+                )
+                for task in running.values():
+                    if task.done():
+                        task.result()
+                if all(task.done() for task in running.values()) and not any(t.open for t in self.state.turns.values()):
+                    return
+        finally:
+            for task in running.values():
+                task.cancel()
+
+    async def _turn(self, turn: Turn) -> None:
+        """Bring one turn to an outcome, whoever speaks in it and however often that changes."""
+        seat = self.state.seats[turn.alias]
+        while turn.open:
+            if turn.submission is not None or turn.nothing_new:
+                await self._take_down(turn)
+            elif seat.endpoint is EndpointKind.PROXY:
+                await self._ask_proxy(turn)
+            elif not await self._person(turn, seat):
+                self._fall_back(turn, seat)
+                if not turn.open:
+                    await self._write_down(turn)
+
+    async def _ask_proxy(self, turn: Turn) -> None:
+        turn.due = None
+        output = await self._project(ProjectInput(process_id=self.start.process_id, alias=turn.alias, round=turn.round))
+        if output.outcome is Outcome.FAILED:
+            self._failures[turn.alias] = output.reason
+        self._end(turn, output)
+
+    async def _take_down(self, turn: Turn) -> None:
+        """Take down what a person or their agent said. A correction that arrives meanwhile is taken down after it."""
+        revision = turn.revision
+        what = ProjectInput(
+            process_id=self.start.process_id,
+            alias=turn.alias,
+            round=turn.round,
+            submission=turn.submission or "",
+            nothing_new=turn.nothing_new,
+            author=(turn.author or EndpointKind.HUMAN).value,
+            revision=revision,
+        )
+        output = await self._project(what)
+        if turn.revision == revision:
+            self._end(turn, output)
+
+    async def _write_down(self, turn: Turn) -> None:
+        """Put a turn in the record in which nobody spoke."""
+        await self._project(
+            ProjectInput(process_id=self.start.process_id, alias=turn.alias, round=turn.round, outcome=turn.outcome)
+        )
+
+    async def _project(self, what: ProjectInput) -> ProjectOutput:
+        return await self.call(
+            PROJECT,
+            what,
+            summary=turn_summary(what.alias, what.round),
+            using=options.models(self.start.settings),
+            on_models=True,
+        )
+
+    async def _person(self, turn: Turn, seat: Seat) -> bool:
+        """Wait until somebody said something, the endpoint was switched, or they left. False: the deadline has passed."""
+        if turn.due is None:
+            self._wait_for(turn)
+        reminders = self._reminders(turn)
+        while turn.open and turn.due is not None:
+            due = turn.due
+            upcoming = [at for at, _ in reminders if at < due]
+            until = upcoming[0] if upcoming else due
+            if workflow.now() >= due:
+                return False
+            try:
+                await workflow.wait_condition(
+                    lambda: _answered(turn) or seat.endpoint is EndpointKind.PROXY or turn.due != due,
+                    timeout=max(until - workflow.now(), timedelta(0)),
+                    timeout_summary=f"{turn.alias}: {'reminder' if upcoming else 'deadline'}",
+                )
+            except TimeoutError:
+                if upcoming:
+                    _, share = reminders.pop(0)
+                    self.journal.note(EventKind.REMINDER, {"alias": turn.alias, "round": turn.round, "share": share})
+                    self.show()
+                continue
+            if turn.due != due and not _answered(turn) and seat.endpoint is not EndpointKind.PROXY:
+                reminders = self._reminders(turn)
+                self.show()
+                continue
+            return True
+        return True
+
+    def _wait_for(self, turn: Turn) -> None:
+        turn.due = workflow.now() + timedelta(seconds=self.start.settings.turn_seconds)
+        data: dict[str, JsonValue] = {"alias": turn.alias, "round": turn.round, "due": turn.due.isoformat()}
+        self.journal.note(EventKind.TURN_WAITING, data)
+
+    def _reminders(self, turn: Turn) -> list[tuple[datetime, float]]:
+        assert turn.due is not None
+        now = workflow.now()
+        return [(now + (turn.due - now) * share, share) for share in REMINDERS]
+
+    def _fall_back(self, turn: Turn, seat: Seat) -> None:
+        """A person's time is over: what they chose for this case happens."""
+        self.journal.note(EventKind.ESCALATED, {"alias": turn.alias, "round": turn.round})
+        if seat.fallback is Fallback.PROXY:
+            seat.endpoint = EndpointKind.PROXY
+            self.journal.note(EventKind.ENDPOINT_SWITCHED, {"alias": turn.alias, "to": seat.endpoint.value})
+        elif seat.fallback is Fallback.LEAVE:
+            for kind, data in effects.leave(self.state, turn.alias):
+                self.journal.note(kind, data)
+        else:
+            turn.outcome = Outcome.LAPSED
+            self._received(turn, ProjectOutput(outcome=Outcome.LAPSED))
+
+    def _end(self, turn: Turn, output: ProjectOutput) -> None:
+        if turn.open:
+            turn.outcome = output.outcome
+        self._received(turn, output)
+
+    def _received(self, turn: Turn, output: ProjectOutput) -> None:
+        """Note the end of a turn. It rides along with the next call, unless only people are left to wait for."""
+        others = [other for other in self.state.turns.values() if other.open]
+        only_people = bool(others) and all(other.due is not None for other in others)
+        data: dict[str, JsonValue] = {
+            "alias": turn.alias,
+            "round": turn.round,
+            "outcome": (turn.outcome or output.outcome).value,
+            "items": output.items,
+            "struck": output.struck,
+        }
+        self.journal.note(EventKind.PROJECTION_RECEIVED, data, urgent=only_people)
+        self.show()
+
+    def _one_cause_of_failure(self) -> str | None:
+        """The reason, when every turn of this round failed for the same one."""
+        failed = [turn for turn in self.state.turns.values() if turn.outcome is Outcome.FAILED]
+        present = [turn for turn in self.state.turns.values() if turn.outcome is not Outcome.LEFT]
+        if not failed or len(failed) < len(present):
+            return None
+        reasons = {self._failures.get(turn.alias, "") for turn in failed}
+        return f"every endpoint failed: {reasons.pop()}" if len(reasons) == 1 else None
+
+    async def _observe(self) -> Verdict:
+        output = await self.call(
+            OBSERVE,
+            ObserveInput(process_id=self.start.process_id, round=self.state.round),
+            summary=f"catalyst · round {self.state.round}",
+            using=options.models(self.start.settings, calls=4),
+            on_models=True,
+        )
+        self.journal.note(
+            EventKind.OBSERVATION_READY,
+            {
+                "round": self.state.round,
+                "verdict": output.verdict.value,
+                "relations": output.relations,
+                "struck": output.struck,
+            },
+            urgent=False,
+        )
+        return output.verdict
+
+
+def _answered(turn: Turn) -> bool:
+    return not turn.open or turn.submission is not None or turn.nothing_new

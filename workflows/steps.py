@@ -1,0 +1,183 @@
+"""What every phase of a process needs: calling an activity, suspending, moving on (docs/protocol.md §3)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from tongyao.protocol.contracts import (
+    OPERATOR_NEEDED,
+    RECORD,
+    ActivityContract,
+    ActivityInput,
+    ModelOutput,
+    ProcessInput,
+    RecordInput,
+    SearchAttribute,
+)
+from tongyao.protocol.events import EventKind
+from tongyao.protocol.process import Phase, State
+from workflows import options, presentation
+from workflows.doors import Doors
+from workflows.journal import Journal
+from workflows.options import Options
+
+InputT = TypeVar("InputT", bound=ActivityInput)
+OutputT = TypeVar("OutputT")
+
+_PHASE = SearchAttributeKey.for_keyword(SearchAttribute.PHASE)
+_ROUND = SearchAttributeKey.for_int(SearchAttribute.ROUND)
+_WAITING = SearchAttributeKey.for_bool(SearchAttribute.WAITING)
+
+BUDGET_WARNING = 0.8
+"""Share of a budget at which the demander is warned (docs/protocol.md §10.2)."""
+
+
+class Steps(Doors):
+    """The tools of the phases. Subclasses read like the protocol because these hold what is not protocol."""
+
+    def __init__(self, start: ProcessInput) -> None:
+        settings = start.settings
+        self.start = start
+        self.state = State(
+            process_id=start.process_id,
+            demander_profile=start.demander_profile.profile_id if start.demander_profile else "",
+            tension=start.tension,
+            round_limit=settings.max_rounds,
+            token_budget=settings.token_budget,
+            cost_budget=settings.cost_budget,
+        )
+        self.journal = Journal(self.state)
+        self._shown: tuple[Phase, int, bool] | None = None
+        self._warned = False
+
+    async def call(
+        self,
+        contract: ActivityContract[InputT, OutputT],
+        what: InputT,
+        *,
+        summary: str,
+        using: Options,
+        on_models: bool = False,
+    ) -> OutputT:
+        """Run one activity, taking the outbox along. Whatever it cannot get past suspends the process, then it runs again."""
+        while True:
+            outbox = self.journal.take()
+            try:
+                output = await workflow.execute_activity(
+                    contract.name,
+                    what.model_copy(update={"outbox": outbox}),
+                    result_type=contract.output,
+                    task_queue=self.start.models_queue if on_models else None,
+                    summary=summary,
+                    **using,
+                )
+            except ActivityError as error:
+                self.journal.lost(outbox)
+                if is_cancelled_exception(error):
+                    raise
+                await self.suspended(_reason(contract.name, error))
+                continue
+            self.journal.written(outbox)
+            if isinstance(output, ModelOutput):
+                self._spend(output)
+            return output  # type: ignore[no-any-return]  # execute_activity by name is untyped; result_type makes it OutputT
+
+    async def suspended(self, reason: str) -> None:
+        """Suspend, say why, and wait until somebody resumes. Several steps may be stopped by one cause at once."""
+        if self.state.phase is not Phase.SUSPENDED:
+            self.move(Phase.SUSPENDED)
+            self.state.suspended_reason = reason
+            self.journal.note(EventKind.SUSPENDED, {"reason": reason})
+        began = workflow.now()
+        await workflow.wait_condition(lambda: self.state.phase is not Phase.SUSPENDED)
+        self._give_back(workflow.now() - began)
+        self.show()
+
+    def move(self, target: Phase, *, lasts: int | None = None) -> None:
+        """Enter a phase; `lasts`: seconds until it ends by itself."""
+        origin = self.state.move(target)
+        self.state.due = workflow.now() + timedelta(seconds=lasts) if lasts is not None else None
+        waits = self.state.waiting or target.ended
+        self.journal.note(EventKind.PHASE_CHANGED, {"from": origin.value, "to": target.value}, urgent=waits)
+        self.show()
+
+    def show(self) -> None:
+        """Bring search attributes (when something they say has changed) and current details up to date."""
+        shown = (self.state.phase, self.state.round, self.state.waiting)
+        if shown != self._shown:
+            updates: list[SearchAttributeUpdate[str] | SearchAttributeUpdate[int] | SearchAttributeUpdate[bool]] = [
+                _PHASE.value_set(shown[0].value),
+                _ROUND.value_set(shown[1]),
+                _WAITING.value_set(shown[2]),
+            ]
+            workflow.upsert_search_attributes(updates)
+            self._shown = shown
+        workflow.set_current_details(presentation.details(self.state, now=workflow.now()))
+
+    async def wait_until_due(self) -> None:
+        """Wait for the end of the present phase. A suspension or an extension in between moves it."""
+        while self.state.due is not None and (left := self.state.due - workflow.now()) > timedelta(0):
+            await workflow.sleep(left, summary=f"{self.state.phase.value} ends by itself")
+
+    async def scribe(self) -> None:
+        """Write urgent events that no activity has taken along. Runs as long as the process does."""
+        while True:
+            await workflow.wait_condition(lambda: self.journal.urgent)
+            await self.write()
+
+    async def write(self) -> None:
+        """Write what is not yet in the records, now."""
+        outbox = self.journal.take()
+        if outbox is None:
+            return
+        try:
+            await workflow.execute_activity(
+                RECORD.name,
+                RecordInput(process_id=self.start.process_id, outbox=outbox),
+                summary=f"{self.state.phase.value}: write {len(outbox.events)} events",
+                **options.records(),
+            )
+        except ActivityError as error:
+            self.journal.lost(outbox)
+            if is_cancelled_exception(error):
+                raise
+            await workflow.sleep(60, summary="the records are away")
+        else:
+            self.journal.written(outbox)
+
+    @property
+    def over_budget(self) -> bool:
+        spent, state = self.state.spent, self.state
+        return (state.token_budget is not None and spent.tokens >= state.token_budget) or (
+            state.cost_budget is not None and spent.cost >= state.cost_budget
+        )
+
+    def _spend(self, output: ModelOutput) -> None:
+        spent = self.state.spent
+        spent.tokens += output.spent.tokens
+        spent.cost += output.spent.cost
+        spent.calls += output.spent.calls
+        tokens = spent.tokens / self.state.token_budget if self.state.token_budget else 0.0
+        cost = float(spent.cost / self.state.cost_budget) if self.state.cost_budget else 0.0
+        if max(tokens, cost) >= BUDGET_WARNING and not self._warned:
+            self._warned = True
+            self.journal.note(EventKind.BUDGET_WARNING, {"share": round(max(tokens, cost), 2)})
+
+    def _give_back(self, pause: timedelta) -> None:
+        """A person's time does not run while the process stands still."""
+        for turn in self.state.waiting_for:
+            if turn.due is not None:
+                turn.due += pause
+
+
+def _reason(step: str, error: ActivityError) -> str:
+    cause = error.cause
+    if isinstance(cause, ApplicationError) and cause.type == OPERATOR_NEEDED:
+        return cause.message
+    kind = cause.type if isinstance(cause, ApplicationError) else type(cause).__name__
+    return f"step {step} did not succeed in {error.retry_state.name if error.retry_state else 'time'}: {kind}"
