@@ -1,0 +1,163 @@
+"""At most one settled answer per model call, and everything that was spent on the way (docs/protocol.md §8.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from tests.records.conftest import Announce
+from tongyao.llm.engine import CallKey, Usage
+from tongyao.records.database import Pool, session
+from tongyao.records.ledger import AttemptUnknown, Ledger, SettledCall
+from tongyao.records.texts import TextErased, Texts
+
+USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
+
+
+async def claim(ledger: Ledger, key: CallKey, worker: str = "w1") -> int:
+    return await ledger.claim(key, input_hash="h1", engine="scripted", model="m-1", worker=worker)
+
+
+async def settle(ledger: Ledger, key: CallKey, attempt: int, text: str = "an answer") -> SettledCall:
+    return await ledger.settle(
+        key, attempt, owner=f"process:{key.process}", text=text, draft_json=f'{{"said": "{text}"}}',
+        engine="scripted", model="m-1", usage=USAGE, cost=Decimal("0.0125"), labels=("short",),
+    )  # fmt: skip
+
+
+async def states(ledger: Ledger, key: CallKey) -> list[str]:
+    return [call.state for call in await ledger.calls(key.process)]
+
+
+async def test_a_settled_answer_is_found_again_whole(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "project", round=2, alias="P03", reask=1)
+    assert await ledger.settled(key) is None
+    attempt = await claim(ledger, key)
+    assert await ledger.settled(key) is None
+    given = await settle(ledger, key, attempt, "织机 answer")
+    found = await ledger.settled(key)
+    assert found == given
+    assert (found.text, found.draft_json) == ("织机 answer", '{"said": "织机 answer"}')
+    assert (found.attempt, found.input_hash, found.engine, found.model) == (1, "h1", "scripted", "m-1")
+    assert (found.tokens, found.cost, found.cost_known) == (163, Decimal("0.0125"), True)
+    assert found.labels == ("short",)
+    assert await ledger.settled(replace(key, reask=0)) is None
+
+
+async def test_whoever_claims_finds_orphans_but_not_those_that_ended(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "observe", round=1)
+    first = await claim(ledger, key)
+    await ledger.fail(key, first, "overloaded", usage=USAGE)
+    second = await claim(ledger, key)
+    other = replace(key, round=2)
+    await claim(ledger, other)
+    third = await claim(ledger, key, worker="w2")
+    assert (first, second, third) == (1, 2, 3)
+    rows = [call for call in await ledger.calls(key.process) if call.round == 1]
+    assert [(row.state, row.error_reason, row.worker) for row in rows] == [
+        ("failed", "overloaded", "w1"),
+        ("orphaned", None, "w1"),
+        ("claimed", None, "w2"),
+    ]
+
+
+async def test_the_same_settling_again_changes_nothing(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "plan")
+    attempt = await claim(ledger, key)
+    assert await settle(ledger, key, attempt) == await settle(ledger, key, attempt)
+    assert await states(ledger, key) == ["settled"]
+
+
+async def test_concurrent_claims_settle_once_and_everybody_gets_that_answer(
+    pool: Pool, announce: Announce
+) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "project", round=1, alias="P01")
+
+    async def call(number: int) -> SettledCall:
+        attempt = await claim(ledger, key, worker=f"w{number}")
+        return await settle(ledger, key, attempt, f"answer {number}")
+
+    answers = await asyncio.gather(*(call(number) for number in range(6)))
+    assert len({answer.text for answer in answers}) == 1
+    rows = await ledger.calls(key.process)
+    assert sorted(row.attempt for row in rows) == [1, 2, 3, 4, 5, 6]
+    assert [row.state for row in rows].count("settled") == 1
+    assert {row.error_reason for row in rows if row.state == "failed"} <= {"superseded"}
+
+
+async def test_an_orphan_that_comes_back_first_counts_and_the_second_is_superseded(
+    pool: Pool, announce: Announce
+) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "formulate")
+    lost, again = await claim(ledger, key), await claim(ledger, key)
+    assert (await settle(ledger, key, lost, "late but first")).text == "late but first"
+    assert (await settle(ledger, key, again, "second")).text == "late but first"
+    first, second = await ledger.calls(key.process)
+    assert (first.state, second.state, second.error_reason) == ("settled", "failed", "superseded")
+    assert second.tokens == USAGE.total
+
+
+async def test_the_database_itself_holds_one_settled_answer_per_key(pool: Pool, announce: Announce) -> None:
+    import psycopg
+
+    ledger, key = Ledger(pool), CallKey(await announce(), "plan")
+    await settle(ledger, key, await claim(ledger, key))
+    await claim(ledger, key)
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        async with session(pool) as connection:
+            await connection.execute(
+                """UPDATE model_calls AS c SET state = 'settled', answer_text_id = s.answer_text_id,
+                       draft_text_id = s.draft_text_id FROM model_calls s
+                   WHERE c.process_id = %s AND c.attempt = 2 AND s.process_id = c.process_id AND s.attempt = 1""",
+                [key.process],
+            )
+
+
+async def test_what_was_not_claimed_or_has_failed_cannot_be_settled(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "deliver", alias="P02")
+    with pytest.raises(AttemptUnknown, match="attempt 1"):
+        await settle(ledger, key, 1)
+    attempt = await claim(ledger, key)
+    await ledger.fail(key, attempt, "refused")
+    with pytest.raises(AttemptUnknown):
+        await settle(ledger, key, attempt)
+    assert await states(ledger, key) == ["failed"]
+
+
+async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(
+    pool: Pool, announce: Announce
+) -> None:
+    ledger, process = Ledger(pool), await announce()
+    assert (await ledger.usage(process)).calls == 0
+    project, plan = CallKey(process, "project", round=1, alias="P01"), CallKey(process, "plan")
+    await ledger.fail(project, await claim(ledger, project), "cut", usage=USAGE, cost=Decimal("0.01"))
+    await settle(ledger, project, await claim(ledger, project))
+    known = await ledger.usage(process)
+    assert (known.calls, known.settled, known.failed, known.tokens) == (2, 1, 1, 326)
+    assert (known.cost, known.cost_known) == (Decimal("0.0225"), True)
+
+    await claim(ledger, plan)
+    await settle(ledger, plan, await claim(ledger, plan))
+    total = await ledger.usage(process)
+    assert (total.orphaned, total.cost, total.cost_known) == (1, Decimal("0.035"), False)
+
+    by_step = await ledger.totals(("step",), process_id=process)
+    assert [(row.step, row.calls, row.tokens) for row in by_step] == [("plan", 2, 163), ("project", 2, 326)]
+    (day,) = await ledger.totals(("process", "day"), process_id=process)
+    assert (day.process_id, day.calls) == (process, 4)
+    assert day.day is not None
+    assert (
+        await ledger.totals(("day",), process_id=process, until=(await ledger.calls(process))[0].claimed_at)
+        == []
+    )
+
+
+async def test_an_erased_answer_says_so(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "plan")
+    await settle(ledger, key, await claim(ledger, key))
+    await Texts(pool).erase(f"process:{key.process}")
+    with pytest.raises(TextErased):
+        await ledger.settled(key)

@@ -1,0 +1,157 @@
+"""A process is a row before it is a workflow; then it is found, listed, and ended even if it cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.records.conftest import Announce, NewId
+from tongyao.records.database import Pool
+from tongyao.records.processes import BadCursor, NewProcess, Processes, ProcessExists, ProcessUnknown
+from tongyao.records.profiles import Profiles, ProfileVersion
+from tongyao.records.room import CandidateRow, Room, SeatRow
+from tongyao.records.texts import Texts
+
+
+async def test_announcing_twice_is_announcing_once(pool: Pool, new_id: NewId) -> None:
+    processes = Processes(pool)
+    intent = await Texts(pool).put("somebody", "intent", "to mend a loom")
+    new = NewProcess(
+        id=new_id("process"),
+        demander="somebody",
+        language="en",
+        intent_text_id=intent,
+        settings={"quorum": 3},
+    )
+    row = await processes.create(new)
+    assert (row.phase, row.root_id, row.seq, row.started, row.settings) == (
+        "formulating", new.id, 0, False, {"quorum": 3},
+    )  # fmt: skip
+    await processes.mark_started(new.id)
+    again = await processes.create(new)
+    assert (again.started, again.created_at) == (True, row.created_at)
+    with pytest.raises(ProcessExists, match=new.id):
+        await processes.create(new.model_copy(update={"demander": "somebody else"}))
+
+
+async def test_unknown_processes_are_named(pool: Pool, new_id: NewId) -> None:
+    processes, id = Processes(pool), new_id("process")
+    for question in (processes.get(id), processes.mark_started(id), processes.set_ended(id, "failed")):
+        with pytest.raises(ProcessUnknown, match=id):
+            await question
+
+
+async def test_pages_go_on_where_the_last_one_ended(pool: Pool, new_id: NewId) -> None:
+    processes, demander = Processes(pool), new_id("person")
+    ids = [new_id("process") for _ in range(5)]
+    for id in ids:
+        await processes.create(NewProcess(id=id, demander=demander, language="zh", intent_text_id=None))
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = await processes.list(demander=demander, limit=2, cursor=cursor)
+        found += [row.id for row in page.rows]
+        if (cursor := page.next) is None:
+            break
+        await processes.create(
+            NewProcess(id=new_id("process"), demander=demander, language="zh", intent_text_id=None)
+        )
+    assert found == ids[::-1], "those made meanwhile belong to a newer first page"
+    for forged in ("nonsense", "~", "2026-01-01~x\x00"):
+        with pytest.raises(BadCursor):
+            await processes.list(cursor=forged)
+
+
+async def test_every_filter_filters(
+    pool: Pool, new_id: NewId, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
+) -> None:
+    processes, someone = Processes(pool), await person()
+    scene = (await Profiles(pool).get(someone.profile_id)).scene_id
+    root = await processes.create(
+        NewProcess(id=new_id("process"), demander="d", language="en", intent_text_id=None, scene_id=scene)
+    )
+    child = await processes.create(
+        NewProcess(
+            id=new_id("process"),
+            demander="d",
+            language="en",
+            intent_text_id=None,
+            scene_id=scene,
+            root_id=root.id,
+            parent_id=root.id,
+            depth=1,
+            phase="selecting",
+        )  # fmt: skip
+    )
+    await Room(pool).seat(root.id, [SeatRow.of(someone, alias="P01", endpoint="proxy", fallback="lapse")])
+    await processes.set_ended(child.id, "cancelled")
+
+    async def ids(**filters: object) -> set[str]:
+        return {row.id for row in (await processes.list(scene=scene, **filters)).rows}  # type: ignore[arg-type]
+
+    assert await ids() == await ids(root=root.id) == {root.id, child.id}
+    assert await ids(parent=root.id) == await ids(phases=["cancelled"]) == await ids(open=False) == {child.id}
+    assert await ids(participant=someone.profile_id) == await ids(open=True) == {root.id}
+    assert await ids(waiting=True) == await ids(phases=[]) == await ids(demander="nobody") == set()
+    assert (await processes.get(root.id)).participants == 1
+
+
+async def test_an_end_noted_from_outside_does_not_overwrite_one(pool: Pool, announce: Announce) -> None:
+    processes, id = Processes(pool), await announce()
+    assert id in await processes.open_ids()
+    await processes.set_ended(id, "failed")
+    await processes.set_ended(id, "completed")
+    row = await processes.get(id)
+    assert (row.phase, row.outcome, row.waiting) == ("failed", "failed", False)
+    assert row.ended_at is not None
+    assert id not in await processes.open_ids()
+
+
+async def test_an_alias_keeps_its_owner_while_the_seat_changes(
+    pool: Pool, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
+) -> None:
+    room, process, one, other = Room(pool), await announce(), await person(), await person()
+    await room.seat(process, [SeatRow.of(one, alias="P01", endpoint="human", fallback="lapse")])
+    await room.seat(
+        process,
+        [
+            SeatRow.of(other, alias="P01", endpoint="proxy", fallback="leave").model_copy(
+                update={"active": False}
+            ),
+            SeatRow.of(other, alias="P02", endpoint="proxy", fallback="lapse", joined_round=3),
+        ],
+    )
+    first, second = await room.seats(process)
+    assert (first.profile_id, first.endpoint, first.fallback, first.active) == (
+        one.profile_id, "proxy", "leave", False,
+    )  # fmt: skip
+    assert (second.alias, second.joined_round) == ("P02", 3)
+
+
+async def test_what_is_frozen_stays_frozen(pool: Pool, announce: Announce) -> None:
+    room, process = Room(pool), await announce()
+    assert await room.manifest(process) == {}
+    assert await room.freeze(process, "*", {"engine": "extractive"}) == {"engine": "extractive"}
+    assert await room.freeze(process, "*", {"engine": "another"}) == {"engine": "extractive"}
+    await room.freeze(process, "P03", {"version": 2})
+    assert await room.manifest(process) == {"*": {"engine": "extractive"}, "P03": {"version": 2}}
+
+
+async def test_a_second_search_replaces_the_first(
+    pool: Pool, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
+) -> None:
+    room, process, someone = Room(pool), await announce(), await person()
+
+    def found(rank: int, score: float) -> CandidateRow:
+        return CandidateRow(
+            perspective="resonance",
+            rank=rank,
+            profile_id=someone.profile_id,
+            score=score,
+            reasons=[{"start": 0}],
+        )
+
+    await room.find(process, [found(1, 0.9), found(2, 0.1)])
+    await room.find(process, [found(1, 0.5)])
+    assert await room.candidates(process) == [found(1, 0.5)]

@@ -1,0 +1,125 @@
+"""The connection to PostgreSQL: one pool per worker or server, handed to everything else in this room."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, class_row, dict_row
+from psycopg.types.string import TextLoader
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+Connection = AsyncConnection[DictRow]
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+RowT = TypeVar("RowT")
+
+
+class RecordsError(Exception):
+    """Base of every error that the records raise on purpose. Messages hold ids, never a text of anybody."""
+
+
+class BadValue(RecordsError):
+    """A value that cannot stand in its column: an id that is no id, a NUL character, a number out of range."""
+
+
+class DatabaseUnreachable(RecordsError):
+    """PostgreSQL does not answer. It may pass: whoever called may call again."""
+
+
+async def open_pool(
+    url: str,
+    *,
+    min_size: int = 1,
+    max_size: int = 10,
+    application_name: str = "tongyao",
+    timeout: float = 10.0,
+) -> Pool:
+    """Open a pool on `url`, with at least one working connection; close it with `await pool.close()`.
+
+    Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. Each is
+    checked when it is handed out, so a restarted server costs nobody an error.
+
+    Args:
+        timeout: seconds, for the first connection and for every wait for a free one.
+
+    Raises:
+        DatabaseUnreachable: nothing answers there, or it refuses us; the message says where and why.
+    """
+    try:
+        probe = await AsyncConnection.connect(url, connect_timeout=max(2, int(timeout)), autocommit=True)
+        await probe.close()
+    except psycopg.Error as error:
+        raise DatabaseUnreachable(
+            f"cannot reach PostgreSQL at {_place(url)}: {_first_line(error)}. Is it running? "
+            "Check DATABASE_URL, or unset it to use the built-in server"
+        ) from None
+    pool: Pool = AsyncConnectionPool(
+        url,
+        min_size=min_size,
+        max_size=max_size,
+        timeout=timeout,
+        kwargs={"autocommit": True, "row_factory": dict_row, "application_name": application_name},
+        configure=_configure,
+        check=AsyncConnectionPool.check_connection,
+        name=application_name,
+        open=False,
+    )
+    await pool.open(wait=True, timeout=timeout)
+    return pool
+
+
+@asynccontextmanager
+async def session(pool: Pool) -> AsyncIterator[Connection]:
+    """A connection for single statements, each its own transaction.
+
+    Raises `DatabaseUnreachable` when none can be had, or when it is lost on the way; `BadValue`.
+    """
+    try:
+        async with pool.connection() as connection:
+            try:
+                yield connection
+            except psycopg.OperationalError as error:
+                if connection.closed:
+                    raise DatabaseUnreachable(f"lost PostgreSQL on the way: {_first_line(error)}") from error
+                raise
+            except psycopg.DataError as error:
+                raise BadValue(f"the records cannot hold or find this: {_first_line(error)}") from None
+    except PoolTimeout:
+        raise DatabaseUnreachable(
+            f"no connection to PostgreSQL within {pool.timeout:g} s: "
+            f"it is down, or all {pool.max_size} connections of this pool are busy"
+        ) from None
+    except PoolClosed:
+        raise DatabaseUnreachable("the pool is closed: this worker or server is shutting down") from None
+
+
+@asynccontextmanager
+async def transaction(pool: Pool) -> AsyncIterator[Connection]:
+    """Everything inside happens, or nothing does. Raises as `session`."""
+    async with session(pool) as connection, connection.transaction():
+        yield connection
+
+
+@asynccontextmanager
+async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT]]:
+    """A cursor whose rows are `row`s, columns given by name. Raises as `session`."""
+    async with session(pool) as connection, connection.cursor(row_factory=class_row(row)) as cursor:
+        yield cursor
+
+
+async def _configure(connection: Connection) -> None:
+    connection.adapters.register_loader("uuid", TextLoader)  # ids are strings in the protocol, so here too
+
+
+def _place(url: str) -> str:
+    parts = conninfo_to_dict(url)
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"{parts.get('host') or 'localhost'}{port}, database {parts.get('dbname') or 'of the user'}"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

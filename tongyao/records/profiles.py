@@ -1,0 +1,256 @@
+"""Scenes, and the people in them: profiles with their versions, identities, and mandates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from tongyao.protocol.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.texts import put_text, text_id
+
+
+class ProfileUnknown(RecordsError):
+    """No profile, or no such version of it."""
+
+
+class SceneUnknown(RecordsError):
+    """No scene has this id."""
+
+
+class Scene(Value):
+    id: str
+    title: str
+    settings: dict[str, Any]
+    created_at: datetime
+
+
+class Section(Value):
+    """A stretch of a profile by its kind: characters `start` to `end`. `name` is a label of ours, not words of theirs."""
+
+    name: str
+    start: int
+    end: int
+
+
+class Profile(Value):
+    id: str
+    scene_id: str
+    display_name: str
+    contact: dict[str, Any]
+    current_version: int
+    created_at: datetime
+    deleted_at: datetime | None
+
+
+class ProfileVersion(Value):
+    """One frozen text of a profile; `chars` and sections count characters, `grade` is A, B or C."""
+
+    profile_id: str
+    version: int
+    text_id: str
+    chars: int
+    grade: str
+    language: str
+    sections: tuple[Section, ...]
+    sha256: str
+    created_at: datetime
+
+
+class MandateRow(Value):
+    """Whether the proxy may speak at all, and the text (JSON of topics, never, addition) of the rest, if there is one."""
+
+    profile_id: str
+    may_speak: bool = True
+    text_id: str | None = None
+    updated_at: datetime | None = None
+
+
+class Profiles:
+    """Everything known of people, by ids; their words are in `texts`, owned by the profile's id."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put_scene(self, id: str, title: str, settings: dict[str, Any] | None = None) -> None:
+        """Make the scene, or give it this title; `settings` of an existing one are kept when None."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO scenes (id, title, settings) VALUES (%(id)s, %(title)s, COALESCE(%(settings)s::jsonb, '{}'))
+                   ON CONFLICT (id) DO UPDATE
+                   SET title = excluded.title, settings = COALESCE(%(settings)s::jsonb, scenes.settings)""",
+                {"id": id, "title": title, "settings": Jsonb(settings) if settings is not None else None},
+            )
+
+    async def scene(self, id: str) -> Scene:
+        """Raises `SceneUnknown`."""
+        async with reading(self._pool, Scene) as cursor:
+            await cursor.execute("SELECT id, title, settings, created_at FROM scenes WHERE id = %s", [id])
+            scene = await cursor.fetchone()
+        if scene is None:
+            raise SceneUnknown(f"there is no scene {id!r}")
+        return scene
+
+    async def scenes(self) -> list[Scene]:
+        """All scenes, by id."""
+        async with reading(self._pool, Scene) as cursor:
+            await cursor.execute("SELECT id, title, settings, created_at FROM scenes ORDER BY id")
+            return await cursor.fetchall()
+
+    async def save(
+        self,
+        profile_id: str,
+        *,
+        scene_id: str,
+        display_name: str,
+        text: str,
+        grade: str,
+        language: str,
+        contact: dict[str, Any] | None = None,
+        sections: Sequence[Section] = (),
+    ) -> ProfileVersion:
+        """Store a profile: a new version if its text differs from the current one, else only name and contact.
+
+        Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted, or belongs
+        to another scene.
+        """
+        digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        async with transaction(self._pool) as connection:
+            if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
+                raise SceneUnknown(
+                    f"there is no scene {scene_id!r}: make it before importing profiles into it"
+                )
+            saved = await connection.execute(
+                """INSERT INTO profiles AS old (id, scene_id, display_name, contact) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, contact = excluded.contact
+                   WHERE old.scene_id = excluded.scene_id AND old.deleted_at IS NULL
+                   RETURNING current_version""",
+                [profile_id, scene_id, display_name, Jsonb(contact or {})],
+            )
+            row = await saved.fetchone()
+            if row is None:
+                raise ProfileUnknown(
+                    f"profile {profile_id!r} was deleted, or belongs to another scene: choose another id"
+                )
+            current = int(row["current_version"])
+            async with connection.cursor(row_factory=class_row(ProfileVersion)) as cursor:
+                await cursor.execute(_VERSION + " AND sha256 = %s", [profile_id, current, digest])
+                if same := await cursor.fetchone():
+                    return same
+                version = current + 1
+                stored = await put_text(
+                    connection, profile_id, "profile", text, id=text_id("profile", profile_id, version)
+                )
+                await cursor.execute(
+                    """INSERT INTO profile_versions
+                       (profile_id, version, text_id, chars, grade, language, sections, sha256)
+                       VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING *""",
+                    [profile_id, version, stored, len(text), grade, language,
+                     Jsonb([section.model_dump() for section in sections]), digest],
+                )  # fmt: skip
+                new = await cursor.fetchone()
+            await connection.execute(
+                "UPDATE profiles SET current_version = %s WHERE id = %s", [version, profile_id]
+            )
+        assert new is not None
+        return new
+
+    async def get(self, profile_id: str) -> Profile:
+        """Raises `ProfileUnknown`, also when it was deleted."""
+        found = await self.get_many([profile_id])
+        if not found:
+            raise ProfileUnknown(f"there is no profile {profile_id!r}")
+        return found[profile_id]
+
+    async def get_many(self, profile_ids: Sequence[str]) -> dict[str, Profile]:
+        """Those of `profile_ids` that exist and are not deleted."""
+        async with reading(self._pool, Profile) as cursor:
+            await cursor.execute(
+                "SELECT * FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
+            )
+            return {profile.id: profile for profile in await cursor.fetchall()}
+
+    async def of_scene(self, scene_id: str) -> list[ProfileVersion]:
+        """The current version of every profile of a scene that is not deleted, by profile id."""
+        async with reading(self._pool, ProfileVersion) as cursor:
+            await cursor.execute(
+                """SELECT v.* FROM profiles p JOIN profile_versions v
+                   ON v.profile_id = p.id AND v.version = p.current_version
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL ORDER BY p.id""",
+                [scene_id],
+            )
+            return await cursor.fetchall()
+
+    async def version(self, profile_id: str, version: int | None = None) -> ProfileVersion:
+        """One version, deleted profiles included (processes froze them); the current one when `version` is None.
+
+        Raises `ProfileUnknown`.
+        """
+        async with reading(self._pool, ProfileVersion) as cursor:
+            await cursor.execute(_VERSION, [profile_id, version])
+            found = await cursor.fetchone()
+        if found is None:
+            which = f"no version {version} of profile" if version is not None else "no profile"
+            raise ProfileUnknown(f"there is {which} {profile_id!r}")
+        return found
+
+    async def identities(self, profile_id: str) -> list[str]:
+        """Everything that names this person: the display name, then every string in their contact, without repeats.
+
+        Deleted profiles are answered too: who left is still not to be named. Raises `ProfileUnknown`.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT display_name, contact FROM profiles WHERE id = %s", [profile_id]
+            )
+            row = await cursor.fetchone()
+        if row is None:
+            raise ProfileUnknown(f"there is no profile {profile_id!r}")
+        return list(dict.fromkeys([row["display_name"], *_strings(row["contact"])]))
+
+    async def delete(self, profile_id: str) -> None:
+        """Take the profile out of its scene. Its versions stay for the processes that froze them."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE profiles SET deleted_at = now() WHERE id = %s AND deleted_at IS NULL", [profile_id]
+            )
+
+    async def mandate(self, profile_id: str) -> MandateRow:
+        """The mandate as it stands now; one that allows everything when the person never set one."""
+        async with reading(self._pool, MandateRow) as cursor:
+            await cursor.execute(
+                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = %s",
+                [profile_id],
+            )
+            return await cursor.fetchone() or MandateRow(profile_id=profile_id)
+
+    async def set_mandate(self, profile_id: str, *, may_speak: bool, text_id: str | None = None) -> None:
+        """Replace the mandate; it applies from the next call on."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO mandates (profile_id, may_speak, text_id) VALUES (%s, %s, %s)
+                   ON CONFLICT (profile_id) DO UPDATE
+                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, updated_at = now()""",
+                [profile_id, may_speak, text_id],
+            )
+
+
+_VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
+    AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if value.strip():
+            yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)

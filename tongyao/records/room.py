@@ -1,0 +1,122 @@
+"""Who is in the room of a process: seats, the frozen manifest, and who the field found (docs/protocol.md §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.value import Value
+from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.profiles import ProfileVersion
+
+
+class SeatRow(Value):
+    alias: str
+    profile_id: str
+    profile_version: int
+    endpoint: str
+    fallback: str
+    active: bool = True
+    joined_round: int = 1
+
+    @classmethod
+    def of(
+        cls, profile: ProfileVersion, *, alias: str, endpoint: str, fallback: str, joined_round: int = 1
+    ) -> SeatRow:
+        """A seat for one version of a profile."""
+        return cls(
+            alias=alias,
+            profile_id=profile.profile_id,
+            profile_version=profile.version,
+            endpoint=endpoint,
+            fallback=fallback,
+            joined_round=joined_round,
+        )
+
+
+class CandidateRow(Value):
+    """Somebody found from one perspective. `reasons` are spans and labels; their words stay in the profile."""
+
+    perspective: str
+    rank: int
+    profile_id: str
+    score: float
+    reasons: list[Any] = Field(default_factory=list)
+
+
+class Room:
+    """Seats, manifests and candidates of processes."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def seat(self, process_id: str, seats: Sequence[SeatRow]) -> None:
+        """Seat these people, or change how they are seated; who sits under an alias never changes."""
+        async with transaction(self._pool) as connection:
+            for seat in seats:
+                await connection.execute(
+                    """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, fallback, active,
+                           joined_round) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+                       ON CONFLICT (process_id, alias) DO UPDATE
+                       SET endpoint = excluded.endpoint, fallback = excluded.fallback, active = excluded.active""",
+                    [process_id, seat.alias, seat.profile_id, seat.profile_version, seat.endpoint, seat.fallback,
+                     seat.active, seat.joined_round],
+                )  # fmt: skip
+
+    async def seats(self, process_id: str) -> list[SeatRow]:
+        """Everybody who ever sat there, in alias order."""
+        async with reading(self._pool, SeatRow) as cursor:
+            await cursor.execute(
+                """SELECT alias, profile_id, profile_version, endpoint, fallback, active, joined_round
+                   FROM seats WHERE process_id = %s ORDER BY alias""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def freeze(self, process_id: str, part: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Freeze one part of the manifest (`*`, or an alias) and return what is frozen: the first that was written."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "INSERT INTO manifests (process_id, part, body) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+                [process_id, part, Jsonb(body)],
+            )
+        return (await self.manifest(process_id))[part]
+
+    async def manifest(self, process_id: str) -> dict[str, dict[str, Any]]:
+        """The manifest by part; empty before the start."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT part, body FROM manifests WHERE process_id = %s", [process_id]
+            )
+            return {row["part"]: row["body"] for row in await cursor.fetchall()}
+
+    async def find(self, process_id: str, candidates: Sequence[CandidateRow]) -> None:
+        """Replace the candidates of a process by these."""
+        async with transaction(self._pool) as connection:
+            await connection.execute("DELETE FROM candidates WHERE process_id = %s", [process_id])
+            for found in candidates:
+                await connection.execute(
+                    """INSERT INTO candidates (process_id, perspective, rank, profile_id, score, reasons)
+                       VALUES (%s, %s, %s, %s, %s, %s)""",
+                    [
+                        process_id,
+                        found.perspective,
+                        found.rank,
+                        found.profile_id,
+                        found.score,
+                        Jsonb(found.reasons),
+                    ],
+                )
+
+    async def candidates(self, process_id: str) -> list[CandidateRow]:
+        """By perspective, then rank."""
+        async with reading(self._pool, CandidateRow) as cursor:
+            await cursor.execute(
+                """SELECT perspective, rank, profile_id, score, reasons FROM candidates
+                   WHERE process_id = %s ORDER BY perspective, rank""",
+                [process_id],
+            )
+            return await cursor.fetchall()
