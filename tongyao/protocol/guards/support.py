@@ -1,0 +1,44 @@
+"""Whether a cited text can bear the claim that cites it, as far as code can tell (docs/protocol.md §7.3). Pure.
+
+Code cannot judge meaning. It notices two things that are wrong more often than not: a claim that shares no term at all
+with what it cites, and a number in the claim that stands in none of the cited texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
+_WORD = re.compile(r"[a-z][a-z'’-]{2,}")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ALIAS = re.compile(r"\b(?:P\d{2}|R\d+|B\d+|T\d+)\b")
+
+_FUNCTION_WORDS: Final = frozenset(
+    "the and for with that this from into their they have has are was were will can its not but who what when which "
+    "than then them there these those our your his her she you about over under between after before also each".split()
+)
+_COMMON_PAIRS: Final = frozenset(
+    "可以 一个 这个 那个 他们 我们 没有 因为 所以 如果 已经 需要 能够 进行 以及 或者 并且 其中 对于 通过 提供 参与".split()
+)
+
+
+def doubt(claim: str, cited: Sequence[str]) -> str:
+    """Why code doubts that `cited` says `claim`; empty when it does not. Aliases and ids are not counted as terms."""
+    sources = "\n".join(cited)
+    numbers = set(_NUMBER.findall(_ALIAS.sub(" ", claim))) - set(_NUMBER.findall(sources))
+    if numbers:
+        return f"the number {sorted(numbers)[0]} stands in none of the cited items"
+    wanted = terms(claim)
+    if len(wanted) >= 3 and not wanted & terms(sources):
+        return "shares no term with the cited items"
+    return ""
+
+
+def terms(text: str) -> frozenset[str]:
+    """Content terms: stemmed-by-prefix Latin words, and pairs of neighbouring CJK characters."""
+    lowered = _ALIAS.sub(" ", text).casefold()
+    words = {word[:6] for word in _WORD.findall(lowered) if word not in _FUNCTION_WORDS}
+    pairs = {run[at : at + 2] for run in _CJK.findall(lowered) for at in range(len(run) - 1)}
+    return frozenset(words | (pairs - _COMMON_PAIRS))
