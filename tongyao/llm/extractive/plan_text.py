@@ -1,0 +1,133 @@
+"""The words of an assembled plan and of a delivery, and their Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tongyao.llm.extractive import wording
+from tongyao.protocol.plan import Claim, ClaimDraft, PlanDraft
+from tongyao.protocol.requests import DeliveryRequest, Language, PlannerRequest
+
+PLAN: Final[dict[Language, dict[str, str]]] = {
+    "zh": {
+        "about": "这份方案围绕的变化是{t}。",
+        "faced": "{target}{b}：对着它说话的有 {who}。",
+        "child": "子过程“{title}”的结果：{text}",
+        "role": "拿得出东西来对 {targets}",
+        "no_role": "在场，没有说出对着阻碍的东西",
+        "sought": "自己在找：{said}",
+        "limit": "守着的限制：{said}",
+        "waits": "在等 {other}：{text}",
+        "give": "拿出自己那一份：{said}",
+        "task": "{target}：{said}",
+        "after": "{task} 在 {before} 之后。",
+        "mutual": "{a} 与 {b} 互相等着对方的一份，谁先谁后记录里没有说。",
+        "residual": "{target} 还没有人对着：{said}",
+        "remove": "从没有人能对付，变成有人能对付：{said}",
+        "offset": "{a} 与 {b} 的条件合不到一起",
+        "hold_both": "让 {a} 与 {b} 两边的条件都成立的另一种做法",
+    },
+    "en": {
+        "about": "The change this plan is about: {t}.",
+        "faced": "{target} {b}: it is faced by {who}.",
+        "child": "From the child process “{title}”: {text}",
+        "role": "has something for {targets}",
+        "no_role": "present, and said nothing that faces a barrier",
+        "sought": "Seeks: {said}",
+        "limit": "Keeps to this limit: {said}",
+        "waits": "Waits for {other}: {text}",
+        "give": "Bring their own share: {said}",
+        "task": "{target}: {said}",
+        "after": "{task} comes after {before}.",
+        "mutual": "{a} and {b} each wait for the other's share; the record does not say who is first.",
+        "residual": "Nobody faces {target} yet: {said}",
+        "remove": "From nobody being able to deal with this to somebody being able to: {said}",
+        "offset": "The conditions of {a} and {b} do not fit together",
+        "hold_both": "Another way, in which the conditions of {a} and of {b} both hold",
+    },
+}
+
+TITLES: Final[dict[Language, dict[str, str]]] = {
+    "zh": {
+        "panorama": "协作全景", "roles": "各人", "tasks": "任务", "order": "先后", "offsets": "保留的对冲", "residuals": "残余张力",
+        "open": "未决的点", "contributions": "拿出", "benefits": "得到", "costs": "代价与限制", "dependencies": "依赖",
+        "yours": "你的部分", "your_tasks": "你的任务", "you_said": "你说过的", "none": "方案里没有分到你的任务。",
+    },
+    "en": {
+        "panorama": "The whole", "roles": "Each one", "tasks": "Tasks", "order": "Order", "offsets": "Offsets kept",
+        "residuals": "Residual tensions", "open": "Open points", "contributions": "Gives", "benefits": "Gains",
+        "costs": "Costs and limits", "dependencies": "Depends on", "yours": "Your part", "your_tasks": "Your tasks",
+        "you_said": "What you said", "none": "The plan holds no task of yours.",
+    },
+}  # fmt: skip
+
+GROUPS: Final = ("contributions", "benefits", "costs", "dependencies")
+
+
+def plan_markdown(draft: PlanDraft, request: PlannerRequest) -> str:
+    titles = TITLES[request.language]
+    lines = [wording.NOTICE[request.language], "", f"## {titles['panorama']}", "", *_bullets(draft.panorama)]
+    lines += ["", f"## {titles['roles']}"]
+    for role in draft.roles:
+        lines += ["", f"### {role.alias} · {role.role}"]
+        for group in GROUPS:
+            claims: list[ClaimDraft] = getattr(role, group)
+            if claims:
+                lines += ["", f"**{titles[group]}**", "", *_bullets(claims)]
+    if draft.tasks:
+        lines += ["", f"## {titles['tasks']}", ""]
+        lines += [
+            f"- `{task.id}` {task.assignee} · {task.title}{_sources(task.sources)}" for task in draft.tasks
+        ]
+    for name, claims in (("order", draft.order), ("offsets", draft.offsets)):
+        if claims:
+            lines += ["", f"## {titles[name]}", "", *_bullets(claims)]
+    if draft.residuals:
+        lines += ["", f"## {titles['residuals']}"]
+    for residual in draft.residuals:
+        lines += ["", f"### {residual.title}{_sources(residual.sources)}", "", f"- T: {residual.transition}"]
+        lines += [f"- I: {residual.initial_state}"] if residual.initial_state else []
+        lines += [f"- B{number}: {barrier}" for number, barrier in enumerate(residual.barriers, 1)]
+        lines += [f"- E: {residual.exchange}"] if residual.exchange else []
+    if request.open_points:
+        lines += ["", f"## {titles['open']}", "", *(f"- {point}" for point in request.open_points)]
+    return "\n".join(lines)
+
+
+def delivery_markdown(request: DeliveryRequest) -> str:
+    titles = TITLES[request.language]
+    lines = [wording.NOTICE[request.language], "", f"## {titles['yours']} · {request.alias}"]
+    for role in request.plan.roles:
+        if role.alias == request.alias:
+            lines += ["", role.role]
+            for group in GROUPS:
+                claims: tuple[Claim, ...] = getattr(role, group)
+                if claims:
+                    lines += ["", f"**{titles[group]}**", "", *_bullets(claims)]
+    tasks = [task for task in request.plan.tasks if task.assignee == request.alias]
+    lines += ["", f"**{titles['your_tasks']}**", ""]
+    lines += [
+        f"- `{task.id}` {task.title}" + (f" ← {', '.join(task.prerequisites)}" if task.prerequisites else "")
+        for task in tasks
+    ]
+    lines += [] if tasks else [titles["none"]]
+    offsets = [claim for claim in request.plan.offsets if request.alias in claim.text]
+    if offsets:
+        lines += ["", f"**{titles['offsets']}**", "", *_bullets(offsets)]
+    items = [item for turn in request.own for item in turn.items]
+    if items:
+        lines += ["", f"**{titles['you_said']}**", ""]
+        lines += [
+            f"- {wording.quoted(wording.said_in(item.claim), request.language)} ({item.id})" for item in items
+        ]
+    return "\n".join(lines)
+
+
+def _bullets(claims: Iterable[Claim | ClaimDraft]) -> list[str]:
+    return [f"- {claim.text}{_sources(claim.sources)}" for claim in claims]
+
+
+def _sources(sources: Iterable[str]) -> str:
+    named = ", ".join(sources)
+    return f" ({named})" if named else ""
