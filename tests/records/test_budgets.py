@@ -1,0 +1,98 @@
+"""One budget for a tree: reserved before, settled after, never beyond the limit by what was reserved."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+import pytest
+
+from tests.records.conftest import NewId
+from tongyao.records.budgets import Budget, BudgetExceeded, Budgets, BudgetUnknown
+from tongyao.records.database import Pool
+
+
+def sums(budget: Budget) -> tuple[object, ...]:
+    return (budget.reserved_tokens, budget.reserved_cost, budget.settled_tokens, budget.settled_cost)
+
+
+async def test_what_is_reserved_is_freed_and_what_was_used_is_counted(pool: Pool, new_id: NewId) -> None:
+    budgets, root = Budgets(pool), new_id("root")
+    await budgets.open(root, tokens=1_000, cost=Decimal("1"))
+    await budgets.reserve(root, "call", tokens=800, cost=Decimal("0.5"))
+    assert sums(await budgets.get(root)) == (800, Decimal("0.5"), 0, 0)
+    await budgets.settle(root, "call", tokens=300, cost=Decimal("0.1"))
+    assert sums(await budgets.get(root)) == (0, 0, 300, Decimal("0.1"))
+
+
+async def test_repeating_any_step_changes_nothing(pool: Pool, new_id: NewId) -> None:
+    budgets, root = Budgets(pool), new_id("root")
+    await budgets.open(root, tokens=1_000)
+    await budgets.open(root, tokens=5)
+    for _ in range(3):
+        await budgets.reserve(root, "call", tokens=600)
+    assert (await budgets.get(root)).reserved_tokens == 600
+    for _ in range(3):
+        await budgets.settle(root, "call", tokens=200)
+    budget = await budgets.get(root)
+    assert budget.limit_tokens == 1_000
+    assert sums(budget) == (0, 0, 200, 0)
+
+
+async def test_another_attempt_reserves_again_and_both_count(pool: Pool, new_id: NewId) -> None:
+    budgets, root = Budgets(pool), new_id("root")
+    await budgets.open(root, tokens=1_000)
+    for used in (100, 250):
+        await budgets.reserve(root, "call", tokens=600)
+        await budgets.settle(root, "call", tokens=used)
+    assert sums(await budgets.get(root)) == (0, 0, 350, 0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cost"), [(201, Decimal("0.1")), (10, Decimal("0.201"))], ids=["tokens", "dollars"]
+)
+async def test_what_would_pass_a_limit_is_refused_whole(
+    pool: Pool, new_id: NewId, tokens: int, cost: Decimal
+) -> None:
+    budgets, root = Budgets(pool), new_id("root")
+    await budgets.open(root, tokens=1_000, cost=Decimal("1"))
+    await budgets.reserve(root, "first", tokens=800, cost=Decimal("0.8"))
+    before = await budgets.get(root)
+    with pytest.raises(BudgetExceeded, match=root):
+        await budgets.reserve(root, "second", tokens=tokens, cost=cost)
+    assert await budgets.get(root) == before
+    await budgets.reserve(root, "second", tokens=200, cost=Decimal("0.2"))
+
+
+async def test_concurrent_reservations_never_pass_the_limit_together(pool: Pool, new_id: NewId) -> None:
+    budgets, root = Budgets(pool), new_id("root")
+    await budgets.open(root, tokens=1_000)
+
+    async def reserve(number: int) -> bool:
+        try:
+            await budgets.reserve(root, f"call {number}", tokens=300)
+        except BudgetExceeded:
+            return False
+        return True
+
+    granted = await asyncio.gather(*(reserve(number) for number in range(10)))
+    assert granted.count(True) == 3
+    assert (await budgets.get(root)).reserved_tokens == 900
+
+
+async def test_a_limit_can_be_raised_and_no_limit_does_not_limit(pool: Pool, new_id: NewId) -> None:
+    budgets, root, free = Budgets(pool), new_id("root"), new_id("root")
+    await budgets.open(root, tokens=10, cost=Decimal("1"))
+    assert (await budgets.set_limits(root, tokens=500)).limit_cost == Decimal("1")
+    await budgets.reserve(root, "call", tokens=500)
+    await budgets.open(free)
+    await budgets.reserve(free, "call", tokens=10**12, cost=Decimal("1e6"))
+
+
+async def test_without_a_budget_or_a_reservation_there_is_nothing_to_do(pool: Pool, new_id: NewId) -> None:
+    budgets, root = Budgets(pool), new_id("root")
+    with pytest.raises(BudgetUnknown, match=root):
+        await budgets.reserve(root, "call", tokens=1)
+    await budgets.open(root)
+    with pytest.raises(BudgetUnknown, match="call"):
+        await budgets.settle(root, "call", tokens=1)

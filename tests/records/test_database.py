@@ -1,0 +1,61 @@
+"""The pool says clearly what is wrong, without the password, and transactions are whole."""
+
+from __future__ import annotations
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from tests.records.conftest import Announce
+from tongyao.records.database import BadValue, DatabaseUnreachable, Pool, open_pool, session, transaction
+from tongyao.records.processes import Processes
+
+
+async def test_an_address_where_nothing_answers_is_named_without_its_password() -> None:
+    with pytest.raises(DatabaseUnreachable) as error:
+        await open_pool("postgresql://ada:s3cret@127.0.0.1:1/looms", timeout=2)
+    assert "127.0.0.1:1" in str(error.value)
+    assert "looms" in str(error.value)
+    assert "DATABASE_URL" in str(error.value)
+    assert "s3cret" not in str(error.value)
+
+
+async def test_a_database_that_does_not_exist_is_named(database_url: str) -> None:
+    with pytest.raises(DatabaseUnreachable, match="nowhere"):
+        await open_pool(make_conninfo(database_url, dbname="nowhere"))
+
+
+async def test_connections_carry_the_application_name(pool: Pool) -> None:
+    async with session(pool) as connection:
+        row = await (
+            await connection.execute("SELECT current_setting('application_name') AS name")
+        ).fetchone()
+    assert row == {"name": "tests"}
+
+
+async def test_a_pool_without_a_free_connection_says_so(database_url: str) -> None:
+    small = await open_pool(database_url, max_size=1, timeout=0.2)
+    try:
+        async with session(small):
+            with pytest.raises(DatabaseUnreachable, match="busy"):
+                await Processes(small).get("anything")
+    finally:
+        await small.close()
+    with pytest.raises(DatabaseUnreachable, match="closed"):
+        await Processes(small).get("anything")
+
+
+async def test_a_lost_connection_is_named_and_the_next_caller_gets_a_new_one(pool: Pool) -> None:
+    with pytest.raises(DatabaseUnreachable, match="lost"):
+        async with session(pool) as connection:
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    async with session(pool) as connection:
+        assert (await connection.execute("SELECT 1")).rowcount == 1
+
+
+async def test_a_transaction_happens_whole_or_not_at_all(pool: Pool, announce: Announce) -> None:
+    process = await announce()
+    with pytest.raises(BadValue, match="NUL"):
+        async with transaction(pool) as connection:
+            await connection.execute("UPDATE processes SET round = 9 WHERE id = %s", [process])
+            await connection.execute("UPDATE processes SET phase = %s WHERE id = %s", ["a\x00b", process])
+    assert (await Processes(pool).get(process)).round == 0

@@ -1,0 +1,111 @@
+"""What the rounds and the plan left behind, by ids and counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.records.conftest import Announce
+from tongyao.protocol.observation import Relation, Verdict
+from tongyao.protocol.projection import EndpointKind, Outcome
+from tongyao.protocol.value import Value
+from tongyao.records.database import Pool
+from tongyao.records.plans import AnswerRow, DeliveryRow, PlanRow, Plans
+from tongyao.records.rounds import ObservationRow, ProjectionRow, RelationRow, Rounds
+from tongyao.records.texts import Texts, text_id
+
+
+def timeless(row: Value) -> Value:
+    return row.model_copy(update={"at": None})
+
+
+async def text(pool: Pool, process: str, *name: object) -> str:
+    return await Texts(pool).put(f"process:{process}", "record", "{}", id=text_id(process, *name))
+
+
+async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(
+    pool: Pool, announce: Announce
+) -> None:
+    rounds, process = Rounds(pool), await announce()
+    words = await text(pool, process, "R1/P01")
+    failed = ProjectionRow(round=1, alias="P01", outcome=Outcome.FAILED)
+    replied = ProjectionRow(
+        round=1, alias="P01", outcome=Outcome.REPLIED, author=EndpointKind.HUMAN, text_id=words, items=4, chars=900,
+        struck=1, guards={"no_such_span": 1}, seconds=1.5,
+    )  # fmt: skip
+    other = ProjectionRow(round=1, alias="P02", outcome=Outcome.LAPSED)
+    later = ProjectionRow(round=2, alias="P01", outcome=Outcome.NOTHING_NEW)
+    for row in (later, other, failed, replied):
+        await rounds.put_projection(process, row)
+    stored = await rounds.projections(process)
+    assert [timeless(row) for row in stored] == [replied, other, later]
+    assert stored[0].at is not None
+    assert [timeless(row) for row in await rounds.projections(process, 2)] == [later]
+
+
+async def test_an_observation_and_its_relations_are_one(pool: Pool, announce: Announce) -> None:
+    rounds, process = Rounds(pool), await announce()
+    row = ObservationRow(
+        round=1,
+        verdict=Verdict.MORE,
+        text_id=await text(pool, process, "R1"),
+        chars=3_000,
+        guards={"advice": 2},
+    )
+    found = RelationRow(round=1, a="P01", b="P03", kind=Relation.OFFSETTING, sources=("R1/P01/1", "R1/P03/2"))
+    none = RelationRow(round=1, a="P01", b="P02", kind=Relation.NONE_FOUND)
+    await rounds.put_observation(process, row, [none])
+    await rounds.put_observation(process, row, [found, none])
+    assert [timeless(stored) for stored in await rounds.observations(process)] == [row]
+    assert await rounds.relations(process) == await rounds.relations(process, 1) == [none, found]
+    assert await rounds.relations(process, 2) == []
+
+
+async def test_the_latest_revision_holds(pool: Pool, announce: Announce) -> None:
+    plans, process = Plans(pool), await announce()
+    assert await plans.latest(process) is None
+    for revision in (1, 2):
+        await plans.put_plan(
+            process,
+            PlanRow(
+                revision=revision,
+                text_id=await text(pool, process, "plan", revision),
+                claims=9,
+                supported=8,
+                markdown_text_id=await text(pool, process, "markdown", revision),
+                reduced=revision == 1,
+            ),  # fmt: skip
+        )
+    latest = await plans.latest(process)
+    assert latest is not None
+    assert (latest.revision, latest.reduced, latest.claims, latest.supported) == (2, False, 9, 8)
+    assert [row.revision for row in await plans.plans(process)] == [1, 2]
+
+
+async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, announce: Announce) -> None:
+    plans, process = Plans(pool), await announce()
+    for language in ("en", "zh"):
+        await plans.put_delivery(
+            process,
+            DeliveryRow(
+                revision=1,
+                alias="P01",
+                text_id=await text(pool, process, "delivery", language),
+                language=language,
+            ),
+        )
+    assert [row.language for row in await plans.deliveries(process)] == ["zh"]
+    await plans.put_answer(process, AnswerRow(revision=1, alias="P01", decision="commit"))
+    await plans.put_answer(process, AnswerRow(revision=1, alias="P01", decision="decline"))
+    assert [row.decision for row in await plans.answers(process)] == ["commit"]
+
+
+@pytest.mark.parametrize("pair", [("P02", "P01"), ("P01", "P01")])
+async def test_a_pair_has_one_order(pool: Pool, announce: Announce, pair: tuple[str, str]) -> None:
+    import psycopg
+
+    process = await announce()
+    row = ObservationRow(round=1, verdict=Verdict.MORE, text_id=await text(pool, process, "R1"))
+    relation = RelationRow(round=1, a=pair[0], b=pair[1], kind=Relation.ALIGNED)
+    with pytest.raises(psycopg.errors.CheckViolation):
+        await Rounds(pool).put_observation(process, row, [relation])
+    assert await Rounds(pool).observations(process) == [], "neither half is written"

@@ -1,0 +1,151 @@
+"""One budget for a whole tree of processes: reserve the most a call can cost, then settle what it did (docs/protocol.md §10)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from psycopg.rows import class_row
+
+from tongyao.protocol.value import Value
+from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+
+
+class BudgetUnknown(RecordsError):
+    """No budget was opened for this root, or nothing is reserved under this key."""
+
+
+class BudgetExceeded(RecordsError):
+    """What is spent and reserved leaves no room for this: nothing was reserved."""
+
+
+class Budget(Value):
+    """Tokens of every kind, and US dollars. A limit that is None does not limit."""
+
+    root_id: str
+    limit_tokens: int | None
+    limit_cost: Decimal | None
+    reserved_tokens: int
+    reserved_cost: Decimal
+    settled_tokens: int
+    settled_cost: Decimal
+
+    def has_room(self, tokens: int, cost: Decimal) -> bool:
+        """Whether so much more stays within both limits, with everything reserved counted as spent."""
+        return (
+            self.limit_tokens is None
+            or self.settled_tokens + self.reserved_tokens + tokens <= self.limit_tokens
+        ) and (self.limit_cost is None or self.settled_cost + self.reserved_cost + cost <= self.limit_cost)
+
+
+class Budgets:
+    """The budgets of all trees, each under its root process. Whatever is done to one is done one after the other."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def open(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
+        """Open the budget of a tree; one that is open already stays as it is, whatever the limits given."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO budgets (root_id, limit_tokens, limit_cost) VALUES (%s, %s, %s)
+                   ON CONFLICT (root_id) DO NOTHING""",
+                [root_id, tokens, cost],
+            )
+        return await self.get(root_id)
+
+    async def set_limits(
+        self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None
+    ) -> Budget:
+        """New limits, not additions; one that is None stays as it was. Raises `BudgetUnknown`."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """UPDATE budgets SET limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
+                   WHERE root_id = %s""",
+                [tokens, cost, root_id],
+            )
+        return await self.get(root_id)
+
+    async def get(self, root_id: str) -> Budget:
+        """Raises `BudgetUnknown`."""
+        async with reading(self._pool, Budget) as cursor:
+            await cursor.execute("SELECT * FROM budgets WHERE root_id = %s", [root_id])
+            budget = await cursor.fetchone()
+        if budget is None:
+            raise BudgetUnknown(f"no budget was opened for {root_id!r}")
+        return budget
+
+    async def reserve(self, root_id: str, key: str, *, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
+        """Set aside the most that `key` (a call, a child) can use. What it has set aside already is not doubled.
+
+        A key that was settled may reserve again: another attempt.
+
+        Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
+        """
+        async with transaction(self._pool) as connection:
+            budget = await _locked(connection, root_id)
+            held = await _reservation(connection, root_id, key)
+            if held is not None and not held.settled:
+                return
+            if not budget.has_room(tokens, cost):
+                raise BudgetExceeded(
+                    f"the budget of {root_id} has no room for {tokens} tokens and {cost:f} USD: spent "
+                    f"{budget.settled_tokens} and {budget.settled_cost:f}, reserved {budget.reserved_tokens} and "
+                    f"{budget.reserved_cost:f}, limits {budget.limit_tokens} and {budget.limit_cost}"
+                )
+            await connection.execute(
+                """INSERT INTO reservations (root_id, key, tokens, cost) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (root_id, key) DO UPDATE
+                   SET tokens = excluded.tokens, cost = excluded.cost, settled = false""",
+                [root_id, key, tokens, cost],
+            )
+            await connection.execute(
+                """UPDATE budgets SET reserved_tokens = reserved_tokens + %s, reserved_cost = reserved_cost + %s
+                   WHERE root_id = %s""",
+                [tokens, cost, root_id],
+            )
+
+    async def settle(self, root_id: str, key: str, *, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
+        """Free what `key` set aside and count what it used: nothing, when it came to nothing. Twice is once.
+
+        What was used counts in full, even beyond a limit. Raises `BudgetUnknown` when nothing was reserved.
+        """
+        async with transaction(self._pool) as connection:
+            await _locked(connection, root_id)
+            held = await _reservation(connection, root_id, key)
+            if held is None:
+                raise BudgetUnknown(f"nothing was reserved for {key!r} in the budget of {root_id!r}")
+            if held.settled:
+                return
+            await connection.execute(
+                "UPDATE reservations SET settled = true WHERE root_id = %s AND key = %s", [root_id, key]
+            )
+            await connection.execute(
+                """UPDATE budgets SET
+                       reserved_tokens = reserved_tokens - %s, reserved_cost = reserved_cost - %s,
+                       settled_tokens = settled_tokens + %s, settled_cost = settled_cost + %s
+                   WHERE root_id = %s""",
+                [held.tokens, held.cost, tokens, cost, root_id],
+            )
+
+
+class _Reservation(Value):
+    tokens: int
+    cost: Decimal
+    settled: bool
+
+
+async def _locked(connection: Connection, root_id: str) -> Budget:
+    async with connection.cursor(row_factory=class_row(Budget)) as cursor:
+        await cursor.execute("SELECT * FROM budgets WHERE root_id = %s FOR UPDATE", [root_id])
+        budget = await cursor.fetchone()
+    if budget is None:
+        raise BudgetUnknown(f"no budget was opened for {root_id!r}")
+    return budget
+
+
+async def _reservation(connection: Connection, root_id: str, key: str) -> _Reservation | None:
+    async with connection.cursor(row_factory=class_row(_Reservation)) as cursor:
+        await cursor.execute(
+            "SELECT tokens, cost, settled FROM reservations WHERE root_id = %s AND key = %s", [root_id, key]
+        )
+        return await cursor.fetchone()

@@ -1,0 +1,61 @@
+"""Where the records and the workflows may have come apart: what `tongyao reconcile` looks at (docs/protocol.md §8)."""
+
+from __future__ import annotations
+
+from tongyao.protocol.value import Value
+from tongyao.records.database import Pool, reading, session
+
+
+class Drift(Value):
+    """An open process that something is wrong with; `idle_seconds` since its row was last written."""
+
+    id: str
+    phase: str
+    seq: int
+    events: int
+    idle_seconds: float
+
+
+class Reconciliation:
+    """Reads only: what to do about it is decided by asking Temporal."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def never_started(self, older_than: float = 0.0) -> list[Drift]:
+        """Announced at least `older_than` seconds ago, and no workflow ever wrote to them; oldest first."""
+        return await self._open("NOT p.started AND p.seq = 0", older_than)
+
+    async def silent(self, older_than: float = 0.0) -> list[Drift]:
+        """Started and not ended, their rows unwritten for `older_than` seconds: waiting, lagging, or terminated."""
+        return await self._open("p.started", older_than)
+
+    async def _open(self, condition: str, older_than: float) -> list[Drift]:
+        async with reading(self._pool, Drift) as cursor:
+            await cursor.execute(
+                f"{_DRIFT} WHERE p.ended_at IS NULL AND ({condition}) "
+                "AND p.updated_at <= clock_timestamp() - make_interval(secs => %s) ORDER BY p.updated_at, p.id".encode(),
+                [older_than],
+            )
+            return await cursor.fetchall()
+
+    async def with_holes(self) -> list[Drift]:
+        """Processes, ended ones too, of whose transitions up to `seq` some never arrived."""
+        async with reading(self._pool, Drift) as cursor:
+            await cursor.execute(f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
+            return await cursor.fetchall()
+
+    async def orphaned_calls(self) -> int:
+        """Claimed calls of processes that have ended: nobody will come back for them. Marks them and says how many."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """UPDATE model_calls c SET state = 'orphaned', ended_at = now() FROM processes p
+                   WHERE c.state = 'claimed' AND p.id = c.process_id AND p.ended_at IS NOT NULL"""
+            )
+            return cursor.rowcount
+
+
+_DRIFT = """SELECT p.id, p.phase, p.seq,
+        (SELECT count(*) FROM events e WHERE e.process_id = p.id AND e.seq <= p.seq) AS events,
+        extract(epoch FROM clock_timestamp() - p.updated_at)::float AS idle_seconds
+    FROM processes p"""
