@@ -12,7 +12,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
@@ -35,7 +34,7 @@ def short_home() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres_server(short_home: Path) -> Iterator[LocalPostgres]:
-    """An embedded PostgreSQL for this test session (one per xdist worker), with a migrated template database."""
+    """An embedded PostgreSQL for this test session (one per xdist worker), with a migrated template."""
     server = LocalPostgres(short_home, database=TEMPLATE, durable=False)
     migrate(server.start())
     yield server

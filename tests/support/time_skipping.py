@@ -1,4 +1,4 @@
-"""Temporal's time-skipping test server (Java, from Maven Central): seven days of deadlines pass in half a second.
+"""Temporal's time-skipping test server (Java, from Maven Central): a week of deadlines passes in a moment.
 
 Its limits: no ``list_workflows``, no Web UI. For everything but deadlines, use the real dev server.
 """
@@ -20,7 +20,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tongyao.runtime.local.processes import file_lock
 from tongyao.runtime.local.temporal_binary import cache_directory
-from tongyao.runtime.search_attributes import SEARCH_ATTRIBUTES
+from tongyao.runtime.search_attributes import INDEXED
 
 POM = Path(__file__).with_name("time_skipping_pom.xml")
 
@@ -30,7 +30,7 @@ class TimeSkippingUnavailable(RuntimeError):
 
 
 def ensure_wrapper() -> Path:
-    """A program that runs the server on the port in its first argument; the jars are fetched once per machine.
+    """A program that runs the server on the port in its first argument. Fetches the jars once per machine.
 
     Raises:
         TimeSkippingUnavailable: no ``java``, or the jars are not there and ``mvn`` cannot fetch them.
@@ -83,8 +83,6 @@ async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
     )
     async with environment:
         await environment.client.operator_service.add_search_attributes(
-            AddSearchAttributesRequest(
-                namespace=environment.client.namespace, search_attributes=SEARCH_ATTRIBUTES
-            )
+            AddSearchAttributesRequest(namespace=environment.client.namespace, search_attributes=INDEXED)
         )
         yield environment

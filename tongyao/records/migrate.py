@@ -1,4 +1,4 @@
-"""Brings a database to the present schema: the numbered SQL files of ``migrations/``, applied by yoyo-migrations."""
+"""Brings a database to the present schema: the numbered SQL files of ``migrations/``, applied by yoyo."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ LOCK_KEY = 0x746F6E67  # any constant will do, so long as no other program uses 
 def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:
     """Applies what is not yet applied, in the order of the files' names, each file in one transaction.
 
-    Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's own lock is
-    a row, which a killed process leaves behind.)
+    Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's
+    own lock is a row, which a killed process leaves behind.)
 
     Args:
         database_url: ``postgresql://…`` of an existing database.
@@ -25,8 +25,9 @@ def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:
         The names applied now, without ``.sql``; empty when the schema was up to date.
 
     Raises:
-        psycopg.Error: the database cannot be reached, or a statement failed: its file is rolled back, those before it
-            stay applied.
+        psycopg.Error: the database cannot be reached, or a statement failed: its file is rolled back, those
+            before it stay applied.
+        ValueError: another kind of database.
     """
     scheme, separator, rest = database_url.partition("://")
     if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:

@@ -6,14 +6,13 @@ from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
 
-SEARCH_ATTRIBUTES: dict[str, IndexedValueType.ValueType] = {
-    "TongyaoPhase": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-    "TongyaoRound": IndexedValueType.INDEXED_VALUE_TYPE_INT,
-    "TongyaoScene": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-    "TongyaoDepth": IndexedValueType.INDEXED_VALUE_TYPE_INT,
-    "TongyaoRoot": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-    "TongyaoWaiting": IndexedValueType.INDEXED_VALUE_TYPE_BOOL,
+from tongyao.protocol.contracts import SEARCH_ATTRIBUTES
+
+INDEXED: dict[str, IndexedValueType.ValueType] = {
+    name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{kind.upper()}")
+    for name, kind in SEARCH_ATTRIBUTES.items()
 }
+"""Tongyao's search attributes with the types that Temporal's operator API speaks of."""
 
 
 async def missing_search_attributes(client: Client) -> list[str]:
@@ -25,22 +24,21 @@ async def missing_search_attributes(client: Client) -> list[str]:
     known = await client.operator_service.list_search_attributes(
         ListSearchAttributesRequest(namespace=client.namespace)
     )
-    return sorted(
-        name for name, kind in SEARCH_ATTRIBUTES.items() if known.custom_attributes.get(name) != kind
-    )
+    return sorted(name for name, kind in INDEXED.items() if known.custom_attributes.get(name) != kind)
 
 
 async def register_search_attributes(client: Client) -> None:
     """Adds what is missing in the client's namespace; does nothing when all are there.
 
     Raises:
-        temporalio.service.RPCError: the server refuses: a name is taken with another type, or this user may not.
+        temporalio.service.RPCError: the server refuses: a name is taken with another type, or this user may
+        not.
     """
     missing = await missing_search_attributes(client)
     if missing:
         await client.operator_service.add_search_attributes(
             AddSearchAttributesRequest(
                 namespace=client.namespace,
-                search_attributes={name: SEARCH_ATTRIBUTES[name] for name in missing},
+                search_attributes={name: INDEXED[name] for name in missing},
             )
         )

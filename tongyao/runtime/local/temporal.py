@@ -13,7 +13,13 @@ from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from tongyao.runtime.local.processes import LocalServiceError, ServerProcess, free_port, port_is_taken
+from tongyao.runtime.local.processes import (
+    LocalServiceError,
+    ServerProcess,
+    free_port,
+    in_thread,
+    port_is_taken,
+)
 from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.search_attributes import register_search_attributes
 
@@ -75,20 +81,21 @@ class LocalTemporal:
         May take minutes the first time on a machine, when the server has to be built.
 
         Raises:
-            LocalServiceError: no server program, a fixed port is taken, another process runs this server, or it did
-                not come up within ``timeout`` seconds (the build not counted).
+            LocalServiceError: no server program, a fixed port is taken, another process runs this server, or
+                it did not come up within ``timeout`` seconds (the build not counted).
         """
-        binary = await asyncio.to_thread(ensure_binary, self.home, self._binary)
+        binary = await in_thread(ensure_binary, self.home, self._binary)
         for attempt in range(1, PORT_ATTEMPTS + 1):
             server = self._choose_ports(binary)
-            await asyncio.to_thread(server.start)
             self._server = server
             try:
+                await in_thread(server.start)
                 await self._wait_until_ready(server, time.monotonic() + timeout)
+                server.is_ready()
                 return self.address
             except BaseException as error:
                 lost_a_port = server.exit_code is not None and "address already in use" in server.log_tail()
-                await asyncio.to_thread(self.stop)
+                await in_thread(self.stop)
                 if not (lost_a_port and isinstance(error, LocalServiceError)) or attempt == PORT_ATTEMPTS:
                     raise
         raise AssertionError("unreachable")
@@ -106,8 +113,8 @@ class LocalTemporal:
         ]:
             if port is not None and port_is_taken(port):
                 raise LocalServiceError(
-                    f"Port {port} ({setting}) is taken by another program. Stop that one, choose another port, "
-                    f"or unset {setting} to have a free port chosen."
+                    f"Port {port} ({setting}) is taken by another program. "
+                    f"Stop that one, choose another port, or unset {setting} to have a free port chosen."
                 )
         self.port = self._fixed_port or free_port()
         self.ui_port = self._fixed_ui_port or free_port()

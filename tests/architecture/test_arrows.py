@@ -1,0 +1,53 @@
+"""The rooms know whom they may know (ARCHITECTURE.md), and a workflow loads nothing that does anything."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PROTOCOL = sorted((REPOSITORY / "tongyao" / "protocol").glob("*.py"))
+EFFECTS = {"asyncio", "random", "secrets", "socket", "subprocess", "time", "os", "pathlib", "uuid"}
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *command], cwd=REPOSITORY, capture_output=True, text=True)
+
+
+def test_the_arrows_between_the_rooms_hold() -> None:
+    linted = run("-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache")
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+@pytest.mark.skipif(
+    not (REPOSITORY / "workflows" / "crystallization.py").exists(), reason="the workflow is not written yet"
+)
+def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> None:
+    heavy = ["anthropic", "torch", "sklearn", "psycopg", "numpy", "httpx", "activities"]
+    script = (
+        "import sys, workflows.crystallization\n"
+        f"print(*[name for name in {heavy!r} if name in sys.modules], end='')"
+    )
+    loaded = run("-c", script)
+    assert loaded.returncode == 0, loaded.stderr
+    assert loaded.stdout == ""
+
+
+@pytest.mark.parametrize("module", PROTOCOL, ids=lambda path: path.stem)
+def test_the_protocol_has_no_clock_no_chance_and_no_input_or_output(module: Path) -> None:
+    imported = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            imported.add(node.module.split(".")[0])
+    assert imported & EFFECTS == set()
+
+
+def test_room_packages_are_empty() -> None:
+    inits = [*REPOSITORY.glob("tongyao/*/__init__.py"), REPOSITORY / "tongyao" / "__init__.py"]
+    assert [str(path) for path in inits if path.read_text(encoding="utf-8").strip()] == []

