@@ -185,9 +185,10 @@ class Crystallization(Rounds):
             EventKind.FIELD_ACTIVATED,
             {"candidates": [[c.profile_id, c.perspective, round(c.score, 4)] for c in found.candidates]},
         )
-        if settings.auto_start and len(found.candidates) >= settings.quorum:
+        nearest = tuple(dict.fromkeys(candidate.profile_id for candidate in found.candidates))
+        if settings.auto_start and len(nearest) >= settings.quorum:
             self.state.selected = tuple(
-                Choice(profile_id=candidate.profile_id) for candidate in found.candidates[: settings.max_participants]
+                Choice(profile_id=profile_id) for profile_id in nearest[: settings.max_participants]
             )
         self.move(Phase.SELECTING)
         await workflow.wait_condition(lambda: self.state.selected is not None)

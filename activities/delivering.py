@@ -1,0 +1,70 @@
+"""Each participant gets their own part of a plan (docs/protocol.md §7.5)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from temporalio import activity
+
+from activities.deps import Deps
+from activities.recording import write_outbox
+from activities.settling import model_step
+from tongyao.llm.engine import CallKey
+from tongyao.llm.errors import StepFailed, Unreadable
+from tongyao.protocol import views
+from tongyao.protocol.contracts import DELIVER, DeliverInput, DeliverOutput
+from tongyao.protocol.guards.fallback import minimal_delivery
+from tongyao.protocol.plan import DeliveryDraft, Plan
+from tongyao.protocol.record import Record
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.records.plans import DeliveryRow
+from tongyao.records.texts import text_id
+
+
+class Delivering:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=DELIVER.name)
+    async def deliver(self, what: DeliverInput) -> DeliverOutput:
+        """All deliveries of one revision, side by side; those settled before are not asked for again."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        async with model_step():
+            row = await library.processes.get(what.process_id)
+            seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
+            record = await library.record(what.process_id)
+            plan = next(plan for plan in record.plans if plan.revision == what.revision)
+            async with asyncio.TaskGroup() as group:
+                for alias in what.aliases:
+                    group.create_task(self._one(what, record, plan, alias, seconds))
+        return DeliverOutput(delivered=what.aliases, spent=await self._deps.settling.spent(what.process_id))
+
+    async def _one(self, what: DeliverInput, record: Record, plan: Plan, alias: str, seconds: float) -> None:
+        request = views.for_delivery(record, alias, plan)
+        profile = record.participant(alias).profile
+        owner = profile.profile_id if profile else f"process:{what.process_id}"
+        key = CallKey(what.process_id, "deliver", alias=alias, revision=what.revision)
+        try:
+            settled, _ = await self._deps.settling.readable(
+                key,
+                lambda engine, call: engine.deliver(request, call),
+                DeliveryDraft,
+                request=request,
+                owner=owner,
+                seconds=seconds,
+            )
+            markdown = settled.draft.markdown
+        except (StepFailed, Unreadable):
+            markdown = ""
+        library = self._deps.library
+        stored = await library.texts.put(
+            owner,
+            "delivery",
+            markdown.strip() or minimal_delivery(request),
+            id=text_id("delivery", what.process_id, what.revision, alias),
+        )
+        await library.plans.put_delivery(
+            what.process_id,
+            DeliveryRow(revision=what.revision, alias=alias, text_id=stored, language=request.language),
+        )

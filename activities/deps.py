@@ -1,0 +1,46 @@
+"""What the activities are given: interfaces only. Who implements them is decided in `tongyao.runtime`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Protocol
+
+from activities.settling import Settling
+from tongyao.protocol.process import ProfileRef
+from tongyao.protocol.requests import Material
+from tongyao.protocol.tension import Tension
+from tongyao.records.library import Library
+from tongyao.records.room import CandidateRow
+
+
+class Retriever(Protocol):
+    """What of a long profile an endpoint sees (an extension point, see docs/extending.md)."""
+
+    name: str
+
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
+        """Pieces of `text` that bear on `tension`, in text order; each `text[start:start + len(piece)]`."""
+        ...
+
+
+class Field(Protocol):
+    """Who in a scene is near a tension."""
+
+    async def discover(
+        self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
+    ) -> Sequence[CandidateRow]:
+        """Candidates with perspective, rank, score and reasons; the first `limit` distinct people are the union's top."""
+        ...
+
+
+@dataclass(frozen=True)
+class Deps:
+    """Everything a step may need. `prompts`: step → override text of the scene; `manifest`: what is frozen of the engines."""
+
+    library: Library
+    settling: Settling
+    retriever: Retriever
+    field: Field
+    manifest: Mapping[str, object] = default(default_factory=dict)

@@ -1,0 +1,87 @@
+"""Raw intent → tension (docs/protocol.md §2). Where it cannot be done, the raw text stands as T, grade C."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities.deps import Deps
+from activities.recording import write_outbox
+from activities.settling import model_step
+from tongyao.llm.engine import CallKey, Reask
+from tongyao.llm.errors import StepFailed, Unreadable
+from tongyao.protocol import effects, views
+from tongyao.protocol.contracts import FORMULATE, FormulateInput, FormulateOutput
+from tongyao.protocol.process import TensionRef
+from tongyao.protocol.record import Record
+from tongyao.protocol.requests import FormulationRequest, Material, Piece
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.sizes import language_of
+from tongyao.protocol.tension import Tension, TensionDraft, from_draft, from_raw
+
+PROFILE_CHARS = 50_000
+"""Of the demander's profile, at most so much is read for a formulation (docs/protocol.md §4.6)."""
+
+
+class Formulating:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=FORMULATE.name)
+    async def formulate(self, what: FormulateInput) -> FormulateOutput:
+        """Formulate once; store the tension under the process's own id for it."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        async with model_step():
+            row = await library.processes.get(what.process_id)
+            record = await library.record(what.process_id)
+            request = views.for_formulation(record, await self._material(record))
+            seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
+            try:
+                tension, fallback = await self._formulated(request, what.process_id, row.demander, seconds), False
+            except (StepFailed, Unreadable, ValueError):
+                tension, fallback = from_raw(record.intent, language=record.language).tension, True
+        text_id = await library.texts.put(
+            row.demander, "tension", tension.model_dump_json(), id=effects.text_id(what.process_id, "tension")
+        )
+        return FormulateOutput(
+            tension=TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers)),
+            fallback=fallback,
+            spent=await self._deps.settling.spent(what.process_id),
+        )
+
+    async def _formulated(
+        self, request: FormulationRequest, process_id: str, owner: str, seconds: float
+    ) -> Tension:
+        """The tension as formulated, sent back once when it breaks a limit. Raises `ValueError` if it still does."""
+        settling = self._deps.settling
+        key = CallKey(process_id, "formulate")
+        settled, mended = await settling.readable(
+            key,
+            lambda engine, call: engine.formulate(request, call),
+            TensionDraft,
+            request=request,
+            owner=owner,
+            seconds=seconds,
+        )
+        language = language_of(request.intent)
+        try:
+            return from_draft(settled.draft, language="zh" if language == "zh" else "en")
+        except ValueError as error:
+            if mended:
+                raise
+            again = await settling.answer(
+                key,
+                lambda engine, call: engine.formulate(request, call),
+                TensionDraft,
+                request=request,
+                owner=owner,
+                seconds=seconds,
+                reask=Reask(previous=settled.text, complaints=(str(error),)),
+            )
+            return from_draft(again.draft, language="zh" if language == "zh" else "en")
+
+    async def _material(self, record: Record) -> Material | None:
+        if record.demander.profile is None:
+            return None
+        text = await self._deps.library.profile_text(record.demander.profile)
+        return Material(pieces=(Piece(start=0, text=text[:PROFILE_CHARS]),), total_chars=len(text))

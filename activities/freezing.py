@@ -1,0 +1,61 @@
+"""The start of a process: who sits where, and what is frozen (the manifest; docs/protocol.md §3.4)."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities.deps import Deps
+from activities.recording import write_outbox
+from tongyao.protocol.contracts import FREEZE, FreezeInput, FreezeOutput
+from tongyao.protocol.process import ProfileRef, Seat
+from tongyao.protocol.projection import EndpointKind
+from tongyao.protocol.settings import Fallback
+from tongyao.records.room import SeatRow
+
+
+class Freezing:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=FREEZE.name)
+    async def freeze(self, what: FreezeInput) -> FreezeOutput:
+        """Seat the chosen under their aliases, each with the version their profile has now.
+
+        What was frozen first stays: a retry, or a profile changed meanwhile, moves nobody to another version.
+        """
+        library = self._deps.library
+        await write_outbox(library, what)
+        room = library.room
+        await room.freeze(what.process_id, "*", {**self._deps.manifest})
+        seats = []
+        for alias, choice in zip(what.aliases, what.choices, strict=True):
+            current = await library.profiles.version(choice.profile_id)
+            frozen = await room.freeze(
+                what.process_id,
+                alias,
+                {"profile": choice.profile_id, "version": current.version, "sha256": current.sha256},
+            )
+            version = await library.profiles.version(choice.profile_id, int(frozen["version"]))
+            fallback = choice.fallback or what.fallback
+            seats.append(
+                SeatRow.of(
+                    version,
+                    alias=alias,
+                    endpoint=choice.endpoint.value,
+                    fallback=fallback.value,
+                    joined_round=what.round,
+                )
+            )
+        await room.seat(what.process_id, seats)
+        return FreezeOutput(
+            seats=tuple(
+                Seat(
+                    alias=seat.alias,
+                    profile=ProfileRef(profile_id=seat.profile_id, version=seat.profile_version),
+                    endpoint=EndpointKind(seat.endpoint),
+                    fallback=Fallback(seat.fallback),
+                    joined_round=seat.joined_round,
+                )
+                for seat in seats
+            )
+        )

@@ -1,0 +1,158 @@
+"""The catalyst's turn (docs/protocol.md §5): reads the exchange, makes relations visible, and nothing more."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from temporalio import activity
+
+from activities.deps import Deps
+from activities.recording import write_outbox
+from activities.settling import model_step
+from tongyao.llm.engine import CallKey, Reask
+from tongyao.llm.errors import Refused, Unreadable
+from tongyao.protocol import views
+from tongyao.protocol.contracts import OBSERVE, ObserveInput, ObserveOutput
+from tongyao.protocol.guards.coverage import missing_pairs, settle_observation
+from tongyao.protocol.guards.visibility import breaches, strike
+from tongyao.protocol.observation import Observation, ObservationDraft
+from tongyao.protocol.requests import CatalystRequest
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.records.rounds import ObservationRow, RelationRow
+from tongyao.records.texts import text_id
+
+CALL_SECONDS = 4
+"""The catalyst reads everybody and may take so many times as long as a proxy."""
+
+
+class Observing:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=OBSERVE.name)
+    async def observe(self, what: ObserveInput) -> ObserveOutput:
+        """Observe one round. An answer that cannot be read leaves every pair `not_examined` and the verdict `more`."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        began = time.monotonic()
+        guards: Counter[str] = Counter()
+        async with model_step():
+            row = await library.processes.get(what.process_id)
+            settings = ProcessSettings.model_validate(row.settings)
+            record = (await library.record(what.process_id)).model_copy(update={"round": what.round})
+            strategy = await library.texts.get(settings.strategy) if settings.strategy else ""
+            request = views.for_catalyst(record, strategy=strategy)
+            draft = await self._drafted(what, request, settings.proxy_seconds * CALL_SECONDS, guards)
+            draft, struck = strike(draft)
+            guards["struck"] += struck
+            observation = settle_observation(
+                draft,
+                round_number=what.round,
+                contributors=request.contributors,
+                targets=request.tension.target_names(),
+                item_texts=record.item_ids(),
+                verdict_counts=request.verdict_counts,
+                struck=struck,
+            )
+            await self._write(what, observation, guards, time.monotonic() - began)
+        return ObserveOutput(
+            verdict=observation.verdict,
+            relations=sum(pair.relation.related for pair in observation.pairs),
+            struck=struck,
+            spent=await self._deps.settling.spent(what.process_id),
+        )
+
+    async def _drafted(
+        self, what: ObserveInput, request: CatalystRequest, seconds: float, guards: Counter[str]
+    ) -> ObservationDraft:
+        """The draft, sent back once for missing pairs and for what is not the catalyst's to say."""
+        settling = self._deps.settling
+        key = CallKey(what.process_id, "observe", round=what.round)
+        owner = f"process:{what.process_id}"
+        try:
+            settled, mended = await settling.readable(
+                key,
+                lambda engine, call: engine.observe(request, call),
+                ObservationDraft,
+                request=request,
+                owner=owner,
+                seconds=seconds,
+            )
+        except (Unreadable, Refused) as error:
+            guards[error.reason] += 1
+            return ObservationDraft()
+        draft = settled.draft
+        missing = missing_pairs(draft.pairs, request.contributors)
+        found = breaches(draft)
+        if mended or not (missing or found):
+            return draft
+        guards["missing_pairs"] += len(missing)
+        guards["breaches"] += len(found)
+        complaints = [f"the pair {a} and {b} is missing" for a, b in missing]
+        complaints += [f"{breach.sentence[:120]!r}: {breach.reason}" for breach in found]
+        mending = request.model_copy(update={"only_pairs": missing})
+        try:
+            again = await settling.answer(
+                key,
+                lambda engine, call: engine.observe(mending, call),
+                ObservationDraft,
+                request=mending,
+                owner=owner,
+                seconds=seconds,
+                reask=Reask(previous=settled.text, complaints=tuple(complaints)),
+            )
+        except (Unreadable, Refused) as error:
+            guards[error.reason] += 1
+            return draft
+        return _merged(draft, again.draft, missing, bool(found))
+
+    async def _write(
+        self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float
+    ) -> None:
+        library = self._deps.library
+        stored = await library.texts.put(
+            f"process:{what.process_id}",
+            "observation",
+            observation.model_dump_json(),
+            id=text_id("observation", what.process_id, what.round),
+        )
+        await library.rounds.put_observation(
+            what.process_id,
+            ObservationRow(
+                round=what.round,
+                verdict=observation.verdict,
+                text_id=stored,
+                chars=len(observation.markdown),
+                struck=observation.struck,
+                guards={**guards},
+                seconds=seconds,
+            ),
+            [
+                RelationRow(round=what.round, a=pair.a, b=pair.b, kind=pair.relation, sources=pair.sources)
+                for pair in observation.pairs
+            ],
+        )
+
+
+def _merged(
+    first: ObservationDraft, again: ObservationDraft, missing: tuple[tuple[str, str], ...], reworded: bool
+) -> ObservationDraft:
+    """`first` with the missing pairs of `again`; with all of what `again` worded anew, if that was asked for as well.
+
+    The verdict stays the first one: a mending is no second chance to end the process.
+    """
+    wanted = {frozenset(pair) for pair in missing}
+    added = [pair for pair in again.pairs if frozenset((pair.a, pair.b)) in wanted]
+    if not reworded:
+        return first.model_copy(update={"pairs": [*first.pairs, *added]})
+    better = {frozenset((pair.a, pair.b)): pair for pair in again.pairs}
+    kept = [better.pop(frozenset((pair.a, pair.b)), pair) for pair in first.pairs]
+    known = {frozenset((pair.a, pair.b)) for pair in kept}
+    changes: dict[str, object] = {
+        "pairs": [*kept, *(pair for pair in added if frozenset((pair.a, pair.b)) not in known)]
+    }
+    for name in ("contributions", "translations", "gaps", "ignored", "frameworks", "third_party_value", "markdown"):
+        if value := getattr(again, name):
+            changes[name] = value
+    return first.model_copy(update=changes)

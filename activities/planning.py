@@ -1,0 +1,143 @@
+"""The plan, by a step of its own (docs/protocol.md §7): asked for, repaired once, else assembled from the record."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities.deps import Deps
+from activities.recording import write_outbox
+from activities.settling import model_step
+from tongyao.llm.engine import CallKey
+from tongyao.llm.errors import Refused, Unreadable
+from tongyao.protocol import views
+from tongyao.protocol.contracts import PLAN, PlanInput, PlanOutput
+from tongyao.protocol.guards.fallback import block_in_text, minimal_plan
+from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.plan import Plan, PlanDraft
+from tongyao.protocol.plan_markdown import with_notes
+from tongyao.protocol.record import Record
+from tongyao.protocol.requests import Material, Piece, PlannerRequest
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.tension import Lineage
+from tongyao.records.plans import PlanRow
+from tongyao.records.texts import text_id
+
+CALL_SECONDS = 5
+"""A plan is the longest answer and may take so many times as long as a proxy."""
+
+PROFILE_CHARS = 15_000
+"""Of each profile, at most so much is read for a plan (docs/protocol.md §4.6)."""
+
+
+class Planning:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=PLAN.name)
+    async def plan(self, what: PlanInput) -> PlanOutput:
+        """Make one revision of the plan. Never empty: what cannot be had from an engine is assembled from the record."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        async with model_step():
+            row = await library.processes.get(what.process_id)
+            record = await library.record(what.process_id)
+            open_points = _open_points(record) if what.unconverged else ()
+            request = views.for_planner(
+                record,
+                materials=await self._materials(record),
+                open_points=open_points,
+                without=what.without,
+                revision=what.revision,
+            )
+            seconds = ProcessSettings.model_validate(row.settings).proxy_seconds * CALL_SECONDS
+            draft, reduced = await self._drafted(what, request, seconds)
+            plan = settle_plan(
+                draft,
+                revision=what.revision,
+                language=record.language,
+                contributors=request.aliases,
+                known=record.item_ids(),
+                lineage=Lineage(
+                    root=row.root_id, parent=row.id, residual=f"plan/{what.revision}/residual/0", depth=row.depth + 1
+                ),
+                open_points=open_points,
+                reduced=reduced,
+            )
+            await self._write(what, plan)
+        claims = plan.claims()
+        return PlanOutput(
+            claims=len(claims),
+            supported=sum(claim.supported for claim in claims),
+            residuals=tuple(residual.id for residual in plan.residuals),
+            reduced=reduced,
+            spent=await self._deps.settling.spent(what.process_id),
+        )
+
+    async def _drafted(
+        self, what: PlanInput, request: PlannerRequest, seconds: float
+    ) -> tuple[PlanDraft, bool]:
+        """The three lines of defence: an answer and its repair, a block in the text, the record itself."""
+        key = CallKey(what.process_id, "plan", revision=what.revision)
+        try:
+            settled, _ = await self._deps.settling.readable(
+                key,
+                lambda engine, call: engine.plan(request, call),
+                PlanDraft,
+                request=request,
+                owner=f"process:{what.process_id}",
+                seconds=seconds,
+            )
+        except Unreadable as error:
+            found = block_in_text(error.text)
+            return (found, False) if found is not None else (minimal_plan(request), True)
+        except Refused:
+            return minimal_plan(request), True
+        empty = not (settled.draft.panorama or settled.draft.roles)
+        return (minimal_plan(request), True) if empty else (settled.draft, False)
+
+    async def _materials(self, record: Record) -> dict[str, Material]:
+        """The profiles of those who contributed, as far as their owners let their proxies speak."""
+        library = self._deps.library
+        materials: dict[str, Material] = {}
+        for alias in record.contributors():
+            profile = record.participant(alias).profile
+            if profile is None:
+                continue
+            mandate = await library.mandate(profile.profile_id)
+            if not mandate.may_speak or mandate.topics or mandate.never:
+                continue
+            text = await library.profile_text(profile)
+            if len(text) <= PROFILE_CHARS:
+                materials[alias] = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+            elif record.tension is not None:
+                materials[alias] = await self._deps.retriever.retrieve(profile, text, record.tension)
+        return materials
+
+    async def _write(self, what: PlanInput, plan: Plan) -> None:
+        library = self._deps.library
+        owner = f"process:{what.process_id}"
+        markdown = with_notes(plan)
+        whole = plan.model_copy(update={"markdown": markdown})
+        parts = ("plan", what.process_id, what.revision)
+        structure = await library.texts.put(owner, "plan", whole.model_dump_json(), id=text_id(*parts, "json"))
+        words = await library.texts.put(owner, "plan", markdown, id=text_id(*parts, "markdown"))
+        claims = plan.claims()
+        await library.plans.put_plan(
+            what.process_id,
+            PlanRow(
+                revision=what.revision,
+                text_id=structure,
+                markdown_text_id=words,
+                reduced=plan.reduced,
+                claims=len(claims),
+                supported=sum(claim.supported for claim in claims),
+            ),
+        )
+
+
+def _open_points(record: Record) -> tuple[str, ...]:
+    """What the last observation left open: gaps, and information nobody answered to."""
+    if not record.observations:
+        return ()
+    last = record.observations[-1]
+    return tuple(gap.text or gap.target for gap in last.gaps) + tuple(note.text for note in last.ignored)

@@ -1,0 +1,190 @@
+"""One endpoint's turn (docs/protocol.md §4): a proxy is asked, or what a person said is taken down; then checked."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from temporalio import activity
+
+from activities.deps import Deps
+from activities.recording import write_outbox
+from activities.settling import last_attempt, model_step
+from tongyao.llm.engine import CallKey, Reask
+from tongyao.llm.errors import EngineError, OperatorNeeded, Transient
+from tongyao.protocol import views
+from tongyao.protocol.contracts import PROJECT, ProjectInput, ProjectOutput
+from tongyao.protocol.guards.evidence import Checked, check_items
+from tongyao.protocol.process import ProfileRef
+from tongyao.protocol.projection import EndpointKind, Item, Outcome, Projection, ProjectionDraft
+from tongyao.protocol.record import Record
+from tongyao.protocol.requests import EndpointRequest, Mandate, Material, Piece
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.records.rounds import ProjectionRow
+from tongyao.records.texts import text_id
+
+WHOLE_PROFILE_CHARS = 50_000
+"""Up to here an endpoint reads the whole profile; above, what was retrieved for this tension (docs/protocol.md §4.6)."""
+
+ATTEMPTS = 6
+"""How often a turn is tried before it counts as failed; one that ran out of time, twice (docs/protocol.md §4.7)."""
+
+
+class Projecting:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=PROJECT.name)
+    async def project(self, what: ProjectInput) -> ProjectOutput:
+        """Bring one turn into the record and return its outcome. A turn that cannot be had is an outcome, not an error."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        began = time.monotonic()
+        guards: Counter[str] = Counter()
+        reason = ""
+        async with model_step():
+            if what.outcome is not None:
+                projection = Projection(round=what.round, alias=what.alias, outcome=what.outcome)
+            else:
+                try:
+                    projection = await self._turn(what, guards)
+                except OperatorNeeded:
+                    raise
+                except EngineError as error:
+                    enough = 2 if error.reason == "timed_out" else ATTEMPTS
+                    if isinstance(error, Transient) and not last_attempt(enough):
+                        raise
+                    reason = error.reason
+                    projection = Projection(round=what.round, alias=what.alias, outcome=Outcome.FAILED)
+            await self._write(what, projection, guards, time.monotonic() - began)
+        return ProjectOutput(
+            outcome=projection.outcome,
+            items=len(projection.items),
+            struck=projection.struck,
+            reason=reason,
+            spent=await self._deps.settling.spent(what.process_id),
+        )
+
+    async def _turn(self, what: ProjectInput, guards: Counter[str]) -> Projection:
+        if what.nothing_new:
+            return _silent(what, Outcome.NOTHING_NEW)
+        library = self._deps.library
+        row = await library.processes.get(what.process_id)
+        record = await library.record(what.process_id)
+        record = record.model_copy(update={"round": what.round})
+        seated = record.participant(what.alias)
+        assert seated.profile is not None  # seats are given to profiles only
+        mandate = await library.mandate(seated.profile.profile_id)
+        words = await library.texts.get(what.submission) if what.submission else None
+        if words is None and not mandate.may_speak:
+            return _silent(what, Outcome.LAPSED)
+        profile_text = await library.profile_text(seated.profile)
+        material = await self._material(record, seated.profile, profile_text) if words is None else Material()
+        request = views.for_endpoint(record, what.alias, material=material, mandate=mandate, words=words)
+        seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
+        owner = seated.profile.profile_id
+        projection = await self._asked(what, request, words or profile_text, owner, seconds, mandate, guards)
+        return projection if words is None else projection.model_copy(update={"markdown": words})
+
+    async def _asked(
+        self,
+        what: ProjectInput,
+        request: EndpointRequest,
+        source_text: str,
+        owner: str,
+        seconds: float,
+        mandate: Mandate,
+        guards: Counter[str],
+    ) -> Projection:
+        """Ask, check, send back once what does not stand, and strike what still does not."""
+        settling = self._deps.settling
+        key = CallKey(what.process_id, "project", round=what.round, alias=what.alias, revision=what.revision)
+        settled, mended = await settling.readable(
+            key,
+            lambda engine, call: engine.project(request, call),
+            ProjectionDraft,
+            request=request,
+            owner=owner,
+            seconds=seconds,
+        )
+
+        def check(draft: ProjectionDraft, first_number: int) -> Checked:
+            return check_items(
+                draft.items,
+                text=source_text,
+                source="profile" if request.words is None else "words",
+                round_number=what.round,
+                alias=what.alias,
+                targets=request.tension.target_names(),
+                known_ids=[item.id for projection in request.own for item in projection.items],
+                never=mandate.never if request.words is None else (),
+                first_number=first_number,
+            )
+
+        checked = check(settled.draft, 1)
+        items: tuple[Item, ...] = checked.items
+        rejected = checked.rejected
+        if rejected and not mended:
+            guards["reasked"] += 1
+            complaints = tuple(f"{draft.claim[:80]!r}: {problem}" for draft, problem in rejected)
+            again = await settling.answer(
+                key,
+                lambda engine, call: engine.project(request, call),
+                ProjectionDraft,
+                request=request,
+                owner=owner,
+                seconds=seconds,
+                reask=Reask(previous=settled.text, complaints=complaints),
+            )
+            mending = check(again.draft, len(items) + 1)
+            items, rejected = (*items, *mending.items), mending.rejected
+        guards["struck"] += len(rejected)
+        silent = not items and (settled.draft.nothing_new or request.words is None)
+        return Projection(
+            round=what.round,
+            alias=what.alias,
+            outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
+            items=items,
+            markdown=settled.draft.markdown if items or silent else "",
+            struck=len(rejected),
+            author=EndpointKind(what.author),
+        )
+
+    async def _material(self, record: Record, profile: ProfileRef, text: str) -> Material:
+        if len(text) <= WHOLE_PROFILE_CHARS:
+            return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+        assert record.tension is not None
+        return await self._deps.retriever.retrieve(profile, text, record.tension)
+
+    async def _write(
+        self, what: ProjectInput, projection: Projection, guards: Counter[str], seconds: float
+    ) -> None:
+        library = self._deps.library
+        stored = None
+        if projection.outcome.spoken:
+            seat = next(s for s in await library.room.seats(what.process_id) if s.alias == what.alias)
+            stored = await library.texts.put(
+                seat.profile_id,
+                "projection",
+                projection.model_dump_json(),
+                id=text_id("projection", what.process_id, what.round, what.alias, what.revision),
+            )
+        await library.rounds.put_projection(
+            what.process_id,
+            ProjectionRow(
+                round=what.round,
+                alias=what.alias,
+                outcome=projection.outcome,
+                author=projection.author,
+                text_id=stored,
+                items=len(projection.items),
+                chars=len(projection.markdown),
+                struck=projection.struck,
+                guards={**guards},
+                seconds=seconds,
+            ),
+        )
+
+
+def _silent(what: ProjectInput, outcome: Outcome) -> Projection:
+    return Projection(round=what.round, alias=what.alias, outcome=outcome, author=EndpointKind(what.author))

@@ -1,0 +1,98 @@
+"""What a prompt cache would read and write: the published rules of the Messages API, over estimated token counts."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+LIFETIME: Final = 300.0
+LOOKBACK: Final = 20
+MAX_BREAKPOINTS: Final = 4
+
+
+def estimate_tokens(text: str) -> int:
+    """A rough count: CJK characters one token each, everything else one per four characters."""
+    wide = sum(1 for character in text if "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\uffef")
+    return wide + -(-(len(text) - wide) // 4)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Tokens of one request, as its `usage` reports them."""
+
+    fresh: int
+    written: int
+    read: int
+
+
+class TooManyBreakpoints(ValueError):
+    pass
+
+
+class PromptCache:
+    """Same model, same prefix block by block, at least `minimum` tokens, alive for five minutes after the last use.
+
+    An entry stands where a breakpoint stood. A later request looks back up to 20 blocks from each of its own
+    breakpoints. `clock` is in seconds, so that a test may let five minutes pass.
+    """
+
+    def __init__(self, *, minimum: int = 1024, clock: Callable[[], float] = time.monotonic) -> None:
+        self._minimum, self._clock = minimum, clock
+        self._alive: dict[bytes, float] = {}
+        self._lock = threading.Lock()
+
+    def count(self, request: Mapping[str, Any]) -> Count:
+        """Counts `request` and stores what it writes: call it when its answer begins, not before.
+
+        Raises `TooManyBreakpoints` for more than four.
+        """
+        hashes, totals, marks = [], [], []
+        running, total = blake2b(str(request.get("model")).encode(), digest_size=16), 0
+        for text, marked in _blocks(request):
+            running.update(blake2b(text.encode(), digest_size=16).digest())
+            total += estimate_tokens(text)
+            hashes.append(running.digest())
+            totals.append(total)
+            if marked:
+                marks.append(len(hashes) - 1)
+        if len(marks) > MAX_BREAKPOINTS:
+            raise TooManyBreakpoints(f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided")
+        with self._lock:
+            return self._settle(hashes, totals, marks, total)
+
+    def _settle(self, hashes: list[bytes], totals: list[int], marks: list[int], total: int) -> Count:
+        now = self._clock()
+        read = 0
+        for mark in reversed(marks):
+            for index in range(mark, max(-1, mark - LOOKBACK), -1):
+                if self._alive.get(hashes[index], -1.0) >= now:
+                    self._alive[hashes[index]] = now + LIFETIME
+                    read = max(read, totals[index])
+                    break
+            if read:
+                break
+        written = read
+        for mark in marks:
+            if totals[mark] >= self._minimum:
+                self._alive[hashes[mark]] = now + LIFETIME
+                written = max(written, totals[mark])
+        return Count(fresh=total - written, written=written - read, read=read)
+
+
+def _blocks(request: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Every block of the prompt in the order in which the cache sees them, and whether a breakpoint ends it."""
+    output = (request.get("output_config") or {}).get("format")
+    if output:
+        yield json.dumps(output, ensure_ascii=False), False
+    system = request.get("system") or []
+    for block in [{"text": system}] if isinstance(system, str) else system:
+        yield f"system\n{block['text']}", "cache_control" in block
+    for message in request["messages"]:
+        content = message["content"]
+        for block in [{"text": content}] if isinstance(content, str) else content:
+            yield f"{message['role']}\n{block.get('text', '')}", "cache_control" in block

@@ -1,0 +1,120 @@
+"""What stands when no answer can be read: never nothing (docs/protocol.md §7.6). Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from tongyao.protocol.observation import Effect
+from tongyao.protocol.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.projection import Dimension, Item
+from tongyao.protocol.requests import DeliveryRequest, PlannerRequest
+
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
+
+_SAYS = {
+    "en": {
+        "panorama": "{count} participants contributed over {rounds} rounds; what follows is taken from the record.",
+        "part": "Your part of plan {revision}", "said": "What your endpoint said",
+    },
+    "zh": {
+        "panorama": "{count} 位参与者在 {rounds} 轮中作出了投影；以下内容直接取自记录。",
+        "part": "方案 {revision} 中属于你的部分", "said": "你的端侧说过的话",
+    },
+}  # fmt: skip
+
+
+def block_in_text(text: str) -> PlanDraft | None:
+    """The last JSON object in `text` that reads as a plan with any content; None when there is none."""
+    for candidate in _candidates(text):
+        try:
+            draft = PlanDraft.model_validate(json.loads(candidate))
+        except (ValueError, ValidationError):
+            continue
+        if draft.panorama or draft.roles or draft.tasks:
+            return draft
+    return None
+
+
+def minimal_plan(request: PlannerRequest) -> PlanDraft:
+    """A plan assembled from the record alone: each contributor's capabilities, their boundaries as costs, and every
+    barrier that nobody dissolves as a residual tension."""
+    items = [item for exchange in request.exchange for said in exchange.projections for item in said.items]
+    by_alias = {alias: [item for item in items if item.id.split("/")[1] == alias] for alias in request.aliases}
+    says = _SAYS[request.language]
+    first = [item.id for alias in request.aliases for item in by_alias[alias][:1]]
+    return PlanDraft(
+        panorama=[
+            ClaimDraft(
+                text=says["panorama"].format(count=len(request.aliases), rounds=len(request.exchange)),
+                sources=first or ["T/T"],
+            )
+        ],
+        roles=[
+            RoleDraft(
+                alias=alias,
+                contributions=_claims(by_alias[alias], Dimension.CAPABILITY),
+                costs=_claims(by_alias[alias], Dimension.BOUNDARY),
+            )
+            for alias in request.aliases
+        ],
+        tasks=[
+            TaskDraft(id=f"T{number}", title=said[0].claim, assignee=alias, sources=[said[0].id])
+            for number, (alias, said) in enumerate(
+                ((alias, [i for i in by_alias[alias] if i.dimension is Dimension.CAPABILITY]) for alias in request.aliases),
+                1,
+            )
+            if said
+        ],
+        residuals=[
+            ResidualDraft(
+                title=barrier,
+                transition=barrier,
+                initial_state=request.tension.initial_state,
+                barriers=[barrier],
+                exchange=request.tension.exchange,
+                sources=[f"T/{name}"],
+            )
+            for name, barrier in request.tension.targets().items()
+            if name.startswith("B") and name not in _met(request)
+        ],
+    )
+
+
+def minimal_delivery(request: DeliveryRequest) -> str:
+    """The alias's own claims and tasks out of the plan, and what was said for them."""
+    says = _SAYS[request.language]
+    lines = [f"## {says['part'].format(revision=request.plan.revision)}", ""]
+    for role in request.plan.roles:
+        if role.alias == request.alias:
+            groups = (role.contributions, role.benefits, role.costs, role.dependencies)
+            lines += [f"- {claim.text} ({', '.join(claim.sources)})" for group in groups for claim in group]
+    lines += [f"- {task.id}: {task.title}" for task in request.plan.tasks if task.assignee == request.alias]
+    said = [item.claim for projection in request.own for item in projection.items]
+    if said:
+        lines += ["", f"## {says['said']}", "", *(f"- {claim}" for claim in said)]
+    return "\n".join(lines) + "\n"
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield from reversed(_FENCE.findall(text))
+    start, end = text.find("{"), text.rfind("}")
+    if 0 <= start < end:
+        yield text[start : end + 1]
+
+
+def _claims(items: list[Item], dimension: Dimension) -> list[ClaimDraft]:
+    return [ClaimDraft(text=item.claim, sources=[item.id]) for item in items if item.dimension is dimension]
+
+
+def _met(request: PlannerRequest) -> set[str]:
+    return {
+        contribution.target
+        for exchange in request.exchange
+        if exchange.observation is not None
+        for contribution in exchange.observation.contributions
+        if contribution.effect is Effect.DISSOLVES
+    }

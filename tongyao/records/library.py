@@ -1,0 +1,145 @@
+"""All of the records in one hand, and one process read back whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from tongyao.protocol.observation import Observation
+from tongyao.protocol.plan import Delivery, Plan
+from tongyao.protocol.process import DEMANDER, Phase, ProfileRef
+from tongyao.protocol.projection import EndpointKind, Projection
+from tongyao.protocol.record import Participant, Record
+from tongyao.protocol.requests import Language, Mandate
+from tongyao.protocol.tension import Tension
+from tongyao.records.budgets import Budgets
+from tongyao.records.database import Pool
+from tongyao.records.events import Events
+from tongyao.records.inbox import Inbox
+from tongyao.records.journal import Journal
+from tongyao.records.ledger import Ledger
+from tongyao.records.messages import Messages
+from tongyao.records.plans import Plans
+from tongyao.records.processes import Processes
+from tongyao.records.profiles import Profiles
+from tongyao.records.room import Room
+from tongyao.records.rounds import ProjectionRow, Rounds
+from tongyao.records.texts import Texts
+
+ERASED: Final = "[erased]"
+"""What a reader gets in place of a text whose owner had it erased."""
+
+
+class Library:
+    """Every table by what it is about, over one pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.texts = Texts(pool)
+        self.profiles = Profiles(pool)
+        self.processes = Processes(pool)
+        self.room = Room(pool)
+        self.rounds = Rounds(pool)
+        self.plans = Plans(pool)
+        self.ledger = Ledger(pool)
+        self.journal = Journal(pool)
+        self.events = Events(pool)
+        self.messages = Messages(pool)
+        self.inbox = Inbox(pool)
+        self.budgets = Budgets(pool)
+
+    async def record(self, process_id: str) -> Record:
+        """One process with all its words. Raises `ProcessUnknown`. Erased texts read as `[erased]` or are
+        left out.
+        """
+        row = await self.processes.get(process_id)
+        seats = await self.room.seats(process_id)
+        projections = await self.rounds.projections(process_id)
+        observations = await self.rounds.observations(process_id)
+        plans = await self.plans.plans(process_id)
+        deliveries = await self.plans.deliveries(process_id)
+        answers = await self.plans.answers(process_id)
+        wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]
+        wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
+        wanted += [one.text_id for one in deliveries]
+        texts = await self.texts.get_many([one for one in wanted if one], erased="")
+        tension = texts.get(row.tension_text_id or "")
+        latest = plans[-1].revision if plans else 0
+        return Record(
+            process_id=row.id,
+            scene=row.scene_id or "",
+            language=_language(row.language),
+            phase=Phase(row.phase),
+            round=row.round,
+            open_record=row.open_record,
+            intent=texts.get(row.intent_text_id or "", "") or ERASED,
+            tension=Tension.model_validate_json(tension) if tension else None,
+            demander=await self._participant(DEMANDER, row.demander),
+            participants=tuple(
+                [
+                    await self._participant(
+                        seat.alias,
+                        seat.profile_id,
+                        version=seat.profile_version,
+                        endpoint=EndpointKind(seat.endpoint),
+                        active=seat.active,
+                    )
+                    for seat in seats
+                ]
+            ),
+            projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
+            observations=tuple(
+                Observation.model_validate_json(texts[one.text_id]) for one in observations if texts[one.text_id]
+            ),
+            plans=tuple(Plan.model_validate_json(texts[one.text_id]) for one in plans if texts[one.text_id]),
+            deliveries=tuple(
+                Delivery(
+                    alias=one.alias, plan_revision=one.revision, language=one.language, markdown=texts[one.text_id]
+                )
+                for one in deliveries
+            ),
+            answers={one.alias: one.decision for one in answers if one.revision == latest},
+        )
+
+    async def profile_text(self, profile: ProfileRef) -> str:
+        """The frozen text of one version. Raises `ProfileUnknown`, `TextErased`."""
+        version = await self.profiles.version(profile.profile_id, profile.version)
+        return await self.texts.get(version.text_id)
+
+    async def mandate(self, profile_id: str) -> Mandate:
+        """What its owner allows the proxy now."""
+        row = await self.profiles.mandate(profile_id)
+        said = json.loads(await self.texts.get(row.text_id)) if row.text_id else {}
+        return Mandate(may_speak=row.may_speak, **said)
+
+    async def _participant(
+        self,
+        alias: str,
+        profile_id: str,
+        *,
+        version: int | None = None,
+        endpoint: EndpointKind = EndpointKind.PROXY,
+        active: bool = True,
+    ) -> Participant:
+        found = await self.profiles.get_many([profile_id])
+        if profile_id not in found and version is None:
+            return Participant(alias=alias)
+        frozen = await self.profiles.version(profile_id, version)
+        return Participant(
+            alias=alias,
+            profile=ProfileRef(profile_id=profile_id, version=frozen.version),
+            identities=tuple(await self.profiles.identities(profile_id)),
+            language=_language(frozen.language),
+            endpoint=endpoint,
+            active=active,
+        )
+
+
+def _projection(row: ProjectionRow, text: str) -> Projection:
+    if text:
+        return Projection.model_validate_json(text)
+    return Projection(round=row.round, alias=row.alias, outcome=row.outcome, author=row.author, struck=row.struck)
+
+
+def _language(code: str) -> Language:
+    return "zh" if code == "zh" else "en"
