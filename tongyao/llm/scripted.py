@@ -1,0 +1,325 @@
+"""The scripted engine: answers, and every way of failing to answer, from a script. What tests and histories are made with.
+
+A script is a list of rules; the first that fits a call decides it, and a call that none fits gets a short valid draft. So
+a script states only what a test is about::
+
+    script = Script(verdicts=["more", "more", "exhausted", "exhausted"], rules=[
+        Rule(step="project", alias="P02", round=2, do="silent"),
+        Rule(step="observe", round=1, reask=0, spoil=["missing_pair"]),
+        Rule(step="plan", do="operator_needed", until="key"),
+    ])
+
+Loaded from a JSON (or YAML) file, it works in a worker of another process: the calls are then appended to
+`<file>.calls.jsonl`, which tests read with `read_calls`, and which tells a restarted worker how often it was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final, Literal, NoReturn, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tongyao.llm import scripted_drafts
+from tongyao.llm.engine import Answer, Call, CallKey, Usage
+from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
+from tongyao.protocol.observation import ObservationDraft, Relation, Verdict
+from tongyao.protocol.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.projection import ProjectionDraft
+from tongyao.protocol.requests import (
+    CatalystRequest,
+    DeliveryRequest,
+    EndpointRequest,
+    FormulationRequest,
+    PlannerRequest,
+)
+from tongyao.protocol.tension import TensionDraft
+from tongyao.protocol.value import Draft
+
+Do = Literal[
+    "answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"
+]
+Step = Literal["formulate", "project", "observe", "plan", "deliver", "*"]
+DraftT = TypeVar("DraftT", bound=Draft)
+
+NAME: Final = "scripted"
+BEAT_SECONDS: Final = 0.5
+
+
+class ScriptError(ValueError):
+    """The script cannot be read; the message names the file and the place in it."""
+
+
+class TokenCounts(BaseModel):
+    """What a call is to report as used; see `Usage`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Rule(BaseModel):
+    """Which calls it is for, and what happens to them. Everything left out fits any call."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    step: Step | list[Step] = "*"
+    round: int | list[int] | None = None
+    alias: str = Field(default="*", description="A pattern as of file names: `P0[12]`, `*`.")
+    process: str = Field(default="*", description="A pattern, too.")
+    revision: int | None = None
+    reask: int | None = Field(default=None, description="0: the first answer, 1: the mended one.")
+    attempt: int | list[int] | None = Field(
+        default=None, description="Which call of the same key, from 1: `[1, 2]` fails twice and then no more."
+    )
+    until: str = Field(
+        default="", description="The rule holds until a file of this path exists or `mend(<this>)` was called."
+    )
+
+    do: Do = "answer"
+    seconds: float | None = Field(default=None, ge=0, description="Before it happens; beating all the while.")
+    message: str = ""
+    text: str | None = Field(default=None, description="Raw text of the answer, or of what could not be read.")
+    retry_after: float | None = None
+    model: str = ""
+    usage: TokenCounts | None = None
+    cost: Decimal | None = None
+
+    draft: dict[str, Any] = Field(default_factory=dict, description="Fields of the draft that are not the default's.")
+    relate: dict[str, Relation] = Field(
+        default_factory=dict, description='`{"P01-P02": "aligned"}`: sources are the first items of both.'
+    )
+    spoil: list[scripted_drafts.Spoil] = Field(
+        default_factory=list, description="What the guards have to find in the draft."
+    )
+
+    def fits(self, key: CallKey, attempt: int) -> bool:
+        return (
+            _among(key.step, self.step, "*")
+            and _among(key.round, self.round, None)
+            and _among(attempt, self.attempt, None)
+            and fnmatchcase(key.alias, self.alias)
+            and fnmatchcase(key.process, self.process)
+            and self.revision in (None, key.revision)
+            and self.reask in (None, key.reask)
+        )
+
+
+class Script(BaseModel):
+    """Rules and defaults. `verdicts` is by round from 1; its last one holds for all later rounds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rules: list[Rule] = Field(default_factory=list)
+    verdicts: list[Verdict] = Field(default_factory=lambda: [Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED], min_length=1)
+    seconds: float = Field(default=0.0, ge=0, description="What every answer takes, where its rule does not say.")
+    quote_chars: int = Field(default=40, ge=1, description="Length of a default item's quote.")
+    residuals: int = Field(default=0, ge=0, description="Residual tensions of a default plan.")
+    usage: TokenCounts = TokenCounts(input_tokens=100, output_tokens=20)
+    cost: Decimal = Decimal(0)
+    model: str = "script"
+
+    @classmethod
+    def load(cls, path: Path) -> Script:
+        """Read a script from a `.json`, `.yaml` or `.yml` file. Raises `ScriptError`."""
+        try:
+            written = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScriptError(f"{path}: the script cannot be read ({error})") from error
+        try:
+            if path.suffix in (".yaml", ".yml"):
+                import yaml  # of tests only: an installation has no use for scripts in YAML
+
+                return cls.model_validate(yaml.safe_load(written))
+            return cls.model_validate_json(written)
+        except ImportError as error:
+            raise ScriptError(f"{path}: reading YAML needs the package pyyaml; or write the script as JSON") from error
+        except ValidationError as error:
+            places = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            raise ScriptError(f"{path}: {places}") from error
+
+
+@dataclass(frozen=True)
+class Received:
+    """A call as it came in. `request` is the whole of what a model would have been told."""
+
+    key: CallKey
+    attempt: int
+    request: BaseModel
+    complaints: tuple[str, ...] = ()
+
+    def mentions(self, text: str) -> bool:
+        """Whether `text` stands anywhere in the request: how a canary is looked for."""
+        return json.dumps(text, ensure_ascii=False)[1:-1] in self.request.model_dump_json()
+
+
+class ScriptedEngine:
+    """An `Engine` that does what its script says. Raises whatever error a rule names, from `tongyao.llm.errors`."""
+
+    name: Final = NAME
+
+    def __init__(
+        self,
+        script: Script | None = None,
+        *,
+        journal: Path | None = None,
+        crash: Callable[[], object] = lambda: os.kill(os.getpid(), signal.SIGKILL),
+    ) -> None:
+        """`journal`: where calls are appended, and from which attempts are counted on. `crash`: what `crash` does."""
+        self.script = script or Script()
+        self.received: list[Received] = []
+        self._journal = journal
+        self._crash = crash
+        self._mended: set[str] = set()
+        self._attempts: Counter[CallKey] = Counter(
+            CallKey(**one["key"]) for one in (read_calls(journal) if journal else ())
+        )
+
+    @classmethod
+    def from_file(cls, path: Path) -> ScriptedEngine:
+        """The engine of a script file, with the journal beside it. Raises `ScriptError`."""
+        return cls(Script.load(path), journal=journal_of(path))
+
+    def mend(self, flag: str) -> None:
+        """From now on rules `until` this flag hold no longer."""
+        self._mended.add(flag)
+
+    def model_for(self, step: str) -> str:
+        return self.script.model
+
+    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
+        rule = await self._heard(request, call)
+        return self._answer(rule, scripted_drafts.tension(request, self.script.quote_chars))
+
+    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
+        rule = await self._heard(request, call)
+        return self._answer(rule, scripted_drafts.projection(request, self.script.quote_chars))
+
+    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
+        rule = await self._heard(request, call)
+        verdict = self.script.verdicts[min(request.round, len(self.script.verdicts)) - 1]
+        return self._answer(rule, scripted_drafts.observation(request, verdict, rule.relate))
+
+    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
+        rule = await self._heard(request, call)
+        return self._answer(rule, scripted_drafts.plan(request, self.script.residuals))
+
+    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
+        rule = await self._heard(request, call)
+        return self._answer(rule, scripted_drafts.delivery(request))
+
+    async def _heard(self, request: BaseModel, call: Call) -> Rule:
+        """Write the call down, find its rule, wait as long as it says, and fail if it says so."""
+        self._attempts[call.key] += 1
+        received = Received(call.key, self._attempts[call.key], request, call.reask.complaints if call.reask else ())
+        self.received.append(received)
+        if self._journal is not None:
+            _append(self._journal, received)
+        rule = next((one for one in self.script.rules if self._holds(one) and one.fits(call.key, received.attempt)), Rule())
+        await self._wait(self.script.seconds if rule.seconds is None else rule.seconds, call.beat)
+        if rule.do == "silent":
+            await asyncio.Event().wait()
+        if rule.do == "crash":
+            self._crash()
+        if rule.do != "answer":
+            self._fail(rule)
+        return rule
+
+    def _holds(self, rule: Rule) -> bool:
+        return not rule.until or not (rule.until in self._mended or Path(rule.until).exists())
+
+    @staticmethod
+    async def _wait(seconds: float, beat: Callable[[], None]) -> None:
+        while seconds > 0:
+            beat()
+            await asyncio.sleep(min(seconds, BEAT_SECONDS))
+            seconds -= BEAT_SECONDS
+        beat()
+
+    def _fail(self, rule: Rule) -> NoReturn:
+        said = rule.message or f"the script says {rule.do}"
+        text = rule.text if rule.text is not None else '{"verdict": "mo'
+        error: EngineError
+        match rule.do:
+            case "cut":
+                error = Cut(said, text=text)
+            case "unreadable":
+                error = Unreadable(said, text=text)
+            case "refused":
+                error = Refused(said)
+            case "operator_needed":
+                error = OperatorNeeded(said)
+            case "step_failed":
+                error = StepFailed(said)
+            case _:
+                error = Transient(said, retry_after=rule.retry_after)
+        error.usage, error.cost, error.model = self._usage(rule), self._cost(rule), rule.model or self.script.model
+        raise error
+
+    def _answer(self, rule: Rule, default: DraftT) -> Answer[DraftT]:
+        try:
+            draft = type(default).model_validate(default.model_dump() | rule.draft)
+        except ValidationError as error:
+            # A structure that no draft has is what a model's broken answer looks like from here.
+            raise Unreadable(f"not a {type(default).__name__}", text=json.dumps(rule.draft, ensure_ascii=False)) from error
+        for spoil in rule.spoil:
+            draft = scripted_drafts.spoiled(draft, spoil)
+        return Answer(
+            draft=draft,
+            text=rule.text if rule.text is not None else draft.model_dump_json(),
+            engine=self.name,
+            model=rule.model or self.script.model,
+            usage=self._usage(rule),
+            cost=self._cost(rule),
+            labels=(NAME,),
+        )
+
+    def _usage(self, rule: Rule) -> Usage:
+        return Usage(**(rule.usage or self.script.usage).model_dump())
+
+    def _cost(self, rule: Rule) -> Decimal:
+        return self.script.cost if rule.cost is None else rule.cost
+
+
+def journal_of(script: Path) -> Path:
+    """Where the calls of a script file's engine are written."""
+    return script.with_name(f"{script.name}.calls.jsonl")
+
+
+def read_calls(journal: Path) -> list[dict[str, Any]]:
+    """The calls in a journal, oldest first: `key` (fields of `CallKey`), `attempt`, `complaints`, `request`, `pid`."""
+    if not journal.exists():
+        return []
+    return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines() if line]
+
+
+def _append(journal: Path, received: Received) -> None:
+    line = {
+        "key": asdict(received.key),
+        "attempt": received.attempt,
+        "complaints": received.complaints,
+        "pid": os.getpid(),
+        "request": received.request.model_dump(mode="json"),
+    }
+    with journal.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _among(value: object, wanted: object, anything: object) -> bool:
+    if wanted == anything:
+        return True
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return value in wanted or anything in wanted
+    return value == wanted
