@@ -61,16 +61,29 @@ class Call:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call. `input_tokens` excludes what was written to or read from the cache, as the API reports it."""
+    """Tokens of one call. `input_tokens` excludes what was written to or read from the cache, as the API reports it.
+
+    `requests` counts what was sent to a service: 2 when a cut answer was asked for again with a larger limit.
+    """
 
     input_tokens: int = 0
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
     output_tokens: int = 0
+    requests: int = 0
 
     @property
     def total(self) -> int:
         return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.output_tokens + other.output_tokens,
+            self.requests + other.requests,
+        )
 
 
 @dataclass(frozen=True)

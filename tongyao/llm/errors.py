@@ -1,16 +1,32 @@
-"""How an engine fails, and what each way of failing means for the process (docs/models.md, the table of errors)."""
+"""How an engine fails, and what each way of failing means for the process.
+
+This file is the only place where a failure of a service becomes an outcome (docs/models.md, the table of
+errors): `of_failure` reads the table below; it knows no client library, so that activities may import it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from tongyao.llm.engine import Usage
+
 
 class EngineError(Exception):
-    """Base of all. `reason` is a short closed word for the ledger and the events; it never holds a text of anybody."""
+    """Base of all. `reason` is a closed word for the ledger and the events; it never holds anybody's text.
+
+    `usage`, `cost` and `model` say what the failed call had used up by then: it is paid for as well.
+    """
 
     reason = "engine_error"
+    usage: Usage = Usage()
+    cost: Decimal = Decimal(0)
+    model: str = ""
 
 
 class OperatorNeeded(EngineError):
-    """Only an operator can mend it (an expired key, no credit, no server): the process is suspended with this message."""
+    """Only an operator can mend it (expired key, no credit, no server): the process is suspended with it."""
 
     reason = "operator_needed"
 
@@ -39,7 +55,9 @@ class Refused(StepFailed):
 
 
 class Unreadable(EngineError):
-    """An answer came, but not in the wanted shape. `text` is what came, for one repair call and then the fallbacks."""
+    """An answer came, but not in the wanted shape. `text` is what came, for one repair call and then the
+    fallbacks.
+    """
 
     reason = "unreadable"
 
@@ -49,6 +67,101 @@ class Unreadable(EngineError):
 
 
 class Cut(Unreadable):
-    """The answer ended at the token limit even after one retry with a larger one. It is never taken for whole."""
+    """The answer ended at the token limit even after one retry with a larger one. It is never taken for
+    whole.
+    """
 
     reason = "cut"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a service said when it did not answer. `kind` and `code` are its own closed words, `message` free
+    text.
+    """
+
+    status: int
+    kind: str = ""
+    code: str = ""
+    message: str = ""
+    retry_after: float | None = None
+    request_id: str = ""
+
+
+OPERATOR, RETRY, FAIL = "operator", "retry", "fail"
+
+STATUSES: Final[dict[int, tuple[str, str, str]]] = {
+    400: (FAIL, "bad_request", "the service refuses this request: mend what it names"),
+    401: (OPERATOR, "unauthorized", "the key is missing or expired: set ANTHROPIC_API_KEY, then resume"),
+    402: (OPERATOR, "no_credit", "no credit or a billing problem at the service: mend it there, then resume"),
+    403: (OPERATOR, "forbidden", "the key may not use this model: give it the right, then resume"),
+    404: (OPERATOR, "not_found", "no such model or address: mend the setting, then resume"),
+    408: (RETRY, "timeout", "the service gave up waiting"),
+    409: (RETRY, "conflict", "the service saw a conflict"),
+    413: (FAIL, "too_large", "the request is too large: have long profiles retrieved earlier"),
+    422: (FAIL, "bad_request", "the service refuses this request as it is"),
+    425: (RETRY, "too_early", "the service asks to come again"),
+    429: (RETRY, "rate_limited", "the rate limit is reached"),
+    504: (RETRY, "timeout", "the service timed out"),
+    529: (RETRY, "overloaded", "the service is overloaded"),
+}  # fmt: skip
+"""Status → (what it leads to, the reason in the ledger, what to do). Other 5xx are retried, others fail."""
+
+KINDS: Final[dict[str, int]] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""An error inside a stream that began with status 200 is told by its kind."""
+
+_OPERATOR_CODES: Final = (
+    "spend_limit",
+    "billing",
+    "on_hold",
+    "not_billable",
+    "cmek_key_disabled",
+    "network_blocked",
+)
+_OPERATOR_WORDS: Final = (
+    "credit balance",
+    "usage limits",
+    "spend limit",
+    "spending limit",
+    "insufficient credit",
+)
+"""Some services report an empty account as 400 or 429: waiting does not fill it."""
+
+
+def of_failure(failure: Failure) -> EngineError:
+    """The error that `failure` means. The message is ours; the service's own words are added by the caller
+    if safe.
+    """
+    status = failure.status if failure.status >= 400 else KINDS.get(failure.kind, failure.status)
+    if status >= 500 and status not in STATUSES:
+        outcome, reason, advice = RETRY, "server_error", "the service failed"
+    else:
+        outcome, reason, advice = STATUSES.get(
+            status, (FAIL, "bad_request", "the service refuses this request")
+        )
+    words = failure.message.lower()
+    if any(code in failure.code for code in _OPERATOR_CODES) or (
+        status in (400, 403, 429) and any(word in words for word in _OPERATOR_WORDS)
+    ):
+        outcome, reason, advice = OPERATOR, "no_credit", STATUSES[402][2]
+    seen = ", ".join(filter(None, (f"status {status}" if status else "", failure.kind, failure.code)))
+    message = (
+        f"{advice} ({seen or 'no status'}{f', request {failure.request_id}' if failure.request_id else ''})"
+    )
+    if outcome == RETRY:
+        return Transient(message, retry_after=failure.retry_after, reason=reason)
+    error: EngineError = OperatorNeeded(message) if outcome == OPERATOR else StepFailed(message)
+    error.reason = reason
+    return error

@@ -1,8 +1,11 @@
-"""What a prompt cache would read and write: the published rules of the Messages API, over estimated token counts."""
+"""What a prompt cache would read and write: the published rules of the Messages API, over estimated token
+counts.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,11 +16,12 @@ from typing import Any, Final
 LIFETIME: Final = 300.0
 LOOKBACK: Final = 20
 MAX_BREAKPOINTS: Final = 4
+_WIDE: Final = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]+")
 
 
 def estimate_tokens(text: str) -> int:
     """A rough count: CJK characters one token each, everything else one per four characters."""
-    wide = sum(1 for character in text if "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\uffef")
+    wide = sum(map(len, _WIDE.findall(text)))
     return wide + -(-(len(text) - wide) // 4)
 
 
@@ -35,7 +39,8 @@ class TooManyBreakpoints(ValueError):
 
 
 class PromptCache:
-    """Same model, same prefix block by block, at least `minimum` tokens, alive for five minutes after the last use.
+    """Same model, same prefix block by block, at least `minimum` tokens, alive for five minutes after the
+    last use.
 
     An entry stands where a breakpoint stood. A later request looks back up to 20 blocks from each of its own
     breakpoints. `clock` is in seconds, so that a test may let five minutes pass.
@@ -61,7 +66,9 @@ class PromptCache:
             if marked:
                 marks.append(len(hashes) - 1)
         if len(marks) > MAX_BREAKPOINTS:
-            raise TooManyBreakpoints(f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided")
+            raise TooManyBreakpoints(
+                f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided"
+            )
         with self._lock:
             return self._settle(hashes, totals, marks, total)
 
@@ -85,7 +92,9 @@ class PromptCache:
 
 
 def _blocks(request: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Every block of the prompt in the order in which the cache sees them, and whether a breakpoint ends it."""
+    """Every block of the prompt in the order in which the cache sees them, and whether a breakpoint ends
+    it.
+    """
     output = (request.get("output_config") or {}).get("format")
     if output:
         yield json.dumps(output, ensure_ascii=False), False

@@ -32,12 +32,24 @@ class Fault(StrEnum):
 
 
 STATUS: dict[Fault, tuple[int, str, str]] = {
-    Fault.RATE_LIMITED: (429, "rate_limit_error", "This request would exceed your organization's rate limit."),
+    Fault.RATE_LIMITED: (
+        429,
+        "rate_limit_error",
+        "This request would exceed your organization's rate limit.",
+    ),
     Fault.OVERLOADED: (529, "overloaded_error", "Overloaded"),
     Fault.SERVER_ERROR: (500, "api_error", "Internal server error"),
     Fault.UNAUTHORIZED: (401, "authentication_error", "invalid x-api-key"),
-    Fault.FORBIDDEN: (403, "permission_error", "Your API key does not have permission to use the specified resource."),
-    Fault.NO_CREDIT: (400, "invalid_request_error", "Your credit balance is too low to access the Claude API."),
+    Fault.FORBIDDEN: (
+        403,
+        "permission_error",
+        "Your API key does not have permission to use the specified resource.",
+    ),
+    Fault.NO_CREDIT: (
+        400,
+        "invalid_request_error",
+        "Your credit balance is too low to access the Claude API.",
+    ),
     Fault.BAD_REQUEST: (400, "invalid_request_error", "messages: at least one message is required"),
     Fault.TOO_LARGE: (413, "request_too_large", "Request exceeds the maximum size"),
 }
@@ -64,7 +76,8 @@ def always(fault: Fault) -> Choose:
 def storm(rates: Mapping[Fault, float], *, seed: int) -> Choose:
     """Each request meets each fault with its rate (together at most 1).
 
-    The draw depends on the request and its attempt alone, so it is the same in whatever order requests arrive.
+    The draw depends on the request and its attempt alone, so it is the same in whatever order requests
+    arrive.
     """
 
     def choose(request: Mapping[str, Any], attempt: int) -> Fault | None:
@@ -84,7 +97,9 @@ def digest(request: Mapping[str, Any]) -> str:
 
 
 def spoiled(text: str, fault: Fault) -> str:
-    """`text`, a valid answer, as it looks after a fault of content; unchanged where the fault does not apply to it."""
+    """`text`, a valid answer, as it looks after a fault of content; unchanged where the fault does not apply
+    to it.
+    """
     if fault is Fault.INVALID_JSON:
         return text[: len(text) * 2 // 3].rstrip("}]") + ', "and so on'
     if fault is Fault.WRONG_SCHEMA:
@@ -98,5 +113,6 @@ def spoiled(text: str, fault: Fault) -> str:
             fact["quotes"] = ["a sentence that nobody has written anywhere 从来没有人写过的一句话"]
         case Fault.RECOMMENDATION if answer.get("pairs"):
             pair = answer["pairs"][0]
-            pair["text"] = f"I recommend that {pair['a']} and {pair['b']} work together. 建议{pair['a']}与{pair['b']}合作。"
+            a, b = pair["a"], pair["b"]
+            pair["text"] = f"I recommend that {a} and {b} work together. 建议{a}与{b}合作。"
     return json.dumps(answer, ensure_ascii=False)

@@ -1,7 +1,8 @@
 """Valid answers to every step, made from the request alone: deterministic, and modest about what they mean.
 
-It stands where a model would, so that a whole process can run over HTTP. It reads the same rendered text as a model
-would: aliases, ids, pairs and the profile are found in the prompt, quotes are cut verbatim out of the profile.
+It stands where a model would, so that a whole process can run over HTTP. It reads the same rendered text as
+a model would: aliases, ids, pairs and the profile are found in the prompt, quotes are cut verbatim out of
+the profile.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ SIZES: Final[Mapping[str, int]] = {"project": 1_500, "observe": 2_500, "plan": 5
 
 @dataclass(frozen=True)
 class Responder:
-    """Speaks new items until `rounds`, then says nothing new; the catalyst is `exhausted` from `exhausted_from` on.
+    """Speaks new items until `rounds`, then says nothing new; the catalyst is `exhausted` from
+    `exhausted_from` on.
 
-    `sizes` are the bytes of Markdown of an answer by step: filler of that length, for benches that count tokens.
+    `sizes` are the bytes of Markdown of an answer by step: filler of that length, for benches that count
+    tokens.
     """
 
     rounds: int = 3
@@ -59,7 +62,9 @@ class Responder:
         if number > self.rounds or not spoken:
             said = "我没有新的信息了。" if "我没有新的信息了" in prompt else "I have nothing new."
             return {"nothing_new": True, "items": [], "markdown": said}
-        targets = re.findall(r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE) or ["T"]
+        targets = re.findall(
+            r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE
+        ) or ["T"]
         dimensions = ("capability", "boundary", "direction")
         items = [
             {
@@ -76,7 +81,11 @@ class Responder:
         earlier = [found[0] for found in _ITEM.findall(prompt) if f"/{task['alias']}/" in found[0]]
         if earlier and not words:
             items.append({**items[0], "quotes": [], "inferred": True, "starts_from": earlier[-1:]})
-        return {"nothing_new": False, "items": items, "markdown": _filler(source, self.sizes.get("project", 0))}
+        return {
+            "nothing_new": False,
+            "items": items,
+            "markdown": _filler(source, self.sizes.get("project", 0)),
+        }
 
     def _observe(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
         pairs = re.findall(r"(P\d+)-(P\d+)", inner.partition("pairs:")[2])
@@ -99,21 +108,35 @@ class Responder:
         return {
             "verdict": "exhausted" if counts else "more",
             "pairs": told,
-            "contributions": [] if only else [
-                {"alias": alias, "target": text.split("\n")[0].split(",")[0] or "T", "effect": "helps",
-                 "text": _clip(text.split("\n")[1]), "sources": [item]}
+            "contributions": []
+            if only
+            else [
+                {
+                    "alias": alias,
+                    "target": text.split("\n")[0].split(",")[0] or "T",
+                    "effect": "helps",
+                    "text": _clip(text.split("\n")[1]),
+                    "sources": [item],
+                }
                 for alias, (item, text) in last.items()
             ],
-            "translations": [], "gaps": [], "ignored": [], "frameworks": [], "third_party_value": [],
-            "markdown": "" if only else _filler(" ".join(text.split("\n")[1] for _, text in last.values()),
-                                                self.sizes.get("observe", 0)),
-        }  # fmt: skip
+            "translations": [],
+            "gaps": [],
+            "ignored": [],
+            "frameworks": [],
+            "third_party_value": [],
+            "markdown": ""
+            if only
+            else _filler(
+                " ".join(text.split("\n")[1] for _, text in last.values()), self.sizes.get("observe", 0)
+            ),
+        }
 
     def _plan(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
         aliases = re.findall(r"P\d+", inner.partition("contributors:")[2].partition("declined")[0])
         items: dict[str, list[tuple[str, str]]] = {alias: [] for alias in aliases}
-        for found, _, _, claim in _ITEM.findall(prompt):
-            items.setdefault(found.split("/")[1], []).append((found, claim))
+        for found, _, _, said in _ITEM.findall(prompt):
+            items.setdefault(found.split("/")[1], []).append((found, said))
 
         def claim(alias: str, index: int) -> list[dict[str, Any]]:
             return [{"text": text, "sources": [item]} for item, text in items[alias][index : index + 1]]
@@ -122,24 +145,44 @@ class Responder:
         return {
             "panorama": [entry for alias in aliases[:3] for entry in claim(alias, 0)],
             "roles": [
-                {"alias": alias, "role": f"{alias}", "tier": "", "contributions": claim(alias, 0), "benefits": [],
-                 "costs": claim(alias, 1), "dependencies": []}
+                {
+                    "alias": alias,
+                    "role": f"{alias}",
+                    "tier": "",
+                    "contributions": claim(alias, 0),
+                    "benefits": [],
+                    "costs": claim(alias, 1),
+                    "dependencies": [],
+                }
                 for alias in aliases
             ],
             "tasks": [
-                {"id": f"t{number}", "title": _clip(items[alias][0][1]) if items[alias] else alias, "assignee": alias,
-                 "prerequisites": [f"t{number - 1}"] if number > 1 else [],
-                 "sources": [item for item, _ in items[alias][:1]], "agreed": False}
+                {
+                    "id": f"t{number}",
+                    "title": _clip(items[alias][0][1]) if items[alias] else alias,
+                    "assignee": alias,
+                    "prerequisites": [f"t{number - 1}"] if number > 1 else [],
+                    "sources": [item for item, _ in items[alias][:1]],
+                    "agreed": False,
+                }
                 for number, alias in enumerate(aliases, 1)
             ],
-            "order": [], "offsets": [],
+            "order": [],
+            "offsets": [],
             "residuals": [
-                {"title": _clip(tension.get("B1", "B1")), "transition": tension.get("T", "T"),
-                 "initial_state": tension.get("I", ""), "barriers": [tension.get("B1", "B1")], "exchange": "",
-                 "sources": ["T/B1"]}
+                {
+                    "title": _clip(tension.get("B1", "B1")),
+                    "transition": tension.get("T", "T"),
+                    "initial_state": tension.get("I", ""),
+                    "barriers": [tension.get("B1", "B1")],
+                    "exchange": "",
+                    "sources": ["T/B1"],
+                }
             ],
-            "markdown": _filler(" ".join(text for own in items.values() for _, text in own), self.sizes.get("plan", 0)),
-        }  # fmt: skip
+            "markdown": _filler(
+                " ".join(text for own in items.values() for _, text in own), self.sizes.get("plan", 0)
+            ),
+        }
 
     def _deliver(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
         own = [text for text in _data(prompt, "plan").splitlines() if task["alias"] in text]

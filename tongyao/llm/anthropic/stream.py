@@ -1,0 +1,189 @@
+"""One request to a Messages API, streamed: its text, why it stopped, what it used; or the error that it
+was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import anthropic
+import httpx2
+from anthropic import AsyncAnthropic, AsyncStream
+
+from tongyao.llm.engine import Usage
+from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
+
+BEAT_SECONDS: Final = 1.0
+"""A heartbeat costs a message to the server, and deltas come a hundred times as often."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back. `stop_reason` is the service's own word: `end_turn`, `max_tokens`, `refusal`, …"""
+
+    text: str
+    stop_reason: str
+    usage: Usage
+    model: str
+
+
+class Rejected(Exception):
+    """The service refused the request as it is (400, 422): the caller may try without what the message
+    names.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+async def converse(
+    client: AsyncAnthropic, body: Mapping[str, Any], *, beat: Callable[[], None], idle: float, total: float
+) -> Reply:
+    """Sends `body` and reads the answer as it comes, calling `beat` at most once a second.
+
+    Raw events are read rather than the SDK's objects: pings count as life while a model thinks, and an event
+    costs a third. Raises `Transient` when nothing comes for `idle` seconds, when the answer takes longer
+    than `total` seconds or breaks off; `Rejected` for 400 and 422; else what `errors.of_failure` says.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    try:
+        async with asyncio.timeout(total), asyncio.timeout(idle) as silence:
+            return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle)))
+    except TimeoutError:
+        if loop.time() - began >= total:
+            raise Transient(f"no whole answer within {total:g} s", reason="timeout") from None
+        raise Transient(f"the stream stalled: nothing came for {idle:g} s", reason="stalled") from None
+    except anthropic.APIStatusError as error:
+        raise _of_status(error) from None
+    except anthropic.APIConnectionError as error:
+        raise _of_connection(error, client) from None
+    except httpx2.HTTPError as error:
+        raise Transient(f"the stream broke ({type(error).__name__})", reason="broken") from None
+    except anthropic.AnthropicError as error:
+        raise OperatorNeeded(
+            f"the client cannot be used ({type(error).__name__}): check key and settings"
+        ) from None
+
+
+class _Pulse:
+    """Life signs: every event defers the idle limit, one in a second is passed on as a heartbeat."""
+
+    def __init__(self, beat: Callable[[], None], defer: Callable[[], None]) -> None:
+        self._beat, self._defer, self._last = beat, defer, 0.0
+
+    def __call__(self) -> None:
+        self._defer()
+        now = time.monotonic()
+        if now - self._last >= BEAT_SECONDS:
+            self._last = now
+            self._beat()
+
+
+async def _read(client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse) -> Reply:
+    pulse()
+    stream: AsyncStream[Any] = await client.messages.create(**body, stream=True)
+    response = stream.response
+    try:
+        if "json" in response.headers.get("content-type", ""):
+            return _whole(json.loads(await response.aread()))
+        message: dict[str, Any] = {}
+        used: dict[str, Any] = {}
+        parts: list[str] = []
+        stop = ""
+        async for event in AsyncStream.raw_events(response):
+            pulse()
+            if not event.data:
+                continue
+            said = json.loads(event.data)
+            match said.get("type"):
+                case "content_block_delta" if said["delta"].get("type") == "text_delta":
+                    parts.append(said["delta"]["text"])
+                case "message_start":
+                    message = said["message"]
+                    used = dict(message.get("usage") or {})
+                case "message_delta":
+                    stop = said["delta"].get("stop_reason") or stop
+                    used |= {
+                        name: value for name, value in (said.get("usage") or {}).items() if value is not None
+                    }
+                case "message_stop":
+                    return Reply("".join(parts), stop, _usage(used), message.get("model", ""))
+                case "error":
+                    error = said.get("error") or {}
+                    raise of_failure(
+                        Failure(0, str(error.get("type", "")), message=str(error.get("message", "")))
+                    )
+        raise Transient("the stream ended in the middle of an answer", reason="broken")
+    except (ValueError, KeyError, TypeError) as error:
+        raise Transient(f"the stream cannot be read ({type(error).__name__})", reason="broken") from None
+    finally:
+        await stream.close()
+
+
+def _whole(message: Mapping[str, Any]) -> Reply:
+    """From a server that answers in one piece although a stream was asked for."""
+    parts = (block.get("text", "") for block in message["content"] if block.get("type") == "text")
+    return Reply(
+        "".join(parts),
+        message.get("stop_reason") or "",
+        _usage(message.get("usage") or {}),
+        message.get("model", ""),
+    )
+
+
+def _usage(used: Mapping[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=int(used.get("input_tokens") or 0),
+        cache_write_tokens=int(used.get("cache_creation_input_tokens") or 0),
+        cache_read_tokens=int(used.get("cache_read_input_tokens") or 0),
+        output_tokens=int(used.get("output_tokens") or 0),
+        requests=1,
+    )
+
+
+def _of_status(error: anthropic.APIStatusError) -> Exception:
+    failure = Failure(
+        status=error.status_code,
+        kind=error.type or "",
+        code=error.error_code or "",
+        message=error.api_message or error.message or "",
+        retry_after=_retry_after(error.response.headers),
+        request_id=error.request_id or "",
+    )
+    meant = of_failure(failure)
+    return Rejected(failure) if failure.status in (400, 422) and meant.reason == "bad_request" else meant
+
+
+def _of_connection(error: anthropic.APIConnectionError, client: AsyncAnthropic) -> EngineError:
+    if isinstance(error.__cause__, httpx2.ConnectError):
+        address = f"{client.base_url.host}:{client.base_url.port or 443}"
+        refused = OperatorNeeded(
+            f"no server answers at {address}: start it or mend ANTHROPIC_BASE_URL, then resume"
+        )
+        refused.reason = "no_server"
+        return refused
+    return Transient(f"the connection failed ({type(error.__cause__ or error).__name__})", reason="broken")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds, from any of the three forms in use; None when the server named none or nonsense."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return max(0.0, float(milliseconds) / 1000)
+        said = headers.get("retry-after")
+        if said is None:
+            return None
+        if said.replace(".", "", 1).isdigit():
+            return float(said)
+        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None

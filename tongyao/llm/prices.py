@@ -1,0 +1,106 @@
+"""What a call costs: a dated table of prices, which an operator may replace (docs/models.md, prices)."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import Field
+
+from tongyao.llm.engine import Usage
+from tongyao.protocol.value import Value
+
+_SNAPSHOT = re.compile(r"[-@]\d{8}$")
+
+
+class Rates(Value):
+    """US dollars per `PriceTable.per_tokens` tokens of each kind. Cache writes are those that live five
+    minutes.
+    """
+
+    input: Decimal = Field(ge=0)
+    output: Decimal = Field(ge=0)
+    cache_write: Decimal = Field(ge=0)
+    cache_read: Decimal = Field(ge=0)
+
+
+class LongPromptRates(Rates):
+    """Other rates for requests whose whole prompt, cached or not, is longer than `prompt_tokens`."""
+
+    prompt_tokens: int = Field(gt=0)
+
+
+class ModelRates(Rates):
+    above: LongPromptRates | None = None
+
+    def for_prompt(self, tokens: int) -> Rates:
+        return self.above if self.above and tokens > self.above.prompt_tokens else self
+
+
+class PriceTable(Value):
+    """A table as it stands in `prices.json`: what each model cost on the day `as_of`."""
+
+    as_of: date
+    currency: str = "USD"
+    per_tokens: int = Field(default=1_000_000, gt=0)
+    source: str = ""
+    models: dict[str, ModelRates]
+
+    def rates(self, model: str) -> ModelRates | None:
+        """The rates of `model`, a dated snapshot being priced as its model; None when the table does not
+        know it.
+        """
+        return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
+
+    def cost(self, model: str, usage: Usage) -> Decimal | None:
+        """What one request cost, in US dollars; None, never 0, for a model that the table does not know.
+
+        `usage` must be that of one request: some models have other rates for long prompts.
+        """
+        rates = self.rates(model)
+        if rates is None:
+            return None
+        prompt = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
+        rate = rates.for_prompt(prompt)
+        return (
+            rate.input * usage.input_tokens
+            + rate.cache_write * usage.cache_write_tokens
+            + rate.cache_read * usage.cache_read_tokens
+            + rate.output * usage.output_tokens
+        ) / self.per_tokens
+
+    def largest_cost(self, model: str, prompt_tokens: int, output_limit: int) -> Decimal | None:
+        """What a request may cost at most, for a reservation: its whole prompt written anew, the limit used
+        up.
+        """
+        return self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit))
+
+
+@cache
+def shipped() -> PriceTable:
+    """The table that comes with this version."""
+    return PriceTable.model_validate(
+        json.loads(files("tongyao.llm").joinpath("prices.json").read_text("utf-8"))
+    )
+
+
+def load(override: Path | None = None) -> PriceTable:
+    """The shipped table with the models of `override` laid over it; its date and source are then the
+    override's.
+
+    Raises `ValueError` with the file's name when it cannot be read as a price table.
+    """
+    if override is None:
+        return shipped()
+    try:
+        given = PriceTable.model_validate(json.loads(override.read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{override} is not a price table like tongyao/llm/prices.json: {error}") from error
+    if given.per_tokens != shipped().per_tokens:
+        raise ValueError(f"{override}: per_tokens must be {shipped().per_tokens}, as in the shipped table")
+    return given.model_copy(update={"models": {**shipped().models, **given.models}})

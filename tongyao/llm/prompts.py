@@ -1,0 +1,88 @@
+"""What a model is told at each step: Markdown files with a version, which a scene may override
+(docs/models.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final
+
+from tongyao.llm.shapes import shape_of
+from tongyao.protocol.observation import ObservationDraft
+from tongyao.protocol.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.projection import ProjectionDraft
+from tongyao.protocol.requests import Language
+from tongyao.protocol.tension import TensionDraft
+from tongyao.protocol.value import Draft
+
+DRAFTS: Final[dict[str, type[Draft]]] = {
+    "formulate": TensionDraft,
+    "project": ProjectionDraft,
+    "observe": ObservationDraft,
+    "plan": PlanDraft,
+    "deliver": DeliveryDraft,
+}
+"""What each step answers with; its keys are the names of the steps."""
+
+OVERRIDDEN: Final = "scene"
+"""The version of a prompt that a scene brought without a version of its own."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One step's system prompt as it is sent: the step's own text, then the frame that nobody may
+    override.
+    """
+
+    step: str
+    language: Language
+    version: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Of the text as sent, for the manifest."""
+        return sha256(self.text.encode()).hexdigest()
+
+
+def load(step: str, language: Language, override: str | None = None) -> Prompt:
+    """The prompt of `step` in `language`, or `override` in its place.
+
+    An override replaces what the step is told to judge by, not the frame: what is data, what ids are, the
+    form of the answer. Raises `ValueError` for a step or language that does not exist, and for an override
+    that is blank.
+    """
+    if step not in DRAFTS or language not in ("en", "zh"):
+        raise ValueError(
+            f"no prompt for {step!r} in {language!r}: steps are {', '.join(DRAFTS)}; languages en, zh"
+        )
+    source = _file(language, step) if override is None else override
+    front, body = split_front_matter(source)
+    if not body.strip():
+        raise ValueError(f"the override of {step} is blank: leave it out to use the shipped prompt")
+    frame = split_front_matter(_file(language, "frame"))[1].replace("{{shape}}", shape_of(DRAFTS[step]))
+    version = front.get("version", OVERRIDDEN) if override is None or "version" in front else OVERRIDDEN
+    return Prompt(step, language, version, f"{body.strip()}\n\n{frame.strip()}\n")
+
+
+def reask(language: Language) -> str:
+    """What is said before the complaints when an answer comes back."""
+    return split_front_matter(_file(language, "reask"))[1].strip()
+
+
+def split_front_matter(source: str) -> tuple[dict[str, str], str]:
+    """The `key: value` lines between two `---` lines at the top of `source`, and the text after them."""
+    lines = source.lstrip("\ufeff").splitlines()
+    if not lines or lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
+        return {}, source
+    end = next(number for number, line in enumerate(lines[1:], 1) if line.strip() == "---")
+    pairs = (line.partition(":") for line in lines[1:end] if ":" in line)
+    return {key.strip(): value.strip() for key, _, value in pairs}, "\n".join(lines[end + 1 :])
+
+
+@cache
+def _file(language: str, name: str) -> str:
+    return files("prompts").joinpath(language, f"{name}.md").read_text("utf-8")

@@ -1,0 +1,257 @@
+"""Requests → the text a model reads (docs/models.md, what a model is given).
+
+Two rules shape it. What people, profiles and models wrote stands inside `<data …>` elements, which no text
+inside can close. And what does not change from round to round comes first, in blocks whose bytes never
+change again, so that round n+1 reads from the cache what round n wrote: `Block.cache` marks where a prefix
+ends that will be read again. The blocks hold no instructions: those are in `prompts/`, so that they exist in
+one place per language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tongyao.protocol.observation import Note, Observation, all_pairs
+from tongyao.protocol.plan import Claim, Plan
+from tongyao.protocol.projection import Item, Projection
+from tongyao.protocol.requests import (
+    CatalystRequest,
+    DeliveryRequest,
+    EndpointRequest,
+    FormulationRequest,
+    Mandate,
+    Material,
+    PlannerRequest,
+)
+from tongyao.protocol.tension import Tension
+
+_FORGED = re.compile(
+    r"[<＜](?=[\s\u200b-\u200d\ufeff]*[/／]?[\s\u200b-\u200d\ufeff]*(?:data|task)\b)", re.IGNORECASE
+)
+_BREAK = re.compile(r"\s*[\r\n\u2028\u2029\x0b\x0c\x85]+\s*")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of the user's message. `cache`: the prompt up to here will be read again by a later call."""
+
+    text: str
+    cache: bool = False
+
+
+def data(kind: str, text: str, **attributes: object) -> str:
+    """`text` as an element that it cannot leave: whatever in it looks like our own tags loses its angle
+    bracket.
+    """
+    named = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f'<data kind="{kind}"{named}>\n{_FORGED.sub("‹", text)}\n</data>'
+
+
+def line(text: str) -> str:
+    """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
+    return _BREAK.sub(" ", text.strip())
+
+
+def formulation(request: FormulationRequest) -> tuple[Block, ...]:
+    blocks = [Block(_profile(request.material, "P00"))] if request.material else []
+    intent = data("intent", request.intent, by="P00")
+    return (*blocks, Block(f'{intent}\n\n<task step="formulate" />'))
+
+
+def endpoint(request: EndpointRequest) -> tuple[Block, ...]:
+    """Profile, tension, then one block per round gone by; the turn itself, which nobody reads again, at the
+    end.
+    """
+    alias = request.alias
+    source = () if request.words is not None else (Block(_profile(request.material, alias), cache=True),)
+    own = {turn.round: turn for turn in request.own}
+    seen = {observation.round: observation for observation in request.observations}
+    rounds = sorted(own.keys() | seen.keys())
+    past = [
+        Block(
+            "\n\n".join(
+                (
+                    *([_projection(own[number])] if number in own else []),
+                    *([_observation(seen[number])] if number in seen else []),
+                )
+            )
+        )
+        for number in rounds
+    ]
+    kind = "sort" if request.words is not None else "first" if not own else "later"
+    turn = [f'<task step="project" alias="{alias}" round="{request.round}" turn="{kind}" />']
+    if request.words is not None:
+        turn.insert(0, data("words", request.words, by=alias))
+    elif mandate := _mandate(request.mandate):
+        turn.insert(0, data("mandate", mandate, by=alias))
+    return (*_marked([*source, Block(_tension(request.tension)), *past]), Block("\n\n".join(turn)))
+
+
+def catalyst(request: CatalystRequest) -> tuple[Block, ...]:
+    """The tension, then the growing exchange: projections of round 1, its observation, projections of round
+    2 …
+    """
+    blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
+    pairs = ", ".join(f"{a}-{b}" for a, b in request.only_pairs or all_pairs(request.contributors))
+    task = (
+        f'<task step="observe" round="{request.round}" verdict_counts="{_yes(request.verdict_counts)}">\n'
+        f"contributors: {', '.join(request.contributors) or '-'}\n"
+        f"{'only these pairs' if request.only_pairs else 'pairs'}: {pairs or '-'}\n"
+        "</task>"
+    )
+    strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
+    return (*_marked(blocks), Block("\n\n".join((*strategy, task))))
+
+
+def planner(request: PlannerRequest) -> tuple[Block, ...]:
+    """The whole record at once. It is read once, so nothing of it is written to the cache."""
+    blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
+    blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
+    for child in request.children:
+        blocks.append(
+            Block(data("child_plan", f"{line(child.title)}\n{_plan(child.plan)}", process=child.process))
+        )
+    tail = [data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points))]
+    aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
+    gone = f"\ndeclined: {', '.join(request.without)}" if request.without else ""
+    task = f'<task step="plan" revision="{request.revision}">\ncontributors: {aliases or "-"}{gone}\n</task>'
+    return (*blocks, Block("\n\n".join((*(tail if request.open_points else ()), task))))
+
+
+def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
+    own = [Block("\n\n".join(_projection(turn) for turn in request.own))] if request.own else []
+    return (
+        Block(data("plan", _plan(request.plan), revision=request.plan.revision)),
+        *own,
+        Block(f'<task step="deliver" alias="{request.alias}" />'),
+    )
+
+
+def _marked(blocks: list[Block]) -> tuple[Block, ...]:
+    """`blocks` with the last one ending a cached prefix. A later round finds it by looking back from its own
+    last one.
+    """
+    return (*blocks[:-1], Block(blocks[-1].text, cache=True))
+
+
+def _exchange_blocks(request: CatalystRequest | PlannerRequest) -> Iterable[Block]:
+    for exchange in request.exchange:
+        yield Block(
+            "\n\n".join(_projection(turn) for turn in exchange.projections) or f"(round {exchange.round})"
+        )
+        if exchange.observation is not None:
+            yield Block(_observation(exchange.observation))
+
+
+def _tension(tension: Tension) -> str:
+    barriers = (f"B{number}: {line(barrier)}" for number, barrier in enumerate(tension.barriers, 1))
+    parts = (
+        f"T: {line(tension.transition)}",
+        f"I: {line(tension.initial_state)}",
+        *barriers,
+        f"E: {line(tension.exchange)}",
+    )
+    return data("tension", "\n".join(parts), of="P00")
+
+
+def _profile(material: Material, alias: str) -> str:
+    shown = (
+        {} if material.is_whole else {"shown": material.shown_chars, "of_characters": material.total_chars}
+    )
+    return data("profile", material.text, of=alias, **shown)
+
+
+def _mandate(mandate: Mandate) -> str:
+    said = (
+        ("speak only of", "; ".join(mandate.topics)),
+        ("never disclose", "; ".join(mandate.never)),
+        ("the person adds", mandate.addition),
+    )
+    return "\n".join(f"{name}: {line(text)}" for name, text in said if text.strip())
+
+
+def _projection(turn: Projection) -> str:
+    items = "\n".join(_item(item) for item in turn.items) or "-"
+    return data("projection", items, by=turn.alias, round=turn.round, outcome=turn.outcome)
+
+
+def _item(item: Item) -> str:
+    aim = f" → {', '.join(item.targets)}" if item.targets else ""
+    ground = (
+        "fact"
+        if not item.inferred
+        else f"inferred from {', '.join(item.starts_from)}"
+        if item.starts_from
+        else "inferred"
+    )
+    steps = f" ⟨steps: {'; '.join(line(step) for step in item.mapping)}⟩" if item.mapping else ""
+    return f"{item.id} [{item.dimension}{aim}; {ground}] {line(item.claim)}{steps}"
+
+
+def _observation(seen: Observation) -> str:
+    lines = [f"verdict: {seen.verdict}"]
+    lines += [
+        f"{pair.id} {pair.a}-{pair.b} {pair.relation}: {_with_sources(pair.text, pair.sources)}"
+        for pair in seen.pairs
+    ]
+    lines += [
+        f"{part.id} {part.alias} {part.effect} {part.target}: {_with_sources(part.text, part.sources)}"
+        for part in seen.contributions
+    ]
+    lines += [
+        f"{told.id} translation {told.a} “{line(told.a_words)}” ~ {told.b} “{line(told.b_words)}”: "
+        f"{_with_sources(told.text, told.sources)}"
+        for told in seen.translations
+    ]
+    lines += [f"{gap.id} gap {gap.kind} {gap.target}: {line(gap.text)}" for gap in seen.gaps]
+    for label, notes in (
+        ("ignored", seen.ignored),
+        ("framework", seen.frameworks),
+        ("third_party_value", seen.third_party_value),
+    ):
+        lines += [_note(label, note) for note in notes]
+    return data("observation", "\n".join(lines), by="catalyst", round=seen.round)
+
+
+def _note(label: str, note: Note) -> str:
+    name = f" “{line(note.name)}”" if note.name else ""
+    about = f" ({', '.join(note.about)})" if note.about else ""
+    return f"{note.id} {label}{name}{about}: {_with_sources(note.text, note.sources)}"
+
+
+def _with_sources(text: str, sources: Iterable[str]) -> str:
+    named = ", ".join(sources)
+    return f"{line(text)} [{named}]" if named else line(text)
+
+
+def _plan(plan: Plan) -> str:
+    """A plan's structure; its Markdown says the same for people and would only be read twice."""
+    lines = [*_claims("panorama", plan.panorama)]
+    for role in plan.roles:
+        lines.append(f"role {role.alias}: {line(role.role)}{f' ({line(role.tier)})' if role.tier else ''}")
+        for name in ("contributions", "benefits", "costs", "dependencies"):
+            lines += _claims(f"  {role.alias} {name}", getattr(role, name))
+    for task in plan.tasks:
+        after = f" after {', '.join(task.prerequisites)}" if task.prerequisites else ""
+        agreed = "agreed" if task.agreed else "offered by one side"
+        said = _with_sources(task.title, task.sources)
+        lines.append(f"task {task.id} [{task.assignee or 'nobody yet'}; {agreed}]{after}: {said}")
+    lines += _claims("order", plan.order) + _claims("offset", plan.offsets)
+    for residual in plan.residuals:
+        told = f"T {line(residual.tension.transition)} B {line('; '.join(residual.tension.barriers))}"
+        lines.append(f"{residual.id} residual {line(residual.title)}: {told}")
+    lines += [f"open: {line(point)}" for point in plan.open_points]
+    return "\n".join(lines)
+
+
+def _claims(label: str, claims: Iterable[Claim]) -> list[str]:
+    return [
+        f"{label}{'' if claim.supported else ' (unsupported)'}: {_with_sources(claim.text, claim.sources)}"
+        for claim in claims
+    ]
+
+
+def _yes(flag: bool) -> str:
+    return "yes" if flag else "no"
