@@ -11,7 +11,8 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 PROTOCOL = sorted((REPOSITORY / "tongyao" / "protocol").glob("*.py"))
-EFFECTS = {"asyncio", "random", "secrets", "socket", "subprocess", "time", "os", "pathlib", "uuid"}
+EFFECTS = {"asyncio", "random", "secrets", "socket", "subprocess", "time", "os", "pathlib"}
+EFFECTS |= {"uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7"}  # uuid5 is a hash
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +45,9 @@ def test_the_protocol_has_no_clock_no_chance_and_no_input_or_output(module: Path
         if isinstance(node, ast.Import):
             imported |= {name.name.split(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            imported.add(node.module.split(".")[0])
+            imported |= {node.module.split(".")[0], *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            imported.add(f"{node.value.id}.{node.attr}")
     assert imported & EFFECTS == set()
 
 
