@@ -1,0 +1,16 @@
+"""Compilation of the inner loops: cached on disk, and other threads go on while one runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+from numba import njit
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, compiled at its first call (a few seconds, then from the cache)."""
+    return cast(Callable[P, R], njit(cache=True, nogil=True)(function))

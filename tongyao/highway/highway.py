@@ -1,0 +1,202 @@
+"""The Crystalline Highway: `recite`, `seek`, `explain`, `write_back`, `forget`.
+
+A memory that is built by seeking. Texts are recited once, in the background, level by level; what is walked
+often enough becomes a unit. A query then lights, from zero, the segments its units really lead to. It stands
+alone: the texts, a connection pool and, if wanted, an encoder are handed in. `docs/highway.md` is its
+specification.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tongyao.highway.explanation import Explanation
+from tongyao.highway.explanation import explain as explain_piece
+from tongyao.highway.memory import Memory
+from tongyao.highway.output import Found, Piece, converge
+from tongyao.highway.seeking import Session
+from tongyao.highway.seeking import seek as seek_memory
+from tongyao.highway.segments import Level
+from tongyao.highway.settings import Settings
+from tongyao.highway.staging import Recitation
+from tongyao.highway.store import Pool, Store
+from tongyao.highway.strengths import Bound, Strengths, walked
+
+
+class NotRecited(LookupError):
+    """There is no finished memory of this owner and version: recite it first."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What one conversation used: its `queries` led to `spans`, each (source, start, end) in characters."""
+
+    queries: tuple[str, ...]
+    spans: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a recitation is: the level just recited (None: nothing was left to do) and whether all is
+    done."""
+
+    level: Level | None
+    done: bool
+
+
+class Highway:
+    """Memories by owner and version. Safe to share between tasks of one event loop."""
+
+    def __init__(self, pool: Pool, *, settings: Settings | None = None, cache_bytes: int = 512 << 20) -> None:
+        """`cache_bytes` bounds the arrays kept for seeking; the least recently sought go first."""
+        self._store = Store(pool)
+        self._settings = settings or Settings()
+        self._limit = cache_bytes
+        self._memories: OrderedDict[tuple[str, int], Memory] = OrderedDict()
+        self._bound: dict[tuple[str, int], tuple[int, Bound]] = {}
+
+    async def recite(
+        self, owner: str, version: int, texts: Sequence[str], progress: Callable[[Level], None] | None = None
+    ) -> None:
+        """Recite source texts as this version of the owner's memory; goes on where it was interrupted.
+
+        Reciting the same texts again does nothing; other texts under the same version replace it.
+        """
+        while not (step := await self.recite_level(owner, version, texts)).done:
+            if progress is not None and step.level is not None:
+                progress(step.level)
+
+    async def recite_level(self, owner: str, version: int, texts: Sequence[str]) -> Progress:
+        """Recite one more level, and keep it. After the last one the memory is there to be sought in."""
+        if not await self._store.begin(owner, version, self._fingerprint(texts)):
+            return Progress(None, True)
+        self._release(owner, version)
+        stages = await self._store.stages(owner, version)
+        recitation = await asyncio.to_thread(Recitation, texts, self._settings, stages)
+        if recitation.next is not None:
+            level, state = await asyncio.to_thread(recitation.step)
+            await self._store.put_stage(owner, version, level, state)
+            if recitation.next is not None:
+                return Progress(level, False)
+        await self._store.finish(owner, version, await asyncio.to_thread(recitation.memory))
+        return Progress(Level.TEXT, True)
+
+    async def seek(
+        self,
+        owner: str,
+        version: int,
+        texts: Sequence[str],
+        queries: Sequence[tuple[str, str]],
+        budget: int = 0,
+    ) -> tuple[Found, Session]:
+        """Seek labelled queries, each from zero: what was lit, and the session that explains it.
+
+        Raises:
+            NotRecited: there is no such memory yet.
+            ValueError: `texts` are not those that were recited, or `budget` is negative.
+        """
+        memory = await self._memory(owner, version)
+        bound = await self._strengths(owner, version, memory)
+
+        def work() -> tuple[Found, Session]:
+            session = seek_memory(memory, queries, self._settings, bound)
+            return converge(session, texts, budget), session
+
+        return await asyncio.to_thread(work)
+
+    def explain(self, session: Session, piece: Piece) -> Explanation:
+        """Why a piece is lit: which starts lit it, over which paths."""
+        return explain_piece(session, piece)
+
+    async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[Walk]) -> bool:
+        """Strengthen the owner's own units by what a conversation used; once per occasion (False: it was
+        before).
+
+        Nothing of the queries is kept but counts on units that the memory has already.
+        Raises NotRecited when there is no such memory.
+        """
+        memory = await self._memory(owner, version)
+        left = Strengths()
+        for walk in walks:
+            spans = [
+                (int(memory.sources[s]) + start, int(memory.sources[s]) + end) for s, start, end in walk.spans
+            ]
+            left.add(await asyncio.to_thread(walked, memory, walk.queries, spans))
+        return await self._store.add(owner, occasion, left)
+
+    async def forget(
+        self, owner: str, version: int | None = None, source: int | None = None, texts: Sequence[str] = ()
+    ) -> None:
+        """Forget an owner wholly; or one `version`; or one `source` of it, where `texts` are all its source
+        texts.
+
+        Forgetting a source recites the others anew, so that no unit, path or count remains that only it
+        supported, and removes the strengths of such units. Raises NotRecited, or IndexError for a source that
+        is not there.
+        """
+        if version is None or source is None:
+            for key in [k for k in self._memories if k[0] == owner and version in (None, k[1])]:
+                self._release(*key)
+            await self._store.drop(owner, version)
+            return
+        memory = await self._memory(owner, version)
+        if not 0 <= source < len(texts) or len(texts) != len(memory.sources) - 1:
+            raise IndexError(f"source {source} of {len(texts)}: the memory has {len(memory.sources) - 1}")
+        await self._store.drop(owner, version)
+        await self.recite(owner, version, [text for i, text in enumerate(texts) if i != source])
+        rest = await self._memory(owner, version)
+        await self._store.drop_units(owner, np.setdiff1d(memory.units.keys, rest.units.keys))
+        self._release(owner, version)
+
+    async def dictionary(self, owner: str, version: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Dictionary frequencies of a memory's base units: its own, and over all owners."""
+        memory = await self._memory(owner, version)
+        return memory.occurs.astype(np.int64), await self._store.dictionary(memory.units.keys[: memory.base])
+
+    async def _memory(self, owner: str, version: int) -> Memory:
+        key = (owner, version)
+        memory = self._memories.get(key)
+        if memory is None:
+            memory = await self._store.memory(owner, version)
+            if memory is None:
+                raise NotRecited(f"no recited memory of {owner!r}, version {version}: recite it first")
+            self._memories[key] = memory
+        self._memories.move_to_end(key)
+        held = sum(each.nbytes() for each in self._memories.values())
+        while held > self._limit and len(self._memories) > 1:
+            oldest = next(iter(self._memories))
+            held -= self._memories[oldest].nbytes()
+            self._release(*oldest)
+        return memory
+
+    async def _strengths(self, owner: str, version: int, memory: Memory) -> Bound | None:
+        revision = await self._store.revision(owner)
+        if not revision:
+            return None
+        known = self._bound.get((owner, version))
+        if known is None or known[0] != revision:
+            strengths = await self._store.strengths(owner)
+            known = revision, await asyncio.to_thread(Bound, memory, strengths, self._settings)
+            self._bound[owner, version] = known
+        return known[1]
+
+    def _release(self, owner: str, version: int) -> None:
+        self._memories.pop((owner, version), None)
+        self._bound.pop((owner, version), None)
+
+    def _fingerprint(self, texts: Sequence[str]) -> bytes:
+        """Of what is recited and how; only the settings of reciting count."""
+        digest = hashlib.blake2b(repr((_FORMAT, self._settings.passes)).encode(), digest_size=16)
+        for text in texts:
+            digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+        return digest.digest()
+
+
+_FORMAT = 1  # raised when a stored memory can no longer be read

@@ -1,0 +1,235 @@
+"""A recited memory: arrays only, made once from the source texts and then sought in."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tongyao.highway.compiled import compiled
+from tongyao.highway.recitation import Paths, Recited, Trie, Units
+from tongyao.highway.segments import Layout, Level
+from tongyao.highway.tables import Table, collapse
+
+RECITED = (Level.PHRASE, Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
+SOUGHT = (Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
+
+
+@dataclass
+class Memory:
+    """Everything a seek needs, and the paths that explain it.
+
+    `sources` int32[K+1]: where each source text starts in the joined text (one newline between two). `order`
+    int32[V] sorts the base units by key; `occurs` int32[V] is their dictionary frequency in these texts.
+    `words` bool[U]: the unit is made of words (else of characters). `spans[level]` int32[S, 2] of every
+    segment in the joined text. `kin[level]` float in [0, 1]: how much neighbouring segments belong together.
+    `character_share`: which part of the base units are characters.
+    """
+
+    sources: NDArray[np.int32]
+    units: Units
+    order: NDArray[np.int32]
+    occurs: NDArray[np.int32]
+    words: NDArray[np.bool_]
+    trie: Trie
+    tables: dict[Level, Table]
+    spans: dict[Level, NDArray[np.int32]]
+    paths: dict[Level, Paths]
+    kin: dict[Level, float]
+    character_share: float
+    rarity: dict[Level, NDArray[np.float32]]
+
+    @property
+    def base(self) -> int:
+        """How many base units there are; they are the first units."""
+        return len(self.order)
+
+    def unit_of(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Base units by surface key; -1 where this memory has none."""
+        if not len(self.order):
+            return np.full(len(keys), -1, np.int32)
+        known = self.units.keys[self.order]
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[at] == keys, self.order[at], -1).astype(np.int32)
+
+    def key_order(self) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+        """A look-up from surface keys to units; -1 where there is none."""
+        order = self._key_order
+        keys = self.units.keys[order]
+
+        def find(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+            if not len(keys):
+                return np.full(len(wanted), -1, np.int64)
+            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            return np.where(keys[at] == wanted, order[at], -1)
+
+        return find
+
+    @cached_property
+    def _key_order(self) -> NDArray[np.int64]:
+        return np.argsort(self.units.keys)
+
+    def text_of(self, level: Level) -> NDArray[np.int32]:
+        """The index of the source text that every place of a level belongs to."""
+        return self._texts[level]
+
+    @cached_property
+    def _texts(self) -> dict[Level, NDArray[np.int32]]:
+        return {
+            level: (np.searchsorted(self.sources, spans[:, 0], side="right") - 1).astype(np.int32)
+            for level, spans in self.spans.items()
+        }
+
+    def path_count(self) -> int:
+        """How many sequence paths were walked, on all levels."""
+        return sum(len(paths.ends) for paths in self.paths.values())
+
+    def nbytes(self) -> int:
+        """Memory held by the arrays, in bytes."""
+        return sum(array.nbytes for array in _flat(self).values())
+
+    def dump(self) -> bytes:
+        """The arrays as one NPZ file (not compressed: random keys do not compress)."""
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **_flat(self))
+        return buffer.getvalue()
+
+    @classmethod
+    def load(cls, data: bytes) -> Memory:
+        """The inverse of `dump`. Raises ValueError if the data is not a dumped memory."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            flat = {name: arrays[name] for name in arrays.files}
+        try:
+            return _unflat(flat)
+        except KeyError as error:
+            raise ValueError(
+                f"not a recited memory: array {error} is missing; recite the profile again"
+            ) from error
+
+
+def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
+    flat: dict[str, NDArray[Any]] = {
+        "sources": memory.sources,
+        "order": memory.order,
+        "occurs": memory.occurs,
+        "words": memory.words,
+        "share": np.array(memory.character_share),
+    }
+    groups: list[tuple[str, Any]] = [("units", memory.units), ("trie", memory.trie)]
+    groups += [(f"table{int(level)}", table) for level, table in memory.tables.items()]
+    groups += [(f"paths{int(level)}", paths) for level, paths in memory.paths.items()]
+    for prefix, group in groups:
+        flat |= {f"{prefix}.{f.name}": getattr(group, f.name) for f in fields(group)}
+    for level, spans in memory.spans.items():
+        flat[f"spans{int(level)}"] = spans
+        flat[f"kin{int(level)}"] = np.array(memory.kin[level])
+        flat[f"rarity{int(level)}"] = memory.rarity[level]
+    return flat
+
+
+def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
+    def group(kind: type[Any], prefix: str) -> Any:
+        return kind(**{f.name: flat[f"{prefix}.{f.name}"] for f in fields(kind)})
+
+    return Memory(
+        sources=flat["sources"],
+        units=group(Units, "units"),
+        order=flat["order"],
+        occurs=flat["occurs"],
+        words=flat["words"],
+        trie=group(Trie, "trie"),
+        tables={level: group(Table, f"table{int(level)}") for level in SOUGHT},
+        spans={level: flat[f"spans{int(level)}"] for level in SOUGHT},
+        paths={level: group(Paths, f"paths{int(level)}") for level in RECITED},
+        kin={level: float(flat[f"kin{int(level)}"]) for level in SOUGHT},
+        character_share=float(flat["share"]),
+        rarity={level: flat[f"rarity{int(level)}"] for level in SOUGHT},
+    )
+
+
+def assemble(texts: Sequence[str], layout: Layout, units: Units, recited: dict[Level, Recited]) -> Memory:
+    """Collapse what was recited into tables for seeking."""
+    tables = collapse(
+        layout.symbols,
+        {level: layout.bounds(level) for level in RECITED},
+        {level: recited[level].segments for level in RECITED},
+        recited[Level.PHRASE].trie,
+        units.n,
+    )
+    first = layout.symbols[units.first] if len(units) else np.zeros(0, np.int32)
+    words = layout.words[first] if len(units) else np.zeros(0, np.bool_)
+    rarity = {level: _rarity(table) for level, table in tables.items()}
+    return Memory(
+        sources=np.cumsum([0, *(len(text) + 1 for text in texts)]).astype(np.int32),
+        units=units,
+        order=np.argsort(layout.keys).astype(np.int32),
+        occurs=np.bincount(layout.symbols, minlength=len(layout.keys)).astype(np.int32),
+        words=words,
+        trie=recited[Level.PHRASE].trie,
+        tables=tables,
+        spans={level: _stripped("\n".join(texts), layout.spans(level)) for level in SOUGHT},
+        paths={level: recited[level].paths for level in RECITED},
+        kin={level: kinship(table, rarity[level]) for level, table in tables.items()},
+        character_share=float(1 - layout.words[layout.symbols].mean()) if len(layout.symbols) else 1.0,
+        rarity=rarity,
+    )
+
+
+def _rarity(table: Table) -> NDArray[np.float32]:
+    """How rare a unit is among the rows of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1)."""
+    count, rows = np.diff(table.start).astype(np.float64), len(table.units)
+    return np.log1p((rows - count + 0.5) / (count + 0.5)).astype(np.float32)
+
+
+def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Spans without the white space around them."""
+    spans = spans.copy()
+    for k, (start, end) in enumerate(spans.tolist()):
+        piece = text[start:end]
+        spans[k] = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+    return spans
+
+
+def kinship(table: Table, rarity: NDArray[np.float32]) -> float:
+    """How much neighbours belong together: 0 where a segment shares no more rare units with the next one than
+    with one far away (a shuffled collection), 1 where it shares three times as much (running text)."""
+    count = len(table.places)
+    if count < 8:
+        return 1.0
+    start, units = table.by_row()
+    near = _shared(start, units, table.places, rarity, 1)
+    far = _shared(start, units, table.places, rarity, count // 2)
+    return float(np.clip((near / max(far, 1e-9) - 1.25) / 1.75, 0.0, 1.0))
+
+
+@compiled
+def _shared(start: Any, units: Any, places: Any, rarity: Any, step: int) -> float:
+    """Mean share of rare units that a segment has in common with the one `step` further (the same text: not
+    counted)."""
+    total, counted = 0.0, 0
+    for p in range(places.size):
+        a, b = places[p], places[(p + step) % places.size]
+        if a == b:
+            continue
+        i, j, both, one, other = start[a], start[b], 0.0, 0.0, 0.0
+        for k in range(start[a], start[a + 1]):
+            one += rarity[units[k]]
+        for k in range(start[b], start[b + 1]):
+            other += rarity[units[k]]
+        while i < start[a + 1] and j < start[b + 1]:
+            if units[i] == units[j]:
+                both += rarity[units[i]]
+                i, j = i + 1, j + 1
+            elif units[i] < units[j]:
+                i += 1
+            else:
+                j += 1
+        if one > 0 and other > 0:
+            total += both / min(one, other)
+            counted += 1
+    return total / max(counted, 1)

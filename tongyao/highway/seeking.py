@@ -1,0 +1,173 @@
+"""A seek: a query's units light, along their index paths, the segments they lead to. It starts from zero each
+time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tongyao.highway.compiled import compiled
+from tongyao.highway.memory import SOUGHT, Memory
+from tongyao.highway.segments import Level
+from tongyao.highway.settings import Settings
+from tongyao.highway.starts import starts_of
+from tongyao.highway.strengths import Bound
+
+
+@dataclass
+class Lit:
+    """What one query lit on one level: `starts` int32[Q] unit ids and their `weights`; per row the
+    `activation` (as a share of the query's weight) and `convergence` (share of the weight that meets there,
+    in [0, 1]); per place the `glow`: activation and what the surroundings lend it."""
+
+    starts: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    activation: NDArray[np.float32]
+    convergence: NDArray[np.float32]
+    glow: NDArray[np.float32]
+
+
+@dataclass
+class Session:
+    """The lighting of one conversation: what each labelled query lit, level by level."""
+
+    memory: Memory
+    settings: Settings
+    lit: list[tuple[str, dict[Level, Lit]]] = field(default_factory=list)
+    unknown: dict[str, float] = field(default_factory=dict)
+    """By label: the share of the query's base units that this memory does not know."""
+
+    def glow(self, level: Level) -> NDArray[np.float32]:
+        """Activation of every place of a level over all queries; zeros if nothing was sought."""
+        total = np.zeros(len(self.memory.tables[level].places), np.float32)
+        for _, by_level in self.lit:
+            total += by_level[level].glow
+        return total
+
+
+def weights_of(
+    memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: Bound | None
+) -> NDArray[np.float32]:
+    """What one touch of each start is worth: rare units more, units of many base units less, and by
+    write-back more where seeking from the unit has led to what was then used."""
+    rarity = memory.rarity[level][starts].astype(np.float64)
+    n = memory.units.n[starts].astype(np.float64)
+    words = memory.words[starts]
+    # Words are weighted by the square of their rarity, brought back to the scale of rarity itself.
+    scale = max(np.log1p(len(memory.tables[level].units)), 1.0)
+    power = np.where(words, settings.words[2], settings.characters[2])
+    fade = np.where(words, settings.words[3], settings.characters[3])
+    weights = scale * (rarity / scale) ** power * n**-fade
+    if strengths is not None:
+        weights *= strengths.factor(starts)
+    return np.asarray(weights, np.float32)
+
+
+@compiled
+def _light(
+    starts: Any, weights: Any, begin: Any, row: Any, touches: Any, hops: Any, length: Any,
+    ttl: int, k: float, b: float, activation: Any, convergence: Any,
+) -> None:  # fmt: skip
+    """Every start touches each row once; further touches saturate; long rows count for less."""
+    mean = 0.0
+    for r in range(length.size):
+        mean += length[r]
+    mean /= max(length.size, 1)
+    for s in range(starts.size):
+        for e in range(begin[starts[s]], begin[starts[s] + 1]):
+            if hops[e] > ttl:
+                continue
+            r, t = row[e], np.float64(touches[e])
+            activation[r] += weights[s] * t * (k + 1) / (t + k * (1 - b + b * length[r] / mean))
+            convergence[r] += weights[s]
+
+
+@compiled
+def _surround(
+    starts: Any, weights: Any, begin: Any, row: Any, hops: Any, length: Any, first: Any, at: Any, places: Any,
+    edges: Any, ttl: int, reach: int, b: float, out: Any,
+) -> None:  # fmt: skip
+    """Light every place within `reach` of one that a start touches, once per start, never across two
+    texts."""
+    count = places.size
+    stamp = np.full(count, -1, np.int64)
+    for s in range(starts.size):
+        for e in range(begin[starts[s]], begin[starts[s] + 1]):
+            if hops[e] > ttl:
+                continue
+            for i in range(first[row[e]], first[row[e] + 1]):
+                p = at[i]
+                for q in range(max(p - reach, 0), min(p + reach + 1, count)):
+                    if stamp[q] != s and edges[q] == edges[p]:
+                        stamp[q] = s
+                        out[q] += weights[s]
+    # The longer the surroundings, the less a touch says.
+    total, running = 0.0, np.zeros(count + 1)
+    for p in range(count):
+        total += length[places[p]]
+        running[p + 1] = total
+    mean = total / max(count, 1) * (2 * reach + 1)
+    for p in range(count):
+        if out[p] > 0:
+            extent = running[min(p + reach + 1, count)] - running[max(p - reach, 0)]
+            out[p] /= 1 - b + b * extent / mean
+
+
+def light(
+    memory: Memory,
+    level: Level,
+    starts: NDArray[np.int32],
+    settings: Settings,
+    strengths: Bound | None = None,
+) -> Lit:
+    """Light one level from the starts of one query."""
+    table = memory.tables[level]
+    weights = weights_of(memory, level, starts, settings, strengths)
+    total = max(float(weights.sum()), 1e-9)
+    share = memory.character_share
+    k, b = (share * settings.characters[i] + (1 - share) * settings.words[i] for i in (0, 1))
+    activation, convergence = (np.zeros(len(table.units), np.float32) for _ in range(2))
+    _light(
+        starts, weights, table.start, table.row, table.touches, table.hops, table.length,
+        settings.ttl, k, b, activation, convergence,
+    )  # fmt: skip
+    activation /= total
+    convergence /= total
+    if strengths is not None:
+        activation += strengths.lend(level, starts, weights / total, convergence)
+    glow = activation[table.places]
+    lending = settings.surroundings * memory.kin[level]
+    if lending > 0 and level < Level.TEXT:
+        around = np.zeros(len(table.places), np.float32)
+        _surround(
+            starts, weights, table.start, table.row, table.hops, table.length, *table.where(), table.places,
+            memory.text_of(level), settings.ttl, settings.reach, 0.3, around,
+        )  # fmt: skip
+        # Only what is lit itself can be lit further: no path is an answer.
+        glow = glow + np.where(glow > 0, lending * around / total, 0).astype(np.float32)
+    return Lit(starts, weights, activation, convergence, glow)
+
+
+def seek(
+    memory: Memory,
+    queries: Sequence[tuple[str, str]],
+    settings: Settings | None = None,
+    strengths: Bound | None = None,
+    levels: Sequence[Level] = SOUGHT,
+) -> Session:
+    """Seek labelled queries (label, text) in a memory. Lighting starts from zero; there is no search by
+    radius: a query without a path lights nothing, and `Session.unknown` says how much of it the memory does
+    not know."""
+    settings = settings or Settings()
+    session = Session(memory, settings)
+    for label, text in queries:
+        starts, unknown = starts_of(memory, text)
+        session.unknown[label] = unknown
+        session.lit.append(
+            (label, {level: light(memory, level, starts, settings, strengths) for level in levels})
+        )
+    return session

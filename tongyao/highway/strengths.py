@@ -1,0 +1,160 @@
+"""What use leaves behind: strengths on the owner's own units, and never a text of whoever asked.
+
+After a process the evidence that was used is *written back*. Three tallies grow, all keyed by surface keys of
+units that the owner's memory has anyway: how often seeking from a unit was useful, how often a target was
+reached, and which units led to a target whose own text does not hold them (a direct path). Words that the
+memory does not know leave no trace; so nothing a demander wrote can be read, or guessed at, from another
+process's seek.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tongyao.highway.memory import Memory
+from tongyao.highway.segments import Level
+from tongyao.highway.settings import Settings
+from tongyao.highway.starts import starts_of
+
+_TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
+
+
+@dataclass
+class Strengths:
+    """Tallies by surface key: `used` and `useful` of starts, `reached` of targets, `direct` of (start,
+    target)."""
+
+    used: Counter[int] = field(default_factory=Counter)
+    useful: Counter[int] = field(default_factory=Counter)
+    reached: Counter[int] = field(default_factory=Counter)
+    direct: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+    def add(self, other: Strengths) -> None:
+        """Take in what another seek left."""
+        self.used.update(other.used)
+        self.useful.update(other.useful)
+        self.reached.update(other.reached)
+        self.direct.update(other.direct)
+
+
+def walked(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[int, int]]) -> Strengths:
+    """What it leaves behind that these queries led to these spans (of the joined text) being used."""
+    left = Strengths()
+    targets = {level: _covered(memory, level, spans) for level in _TARGETS}
+    held = [_units_in(memory, Level.PARAGRAPH, row) for row in targets[Level.PARAGRAPH]]
+    inner = [_units_in(memory, Level.LONG, row) for row in targets[Level.LONG]]
+    if not held:
+        return left
+    useful = np.unique(np.concatenate(inner))
+    around = np.unique(np.concatenate(held))
+    for query in queries:
+        starts, _ = starts_of(memory, query)
+        keys = memory.units.keys
+        left.used.update(keys[starts].tolist())
+        left.useful.update(keys[starts[np.isin(starts, useful)]].tolist())
+        outside = keys[starts[~np.isin(starts, around)]].tolist()
+        reached: set[int] = set()
+        for level in _TARGETS:
+            # Only the narrowest segments that hold a span whole are targets, and what is around them.
+            if len(targets[level]) <= len(spans):
+                reached.update(keys[memory.tables[level].units[targets[level]]].tolist())
+        left.reached.update(reached)
+        left.direct.update((start, target) for target in reached for start in outside)
+    return left
+
+
+def _covered(memory: Memory, level: Level, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
+    """Rows of the segments that overlap the spans."""
+    table, edges = memory.tables[level], memory.spans[level]
+    if not len(edges):
+        return np.zeros(0, np.int32)
+    places: list[NDArray[np.int64]] = []
+    for start, end in spans:
+        first = np.searchsorted(edges[:, 1], start, side="right")
+        last = np.searchsorted(edges[:, 0], end, side="left")
+        places.append(np.arange(first, last))
+    return np.unique(table.places[np.concatenate(places)]) if places else np.zeros(0, np.int32)
+
+
+def _units_in(memory: Memory, level: Level, row: int) -> NDArray[np.int32]:
+    start, units = memory.tables[level].by_row()
+    return units[start[row] : start[row + 1]]
+
+
+class Bound:
+    """Strengths laid over one memory, ready for seeking."""
+
+    def __init__(self, memory: Memory, strengths: Strengths, settings: Settings) -> None:
+        self._settings = settings
+        self._factor = self._factors(memory, strengths)
+        by_key = memory.key_order()
+        self._reached: dict[Level, NDArray[np.float32]] = {}
+        self._start: dict[Level, NDArray[np.int64]] = {}
+        self._row: dict[Level, NDArray[np.int32]] = {}
+        self._walks: dict[Level, NDArray[np.float32]] = {}
+        targets, reached = _columns(strengths.reached)
+        pairs = np.array(list(strengths.direct), np.int64).reshape(-1, 2)
+        counts = np.array(list(strengths.direct.values()), np.float32)
+        sources, goals = by_key(pairs[:, 0]), by_key(pairs[:, 1])
+        for level in _TARGETS:
+            table = memory.tables[level]
+            row_of = np.full(len(memory.units) + 1, -1, np.int32)
+            row_of[table.units] = np.arange(len(table.units), dtype=np.int32)
+            rows = row_of[by_key(targets)]
+            self._reached[level] = np.zeros(len(table.units), np.float32)
+            self._reached[level][rows[rows >= 0]] = np.log1p(reached[rows >= 0])
+            goal = row_of[goals]
+            kept = np.flatnonzero((sources >= 0) & (goal >= 0))
+            kept = kept[np.argsort(sources[kept], kind="stable")]
+            self._start[level] = np.searchsorted(sources[kept], np.arange(len(memory.units) + 1))
+            self._row[level], self._walks[level] = goal[kept], np.log2(1 + counts[kept])
+
+    def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
+        """Per unit: its success rate over that of all units, drawn towards 1 by the prior, within [0, 3]."""
+        factor = np.ones(len(memory.units), np.float32)
+        keys, used = _columns(strengths.used)
+        total = float(used.sum())
+        usual = float(sum(strengths.useful.values())) / total if total else 0.0
+        if usual > 0:
+            useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
+            prior = self._settings.prior
+            rate = np.clip((useful + prior * usual) / (used + prior) / usual, 0.0, 3.0)
+            units = memory.key_order()(keys)
+            factor[units[units >= 0]] = rate[units >= 0]
+        return factor
+
+    def factor(self, starts: NDArray[np.int32]) -> NDArray[np.float32]:
+        """What the weight of each start is multiplied by."""
+        return self._factor[starts]
+
+    def lend(
+        self,
+        level: Level,
+        starts: NDArray[np.int32],
+        shares: NDArray[np.float32],
+        convergence: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """What direct paths and a target's own walks add to each row, both gated by convergence: where little
+        of the query meets, having been useful before says nothing (it would take its siblings' questions)."""
+        if level not in self._reached:
+            return np.zeros(len(convergence), np.float32)
+        direct = np.zeros(len(convergence), np.float32)
+        begin = self._start[level]
+        for unit, share in zip(starts.tolist(), shares.tolist(), strict=True):
+            if begin[unit] < begin[unit + 1]:
+                entries = slice(begin[unit], begin[unit + 1])
+                np.add.at(direct, self._row[level][entries], share * self._walks[level][entries])
+        settings = self._settings
+        lent = (
+            settings.direct * direct * convergence + settings.trodden * self._reached[level] * convergence**2
+        )
+        return lent.astype(np.float32)
+
+
+def _columns(tally: Counter[int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    return np.array(list(tally), np.int64), np.array(list(tally.values()), np.float32)
