@@ -1,4 +1,4 @@
-"""One pool for all tests of this folder, and the few rows that others stand on. Every test makes its own ids."""
+"""One pool for this folder, and the few rows that others stand on; every test makes its own ids."""
 
 from __future__ import annotations
 

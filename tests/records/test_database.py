@@ -19,6 +19,12 @@ async def test_an_address_where_nothing_answers_is_named_without_its_password() 
     assert "s3cret" not in str(error.value)
 
 
+async def test_what_is_no_address_is_refused_without_repeating_it() -> None:
+    with pytest.raises(BadValue, match="postgresql://") as error:
+        await open_pool("mysql://ada:s3cret@host/looms")
+    assert "s3cret" not in str(error.value)
+
+
 async def test_a_database_that_does_not_exist_is_named(database_url: str) -> None:
     with pytest.raises(DatabaseUnreachable, match="nowhere"):
         await open_pool(make_conninfo(database_url, dbname="nowhere"))
@@ -54,8 +60,12 @@ async def test_a_lost_connection_is_named_and_the_next_caller_gets_a_new_one(poo
 
 async def test_a_transaction_happens_whole_or_not_at_all(pool: Pool, announce: Announce) -> None:
     process = await announce()
-    with pytest.raises(BadValue, match="NUL"):
+
+    async def half() -> None:
         async with transaction(pool) as connection:
             await connection.execute("UPDATE processes SET round = 9 WHERE id = %s", [process])
             await connection.execute("UPDATE processes SET phase = %s WHERE id = %s", ["a\x00b", process])
+
+    with pytest.raises(BadValue, match="NUL"):
+        await half()
     assert (await Processes(pool).get(process)).round == 0

@@ -71,6 +71,17 @@ async def test_the_end_is_noted_with_its_time_and_outcome(pool: Pool, announce: 
     assert process not in await Processes(pool).open_ids()
 
 
+async def test_a_process_that_was_given_up_and_still_speaks_is_open_again(
+    pool: Pool, announce: Announce
+) -> None:
+    """What reconciliation notes is a guess; the workflow's own word stands."""
+    process, processes = await announce(), Processes(pool)
+    await processes.set_ended(process, "failed")
+    await Journal(pool).write(outbox(process, 1, 1))
+    row = await processes.get(process)
+    assert (row.phase, row.ended_at, row.outcome) == ("crystallizing", None, None)
+
+
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 async def test_outboxes_in_any_order_and_repeated_leave_the_same_records(
     pool: Pool, announce: Announce, order: tuple[int, ...]

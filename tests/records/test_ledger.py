@@ -1,4 +1,4 @@
-"""At most one settled answer per model call, and everything that was spent on the way (docs/protocol.md §8.1)."""
+"""At most one settled answer per model call, and all that was spent on the way (docs/protocol.md §8.1)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ async def test_the_database_itself_holds_one_settled_answer_per_key(pool: Pool, 
             await connection.execute(
                 """UPDATE model_calls AS c SET state = 'settled', answer_text_id = s.answer_text_id,
                        draft_text_id = s.draft_text_id FROM model_calls s
-                   WHERE c.process_id = %s AND c.attempt = 2 AND s.process_id = c.process_id AND s.attempt = 1""",
+                   WHERE c.process_id = %s AND c.attempt = 2
+                     AND s.process_id = c.process_id AND s.attempt = 1""",
                 [key.process],
             )
 

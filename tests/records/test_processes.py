@@ -9,7 +9,7 @@ import pytest
 from tests.records.conftest import Announce, NewId
 from tongyao.records.database import Pool
 from tongyao.records.processes import BadCursor, NewProcess, Processes, ProcessExists, ProcessUnknown
-from tongyao.records.profiles import Profiles, ProfileVersion
+from tongyao.records.profiles import Profiles, ProfileVersion, SceneUnknown
 from tongyao.records.room import CandidateRow, Room, SeatRow
 from tongyao.records.texts import Texts
 
@@ -33,6 +33,8 @@ async def test_announcing_twice_is_announcing_once(pool: Pool, new_id: NewId) ->
     assert (again.started, again.created_at) == (True, row.created_at)
     with pytest.raises(ProcessExists, match=new.id):
         await processes.create(new.model_copy(update={"demander": "somebody else"}))
+    with pytest.raises(SceneUnknown, match="no-such-scene"):
+        await processes.create(new.model_copy(update={"id": new_id("process"), "scene_id": "no-such-scene"}))
 
 
 async def test_unknown_processes_are_named(pool: Pool, new_id: NewId) -> None:
@@ -82,7 +84,7 @@ async def test_every_filter_filters(
             parent_id=root.id,
             depth=1,
             phase="selecting",
-        )  # fmt: skip
+        )
     )
     await Room(pool).seat(root.id, [SeatRow.of(someone, alias="P01", endpoint="proxy", fallback="lapse")])
     await processes.set_ended(child.id, "cancelled")

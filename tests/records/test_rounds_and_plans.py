@@ -29,8 +29,8 @@ async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(
     words = await text(pool, process, "R1/P01")
     failed = ProjectionRow(round=1, alias="P01", outcome=Outcome.FAILED)
     replied = ProjectionRow(
-        round=1, alias="P01", outcome=Outcome.REPLIED, author=EndpointKind.HUMAN, text_id=words, items=4, chars=900,
-        struck=1, guards={"no_such_span": 1}, seconds=1.5,
+        round=1, alias="P01", outcome=Outcome.REPLIED, author=EndpointKind.HUMAN, text_id=words, items=4,
+        chars=900, struck=1, guards={"no_such_span": 1}, seconds=1.5,
     )  # fmt: skip
     other = ProjectionRow(round=1, alias="P02", outcome=Outcome.LAPSED)
     later = ProjectionRow(round=2, alias="P01", outcome=Outcome.NOTHING_NEW)
@@ -73,7 +73,7 @@ async def test_the_latest_revision_holds(pool: Pool, announce: Announce) -> None
                 supported=8,
                 markdown_text_id=await text(pool, process, "markdown", revision),
                 reduced=revision == 1,
-            ),  # fmt: skip
+            ),
         )
     latest = await plans.latest(process)
     assert latest is not None

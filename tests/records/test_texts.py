@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from tests.records.conftest import NewId
-from tongyao.records.database import Pool, session
-from tongyao.records.texts import TextConflict, TextErased, Texts, TextUnknown, text_id
+from tongyao.records.database import Pool, session, transaction
+from tongyao.records.texts import TextConflict, TextErased, Texts, TextUnknown, put_text, text_id
 
 
 async def test_a_text_comes_back_as_it_was_put(pool: Pool, new_id: NewId) -> None:
@@ -94,6 +94,19 @@ async def test_erasure_removes_the_words_of_one_owner_and_leaves_the_rows(pool: 
     assert key is not None
     assert key["destroyed_at"] is not None
     assert key["wrapped"] is None
+
+
+async def test_erasure_waits_for_a_text_that_is_just_being_stored(pool: Pool, new_id: NewId) -> None:
+    """Else a text stored in that moment would survive under a destroyed key."""
+    texts, owner = Texts(pool), new_id("owner")
+    await texts.put(owner, "words", "before")
+    async with transaction(pool) as storing:
+        late = await put_text(storing, owner, "words", "in that moment")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            async with session(pool) as erasing:
+                await erasing.execute("SET lock_timeout = '50ms'; SELECT erase_texts('" + owner + "')")
+    assert await texts.get(late) == "in that moment"
+    assert await texts.erase(owner) == 2
 
 
 async def test_even_while_erasing_a_body_can_only_become_nothing(pool: Pool, new_id: NewId) -> None:

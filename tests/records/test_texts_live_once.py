@@ -45,11 +45,16 @@ async def test_the_scan_sees_every_kind_of_column(
     """A canary test is worth what its scan can find: here the words are put where they must not be."""
     process, leak = await announce(), '漏 leak "q" \\ 9'
     await person(name=leak)
-    someone = await person()
-    await Profiles(pool).save(
-        someone.profile_id, scene_id=(await Profiles(pool).get(someone.profile_id)).scene_id, display_name="x",
-        text="x", grade="C", language="en", contact={"nested": [{"deep": leak}]},
-    )  # fmt: skip
+    profiles, someone = Profiles(pool), await person()
+    await profiles.save(
+        someone.profile_id,
+        scene_id=(await profiles.get(someone.profile_id)).scene_id,
+        display_name="x",
+        text="x",
+        grade="C",
+        language="en",
+        contact={"nested": [{"deep": leak}]},
+    )
     async with session(pool) as connection:
         await connection.execute(
             """INSERT INTO relations (process_id, round, a, b, kind, sources)

@@ -32,7 +32,8 @@ def find_in_database(url: str, canary: str) -> list[str]:
                 else sql.SQL("{}::text").format(sql.Identifier(column))
             )
             query = sql.SQL(
-                "SELECT 1 FROM {table}, unnest(%s::text[]) AS form WHERE position({needle} IN {value}) > 0 LIMIT 1"
+                "SELECT 1 FROM {table}, unnest(%s::text[]) AS form"
+                " WHERE position({needle} IN {value}) > 0 LIMIT 1"
             ).format(table=sql.Identifier(schema, table), needle=needle, value=value)
             if connection.execute(query, [sorted(forms)]).fetchone():
                 found.append(f"{table}.{column}" if schema == "public" else f"{schema}.{table}.{column}")

@@ -1,4 +1,4 @@
-"""One budget for a whole tree of processes: reserve the most a call can cost, then settle what it did (docs/protocol.md §10)."""
+"""One budget per tree: reserve the most a call can cost, then settle what it did (docs/protocol.md §10)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Budget(Value):
 
 
 class Budgets:
-    """The budgets of all trees, each under its root process. Whatever is done to one is done one after the other."""
+    """The budgets of all trees, each under its root process. What is done to one is done in turn."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -59,7 +59,8 @@ class Budgets:
         """New limits, not additions; one that is None stays as it was. Raises `BudgetUnknown`."""
         async with session(self._pool) as connection:
             await connection.execute(
-                """UPDATE budgets SET limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
+                """UPDATE budgets SET
+                       limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
                    WHERE root_id = %s""",
                 [tokens, cost, root_id],
             )
@@ -75,7 +76,7 @@ class Budgets:
         return budget
 
     async def reserve(self, root_id: str, key: str, *, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
-        """Set aside the most that `key` (a call, a child) can use. What it has set aside already is not doubled.
+        """Set aside the most that `key` (a call, a child) can use; not again while it still holds it.
 
         A key that was settled may reserve again: another attempt.
 
@@ -88,9 +89,10 @@ class Budgets:
                 return
             if not budget.has_room(tokens, cost):
                 raise BudgetExceeded(
-                    f"the budget of {root_id} has no room for {tokens} tokens and {cost:f} USD: spent "
-                    f"{budget.settled_tokens} and {budget.settled_cost:f}, reserved {budget.reserved_tokens} and "
-                    f"{budget.reserved_cost:f}, limits {budget.limit_tokens} and {budget.limit_cost}"
+                    f"the budget of {root_id} has no room for {tokens} tokens and {cost:f} USD: "
+                    f"spent {budget.settled_tokens} and {budget.settled_cost:f}, "
+                    f"reserved {budget.reserved_tokens} and {budget.reserved_cost:f}, "
+                    f"limits {budget.limit_tokens} and {budget.limit_cost}"
                 )
             await connection.execute(
                 """INSERT INTO reservations (root_id, key, tokens, cost) VALUES (%s, %s, %s, %s)
@@ -99,7 +101,8 @@ class Budgets:
                 [root_id, key, tokens, cost],
             )
             await connection.execute(
-                """UPDATE budgets SET reserved_tokens = reserved_tokens + %s, reserved_cost = reserved_cost + %s
+                """UPDATE budgets SET
+                       reserved_tokens = reserved_tokens + %s, reserved_cost = reserved_cost + %s
                    WHERE root_id = %s""",
                 [tokens, cost, root_id],
             )

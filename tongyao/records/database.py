@@ -23,7 +23,7 @@ class RecordsError(Exception):
 
 
 class BadValue(RecordsError):
-    """A value that cannot stand in its column: an id that is no id, a NUL character, a number out of range."""
+    """A value that cannot stand in its column: an id that is none, a NUL character, a number out of range."""
 
 
 class DatabaseUnreachable(RecordsError):
@@ -40,21 +40,28 @@ async def open_pool(
 ) -> Pool:
     """Open a pool on `url`, with at least one working connection; close it with `await pool.close()`.
 
-    Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. Each is
-    checked when it is handed out, so a restarted server costs nobody an error.
+    Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. Each
+    is checked when it is handed out, so a restarted server costs nobody an error.
 
     Args:
         timeout: seconds, for the first connection and for every wait for a free one.
 
     Raises:
         DatabaseUnreachable: nothing answers there, or it refuses us; the message says where and why.
+        BadValue: `url` is no address of a PostgreSQL database.
     """
+    try:
+        place = _place(url)
+    except psycopg.Error:
+        raise BadValue(
+            "the address of the database cannot be read: it looks like postgresql://user@host:port/database"
+        ) from None
     try:
         probe = await AsyncConnection.connect(url, connect_timeout=max(2, int(timeout)), autocommit=True)
         await probe.close()
     except psycopg.Error as error:
         raise DatabaseUnreachable(
-            f"cannot reach PostgreSQL at {_place(url)}: {_first_line(error)}. Is it running? "
+            f"cannot reach PostgreSQL at {place}: {_first_line(error)}. Is it running? "
             "Check DATABASE_URL, or unset it to use the built-in server"
         ) from None
     pool: Pool = AsyncConnectionPool(
@@ -68,7 +75,14 @@ async def open_pool(
         name=application_name,
         open=False,
     )
-    await pool.open(wait=True, timeout=timeout)
+    try:
+        await pool.open(wait=True, timeout=timeout)
+    except PoolTimeout:
+        await pool.close()
+        raise DatabaseUnreachable(
+            f"PostgreSQL at {place} answers, but gave no {min_size} connections within {timeout:g} s: "
+            "are all of its max_connections in use?"
+        ) from None
     return pool
 
 

@@ -7,7 +7,7 @@ from tongyao.records.database import Pool, reading, session
 
 
 class Events:
-    """What happened in each process, by `seq`: from 1, without holes, per process; there is no global order."""
+    """What happened in each process, by `seq`: per process, from 1, without holes. No global order exists."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -15,8 +15,8 @@ class Events:
     async def events(self, process_id: str, after_seq: int = 0, limit: int = 100) -> list[Event]:
         """The events that directly follow `after_seq`, at most `limit`, in order.
 
-        Outboxes may be written out of order; an event behind a hole is not given out before the hole is filled,
-        so a reader who goes on from the last `seq` they saw misses none.
+        Outboxes may be written out of order; an event behind a hole is not given out before the hole is
+        filled, so a reader who goes on from the last `seq` they saw misses none.
         """
         async with reading(self._pool, Event) as cursor:
             await cursor.execute(

@@ -1,4 +1,4 @@
-"""A workflow's transitions into the records: its row, its events, what waits for whom (docs/protocol.md §11)."""
+"""A workflow's transitions into the records: row, events, what waits for whom (docs/protocol.md §11)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tongyao.records.processes import ProcessUnknown
 
 
 class Journal:
-    """The outbox's other end. They may come twice and out of order: nothing is lost, nothing goes backwards."""
+    """Where outboxes arrive, even twice or out of order: nothing is lost, nothing goes backwards."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -21,8 +21,8 @@ class Journal:
     async def write(self, outbox: Outbox) -> None:
         """Write all of `outbox`, or nothing.
 
-        Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than what
-        they show. Raises `ProcessUnknown` when the process was never announced.
+        Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than
+        what they show. Raises `ProcessUnknown` when the process was never announced.
         """
         snapshot = outbox.snapshot
         at = outbox.events[-1].at if outbox.events else datetime.now(UTC)
@@ -63,8 +63,8 @@ async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool
                tension_text_id = COALESCE(NULLIF(%(tension)s, '')::uuid, tension_text_id),
                suspended_reason = %(reason)s, deadline_at = %(deadline)s,
                tokens = %(tokens)s, cost = %(cost)s::numeric, updated_at = now(),
-               ended_at = CASE WHEN %(ended)s THEN %(at)s ELSE ended_at END,
-               outcome = CASE WHEN %(ended)s THEN %(outcome)s ELSE outcome END
+               ended_at = CASE WHEN %(ended)s THEN %(at)s END,
+               outcome = CASE WHEN %(ended)s THEN %(outcome)s END
            WHERE id = %(id)s""",
         {
             "id": snapshot.process_id,
@@ -103,9 +103,11 @@ async def _show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) 
     await connection.execute(
         """INSERT INTO inbox AS old (id, process_id, ask, alias, person, round, due_at, opened_at)
            SELECT w.id, p.id, w.ask, w.alias,
-                  CASE WHEN w.alias = %(demander)s THEN p.demander ELSE s.profile_id END, w.round, w.due, %(at)s
+                  CASE WHEN w.alias = %(demander)s THEN p.demander ELSE s.profile_id END,
+                  w.round, w.due, %(at)s
            FROM processes p CROSS JOIN unnest(
-               %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[], %(rounds)s::int[], %(dues)s::timestamptz[]
+               %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
+               %(rounds)s::int[], %(dues)s::timestamptz[]
            ) AS w (id, ask, alias, round, due) LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
            WHERE p.id = %(process)s
            ON CONFLICT (id) DO UPDATE SET

@@ -1,8 +1,8 @@
 """The ledger of model calls: at most one settled answer per key (docs/protocol.md §8.1).
 
-A call is claimed before it is made. Its answer is stored before the activity that made it returns. Who claims a key
-finds every earlier attempt that never came back, and marks it orphaned; should it come back after all, the first answer
-to be stored is the one that counts.
+A call is claimed before it is made. Its answer is stored before the activity that made it returns. Who claims
+a key finds every earlier attempt that never came back, and marks it orphaned; should it come back after all,
+the first answer to be stored is the one that counts.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SettledCall(Attempt):
 
 
 class Totals(Value):
-    """Sums over every attempt, failed ones too: they cost as well. `cost` is a lower bound if `cost_known` is False."""
+    """Sums over every attempt, failed ones too. `cost` is a lower bound where `cost_known` is False."""
 
     calls: int = 0
     settled: int = 0
@@ -143,14 +143,16 @@ class Ledger:
         async with transaction(self._pool) as connection:
             await _lock(connection, key)
             await connection.execute(
-                f"UPDATE model_calls SET state = 'orphaned', ended_at = now() WHERE {_KEY} AND state = 'claimed'",
+                f"""UPDATE model_calls SET state = 'orphaned', ended_at = now()
+                    WHERE {_KEY} AND state = 'claimed'""",
                 _values(key),
             )
             cursor = await connection.execute(
-                f"""INSERT INTO model_calls (process_id, step, round, alias, revision, reask, attempt, input_hash, state,
-                        worker, engine, model)
+                f"""INSERT INTO model_calls (process_id, step, round, alias, revision, reask, attempt,
+                        input_hash, state, worker, engine, model)
                     SELECT %(process)s, %(step)s, %(round)s, %(alias)s, %(revision)s, %(reask)s,
-                           COALESCE(max(attempt), 0) + 1, %(input_hash)s, 'claimed', %(worker)s, %(engine)s, %(model)s
+                           COALESCE(max(attempt), 0) + 1,
+                           %(input_hash)s, 'claimed', %(worker)s, %(engine)s, %(model)s
                     FROM model_calls WHERE {_KEY} RETURNING attempt""",
                 {
                     **_values(key),
@@ -178,10 +180,10 @@ class Ledger:
         cost: Decimal | None,
         labels: tuple[str, ...] = (),
     ) -> SettledCall:
-        """Store an answer and return the one that counts for `key`: this one, or the one that was stored first.
+        """Store an answer and return the one that counts: this one, or the one that was stored first.
 
-        In the second case this attempt becomes `failed`, superseded, with what it used. An orphaned attempt may settle
-        all the same. `owner` owns the texts; `cost` None means that the price is not known.
+        In the second case this attempt becomes `failed`, superseded, with what it used. An orphaned attempt
+        may settle all the same. `owner` owns the texts; `cost` None means that the price is not known.
 
         Raises `AttemptUnknown`.
         """
@@ -214,7 +216,8 @@ class Ledger:
         """Every attempt of a process, in the order of their claims."""
         async with reading(self._pool, Attempt) as cursor:
             await cursor.execute(
-                "SELECT * FROM model_calls WHERE process_id = %s ORDER BY claimed_at, step, round, alias, attempt",
+                """SELECT * FROM model_calls WHERE process_id = %s
+                   ORDER BY claimed_at, step, round, alias, attempt""",
                 [process_id],
             )
             return await cursor.fetchall()
@@ -233,7 +236,7 @@ class Ledger:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[TotalsRow]:
-        """Sums grouped by any of process, step, model and day (UTC, of the claim), in that order of the groups.
+        """Sums grouped by any of process, step, model and day (UTC, of the claim), ordered by the groups.
 
         `since` is included, `until` is not.
         """
@@ -255,12 +258,14 @@ class Ledger:
             return await cursor.fetchall()
 
 
-_KEY: LiteralString = """process_id = %(process)s AND step = %(step)s AND round = %(round)s AND alias = %(alias)s
-    AND revision = %(revision)s AND reask = %(reask)s"""
+_KEY: LiteralString = """process_id = %(process)s AND step = %(step)s AND round = %(round)s
+    AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s"""
 
 _SUMS: LiteralString = """count(*) AS calls,
-    count(*) FILTER (WHERE state = 'settled') AS settled, count(*) FILTER (WHERE state = 'failed') AS failed,
-    count(*) FILTER (WHERE state = 'orphaned') AS orphaned, count(*) FILTER (WHERE state = 'claimed') AS claimed,
+    count(*) FILTER (WHERE state = 'settled') AS settled,
+    count(*) FILTER (WHERE state = 'failed') AS failed,
+    count(*) FILTER (WHERE state = 'orphaned') AS orphaned,
+    count(*) FILTER (WHERE state = 'claimed') AS claimed,
     COALESCE(sum(input_tokens), 0)::bigint AS input_tokens,
     COALESCE(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
     COALESCE(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
@@ -311,7 +316,8 @@ async def _end(
     cursor = await connection.execute(
         f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
                 input_tokens = %(input)s, cache_write_tokens = %(written)s, cache_read_tokens = %(read)s,
-                output_tokens = %(output)s, cost = COALESCE(%(cost)s, 0), cost_known = %(cost)s::numeric IS NOT NULL,
+                output_tokens = %(output)s,
+                cost = COALESCE(%(cost)s, 0), cost_known = %(cost)s::numeric IS NOT NULL,
                 answer_text_id = %(answer)s, draft_text_id = %(draft)s, engine = COALESCE(%(engine)s, engine),
                 model = COALESCE(%(model)s, model), labels = COALESCE(%(labels)s, labels)
             WHERE {_KEY} AND attempt = %(attempt)s AND state IN ('claimed', 'orphaned')""",

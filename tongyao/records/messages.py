@@ -1,7 +1,8 @@
 """The durable door: whatever comes in is a row here before it is delivered (docs/protocol.md §8).
 
-A message waits as `pending` until its verdict is stored. It is leased to one deliverer at a time; who dies with a lease
-leaves it to the next. Its id is also the id of the update that carries it, so delivering twice is delivering once.
+A message waits as `pending` until its verdict is stored. It is leased to one deliverer at a time; who dies
+with a lease leaves it to the next. Its id is also the id of the update that carries it, so delivering twice
+is delivering once.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Messages:
     async def put(
         self, process_id: str, message: Message, *, author_id: str, door: str, words: Words | None = None
     ) -> StoredMessage:
-        """Store a message, with its words (under `words_id`), or find it: the same key again is the same message.
+        """Store a message, with its words (under `words_id`); the same key again finds the same message.
 
         Args:
             author_id: who sends, outside the process too (a person's id); keys are theirs.
@@ -104,7 +105,8 @@ class Messages:
                     said = words_id(process_id, author_id, message.key)
                     await put_text(connection, words.owner, words.kind, words.text, id=said)
                 await connection.execute(
-                    """INSERT INTO messages (id, process_id, key, kind, author, author_id, door, payload, text_id)
+                    """INSERT INTO messages
+                           (id, process_id, key, kind, author, author_id, door, payload, text_id)
                        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
                        ON CONFLICT (process_id, author_id, key) DO NOTHING""",
                     [id, process_id, message.key, message.kind, Jsonb(message.author.model_dump(mode="json")),
@@ -138,13 +140,14 @@ class Messages:
             return await cursor.fetchall()
 
     async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
-        """Take up to `limit` messages for delivery, oldest first; for `lease` seconds nobody else is given them.
+        """Take up to `limit` messages for delivery, oldest first; nobody else gets them for `lease` seconds.
 
         Two deliverers asking at once get different ones, and neither waits for the other.
         """
         async with reading(self._pool, StoredMessage) as cursor:
             await cursor.execute(
-                """UPDATE messages SET attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %s)
+                """UPDATE messages SET
+                       attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %s)
                    WHERE id IN (SELECT id FROM messages WHERE state = 'pending' AND next_attempt_at <= now()
                                 ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED)
                    RETURNING *""",
@@ -162,7 +165,7 @@ class Messages:
             )
 
     async def verdict(self, id: str, verdict: Verdict) -> StoredMessage:
-        """Store the verdict; one that is stored already stays. Returns the message. Raises `MessageUnknown`."""
+        """Store the verdict, unless there is one; return the message. Raises `MessageUnknown`."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now()

@@ -44,7 +44,7 @@ class AnswerRow(Value):
 
 
 class Plans:
-    """Plans of processes. Writing a revision or a delivery again replaces it; of answers the first one stays."""
+    """Plans of processes. A revision or a delivery written again is replaced; the first answer stays."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -52,7 +52,8 @@ class Plans:
     async def put_plan(self, process_id: str, row: PlanRow) -> None:
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO plans (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
+                """INSERT INTO plans
+                       (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
                    VALUES (%s, %s, %s, %s, %s, %s, %s)
                    ON CONFLICT (process_id, revision) DO UPDATE SET
                        text_id = excluded.text_id, markdown_text_id = excluded.markdown_text_id,
@@ -107,7 +108,8 @@ class Plans:
     async def put_answer(self, process_id: str, row: AnswerRow) -> None:
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO answers (process_id, revision, alias, decision, text_id) VALUES (%s, %s, %s, %s, %s)
+                """INSERT INTO answers (process_id, revision, alias, decision, text_id)
+                   VALUES (%s, %s, %s, %s, %s)
                    ON CONFLICT (process_id, revision, alias) DO NOTHING""",
                 [process_id, row.revision, row.alias, row.decision, row.text_id],
             )

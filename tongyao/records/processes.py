@@ -10,11 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from psycopg import errors
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.value import Value
 from tongyao.records.database import Pool, RecordsError, reading, session
+from tongyao.records.profiles import SceneUnknown
 
 MAX_PAGE = 200
 """Most rows of one page of a list."""
@@ -97,17 +99,14 @@ class Processes:
     async def create(self, new: NewProcess) -> ProcessRow:
         """Announce a process: the row first, then the workflow. The same once more changes nothing.
 
-        Raises `ProcessExists` when the id stands for another demander or intent.
+        Raises `ProcessExists` when the id stands for another demander or intent, `SceneUnknown`.
         """
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
-                       intent_text_id, tension_text_id, grade, settings, open_record)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING""",
-                [new.id, new.scene_id, new.demander, new.root_id or new.id, new.parent_id, new.depth,
-                 new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
-                 Jsonb(new.settings), new.open_record],
-            )  # fmt: skip
+        try:
+            await self._insert(new)
+        except errors.ForeignKeyViolation as error:
+            if error.diag.constraint_name != "processes_scene_id_fkey":
+                raise
+            raise SceneUnknown(f"there is no scene {new.scene_id!r}") from None
         row = await self.get(new.id)
         theirs = (row.demander, row.intent_text_id, row.parent_id)
         if theirs != (new.demander, new.intent_text_id, new.parent_id):
@@ -183,8 +182,8 @@ class Processes:
                 _SELECT + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
                 {
                     "scene": scene, "phases": phases and list(phases), "demander": demander,
-                    "participant": participant, "root": root, "parent": parent, "waiting": waiting, "open": open,
-                    "before": before, "before_id": before_id, "limit": limit + 1,
+                    "participant": participant, "root": root, "parent": parent, "waiting": waiting,
+                    "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
                 },
             )  # fmt: skip
             rows = await found.fetchall()
@@ -199,6 +198,17 @@ class Processes:
                 "SELECT id FROM processes WHERE ended_at IS NULL ORDER BY created_at, id"
             )
             return [row["id"] for row in await cursor.fetchall()]
+
+    async def _insert(self, new: NewProcess) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
+                       intent_text_id, tension_text_id, grade, settings, open_record)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING""",
+                [new.id, new.scene_id, new.demander, new.root_id or new.id, new.parent_id, new.depth,
+                 new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
+                 Jsonb(new.settings), new.open_record],
+            )  # fmt: skip
 
     async def _update(self, process_id: str, changes: str, *, only: str = "true", **values: Any) -> None:
         async with session(self._pool) as connection:

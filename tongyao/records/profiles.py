@@ -31,7 +31,7 @@ class Scene(Value):
 
 
 class Section(Value):
-    """A stretch of a profile by its kind: characters `start` to `end`. `name` is a label of ours, not words of theirs."""
+    """Characters `start` to `end` of a profile; `name` is a label of ours, not words of theirs."""
 
     name: str
     start: int
@@ -63,7 +63,7 @@ class ProfileVersion(Value):
 
 
 class MandateRow(Value):
-    """Whether the proxy may speak at all, and the text (JSON of topics, never, addition) of the rest, if there is one."""
+    """Whether the proxy may speak, and the text (JSON of topics, never, addition) of the rest, if any."""
 
     profile_id: str
     may_speak: bool = True
@@ -81,7 +81,8 @@ class Profiles:
         """Make the scene, or give it this title; `settings` of an existing one are kept when None."""
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO scenes (id, title, settings) VALUES (%(id)s, %(title)s, COALESCE(%(settings)s::jsonb, '{}'))
+                """INSERT INTO scenes (id, title, settings)
+                   VALUES (%(id)s, %(title)s, COALESCE(%(settings)s::jsonb, '{}'))
                    ON CONFLICT (id) DO UPDATE
                    SET title = excluded.title, settings = COALESCE(%(settings)s::jsonb, scenes.settings)""",
                 {"id": id, "title": title, "settings": Jsonb(settings) if settings is not None else None},
@@ -114,10 +115,10 @@ class Profiles:
         contact: dict[str, Any] | None = None,
         sections: Sequence[Section] = (),
     ) -> ProfileVersion:
-        """Store a profile: a new version if its text differs from the current one, else only name and contact.
+        """Store a profile: a new version if its text differs from the current one; name and contact always.
 
-        Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted, or belongs
-        to another scene.
+        Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted,
+        or belongs to another scene.
         """
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         async with transaction(self._pool) as connection:
@@ -127,7 +128,8 @@ class Profiles:
                 )
             saved = await connection.execute(
                 """INSERT INTO profiles AS old (id, scene_id, display_name, contact) VALUES (%s, %s, %s, %s)
-                   ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, contact = excluded.contact
+                   ON CONFLICT (id) DO UPDATE
+                   SET display_name = excluded.display_name, contact = excluded.contact
                    WHERE old.scene_id = excluded.scene_id AND old.deleted_at IS NULL
                    RETURNING current_version""",
                 [profile_id, scene_id, display_name, Jsonb(contact or {})],
@@ -187,7 +189,7 @@ class Profiles:
             return await cursor.fetchall()
 
     async def version(self, profile_id: str, version: int | None = None) -> ProfileVersion:
-        """One version, deleted profiles included (processes froze them); the current one when `version` is None.
+        """One version (None: the current one), of deleted profiles too: processes froze them.
 
         Raises `ProfileUnknown`.
         """
@@ -200,7 +202,7 @@ class Profiles:
         return found
 
     async def identities(self, profile_id: str) -> list[str]:
-        """Everything that names this person: the display name, then every string in their contact, without repeats.
+        """What names this person: the display name, then every string in their contact, without repeats.
 
         Deleted profiles are answered too: who left is still not to be named. Raises `ProfileUnknown`.
         """

@@ -1,6 +1,8 @@
-"""Where the records and the workflows may have come apart: what `tongyao reconcile` looks at (docs/protocol.md §8)."""
+"""Where records and workflows may have come apart: what `tongyao reconcile` reads (docs/protocol.md §8)."""
 
 from __future__ import annotations
+
+from typing import LiteralString
 
 from tongyao.protocol.value import Value
 from tongyao.records.database import Pool, reading, session
@@ -17,7 +19,7 @@ class Drift(Value):
 
 
 class Reconciliation:
-    """Reads only: what to do about it is decided by asking Temporal."""
+    """Looks; what to do about it is decided by asking Temporal."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -27,14 +29,15 @@ class Reconciliation:
         return await self._open("NOT p.started AND p.seq = 0", older_than)
 
     async def silent(self, older_than: float = 0.0) -> list[Drift]:
-        """Started and not ended, their rows unwritten for `older_than` seconds: waiting, lagging, or terminated."""
+        """Started, not ended, rows unwritten for `older_than` seconds: waiting, lagging, or terminated."""
         return await self._open("p.started", older_than)
 
-    async def _open(self, condition: str, older_than: float) -> list[Drift]:
+    async def _open(self, condition: LiteralString, older_than: float) -> list[Drift]:
         async with reading(self._pool, Drift) as cursor:
             await cursor.execute(
-                f"{_DRIFT} WHERE p.ended_at IS NULL AND ({condition}) "
-                "AND p.updated_at <= clock_timestamp() - make_interval(secs => %s) ORDER BY p.updated_at, p.id".encode(),
+                f"""{_DRIFT} WHERE p.ended_at IS NULL AND ({condition})
+                    AND p.updated_at <= clock_timestamp() - make_interval(secs => %s)
+                    ORDER BY p.updated_at, p.id""",
                 [older_than],
             )
             return await cursor.fetchall()
@@ -46,7 +49,7 @@ class Reconciliation:
             return await cursor.fetchall()
 
     async def orphaned_calls(self) -> int:
-        """Claimed calls of processes that have ended: nobody will come back for them. Marks them and says how many."""
+        """Mark claimed calls of processes that have ended: nobody comes back for them. Returns how many."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """UPDATE model_calls c SET state = 'orphaned', ended_at = now() FROM processes p
@@ -55,7 +58,7 @@ class Reconciliation:
             return cursor.rowcount
 
 
-_DRIFT = """SELECT p.id, p.phase, p.seq,
+_DRIFT: LiteralString = """SELECT p.id, p.phase, p.seq,
         (SELECT count(*) FROM events e WHERE e.process_id = p.id AND e.seq <= p.seq) AS events,
         extract(epoch FROM clock_timestamp() - p.updated_at)::float AS idle_seconds
     FROM processes p"""

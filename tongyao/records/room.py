@@ -1,4 +1,4 @@
-"""Who is in the room of a process: seats, the frozen manifest, and who the field found (docs/protocol.md §3)."""
+"""Who is in the room of a process: seats, the frozen manifest, who the field found (docs/protocol.md §3)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SeatRow(Value):
 
 
 class CandidateRow(Value):
-    """Somebody found from one perspective. `reasons` are spans and labels; their words stay in the profile."""
+    """Somebody found from one perspective. `reasons` are spans and labels; words stay in the profile."""
 
     perspective: str
     rank: int
@@ -58,12 +58,12 @@ class Room:
         async with transaction(self._pool) as connection:
             for seat in seats:
                 await connection.execute(
-                    """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, fallback, active,
-                           joined_round) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-                       ON CONFLICT (process_id, alias) DO UPDATE
-                       SET endpoint = excluded.endpoint, fallback = excluded.fallback, active = excluded.active""",
-                    [process_id, seat.alias, seat.profile_id, seat.profile_version, seat.endpoint, seat.fallback,
-                     seat.active, seat.joined_round],
+                    """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, fallback,
+                           active, joined_round) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+                       ON CONFLICT (process_id, alias) DO UPDATE SET endpoint = excluded.endpoint,
+                           fallback = excluded.fallback, active = excluded.active""",
+                    [process_id, seat.alias, seat.profile_id, seat.profile_version, seat.endpoint,
+                     seat.fallback, seat.active, seat.joined_round],
                 )  # fmt: skip
 
     async def seats(self, process_id: str) -> list[SeatRow]:
@@ -77,7 +77,7 @@ class Room:
             return await cursor.fetchall()
 
     async def freeze(self, process_id: str, part: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Freeze one part of the manifest (`*`, or an alias) and return what is frozen: the first that was written."""
+        """Freeze one part of the manifest (`*`, or an alias); returns what is frozen: the first written."""
         async with session(self._pool) as connection:
             await connection.execute(
                 "INSERT INTO manifests (process_id, part, body) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",

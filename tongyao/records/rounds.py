@@ -1,4 +1,4 @@
-"""The record of the rounds: who said how much, what the catalyst saw, which relations stand. Words are in `texts`."""
+"""The record of the rounds: who said how much, what the catalyst saw, which relations stand, by text ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tongyao.records.database import Pool, reading, session, transaction
 
 
 class ProjectionRow(Value):
-    """One turn. `text_id` is the JSON of the `Projection`, None when nothing was said; `guards` counts by guard."""
+    """One turn. `text_id`: JSON of the `Projection`, None if nothing was said; `guards`: counts by guard."""
 
     round: int
     alias: str
@@ -62,15 +62,15 @@ class Rounds:
     async def put_projection(self, process_id: str, row: ProjectionRow) -> None:
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO projections
-                       (process_id, round, alias, outcome, author, text_id, items, chars, struck, guards, seconds)
+                """INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
+                       items, chars, struck, guards, seconds)
                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
                    ON CONFLICT (process_id, round, alias) DO UPDATE SET
                        outcome = excluded.outcome, author = excluded.author, text_id = excluded.text_id,
                        items = excluded.items, chars = excluded.chars, struck = excluded.struck,
                        guards = excluded.guards, seconds = excluded.seconds, at = now()""",
-                [process_id, row.round, row.alias, row.outcome.value, row.author.value, row.text_id, row.items,
-                 row.chars, row.struck, Jsonb(row.guards), row.seconds],
+                [process_id, row.round, row.alias, row.outcome.value, row.author.value, row.text_id,
+                 row.items, row.chars, row.struck, Jsonb(row.guards), row.seconds],
             )  # fmt: skip
 
     async def put_observation(
@@ -79,20 +79,23 @@ class Rounds:
         """The observation of a round together with its relations."""
         async with transaction(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO observations (process_id, round, verdict, text_id, chars, struck, guards, seconds)
+                """INSERT INTO observations
+                       (process_id, round, verdict, text_id, chars, struck, guards, seconds)
                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
                    ON CONFLICT (process_id, round) DO UPDATE SET
                        verdict = excluded.verdict, text_id = excluded.text_id, chars = excluded.chars,
-                       struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds, at = now()""",
-                [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck, Jsonb(row.guards),
-                 row.seconds],
+                       struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds,
+                       at = now()""",
+                [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck,
+                 Jsonb(row.guards), row.seconds],
             )  # fmt: skip
             await connection.execute(
                 "DELETE FROM relations WHERE process_id = %s AND round = %s", [process_id, row.round]
             )
             await connection.execute(
                 """INSERT INTO relations (process_id, round, a, b, kind, sources)
-                   SELECT %s, r.* FROM jsonb_to_recordset(%s) AS r (round int, a text, b text, kind text, sources text[])""",
+                   SELECT %s, r.* FROM jsonb_to_recordset(%s)
+                       AS r (round int, a text, b text, kind text, sources text[])""",
                 [process_id, Jsonb([relation.model_dump(mode="json") for relation in relations])],
             )
 
@@ -101,7 +104,8 @@ class Rounds:
         async with reading(self._pool, ProjectionRow) as cursor:
             await cursor.execute(
                 """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
-                   FROM projections WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+                   FROM projections
+                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
                    ORDER BY round, alias""",
                 {"process": process_id, "round": round},
             )

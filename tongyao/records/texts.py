@@ -1,8 +1,8 @@
 """The only module that touches the words of anybody. All others hold text ids (docs/protocol.md §8).
 
-A text belongs to one owner (a profile, a person, or a process for what no single person said), and is stored under the
-owner's data key: destroying the key is what erasure means. Bodies are plain UTF-8 as long as keys are not wrapped;
-`_seal` and `_unseal` are the only two places that will know otherwise.
+A text belongs to one owner (a profile, a person, or a process for what no single person said), and is stored
+under the owner's data key: destroying the key is what erasure means. Bodies are plain UTF-8 as long as keys
+are not wrapped; `_seal` and `_unseal` are the only two places that will know otherwise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TextConflict(RecordsError):
 
 
 def text_id(*parts: object) -> str:
-    """The id of the text that `parts` name (process, step, round, …): the same parts, the same id, on every retry."""
+    """The id that `parts` (process, step, round, …) name: the same on every retry."""
     return str(uuid5(_NAMESPACE, "\x1f".join(str(part) for part in parts)))
 
 
@@ -40,9 +40,9 @@ class Texts:
         self._pool = pool
 
     async def put(self, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
-        """Store `text` and return its id. With `id` given (see `text_id`), the same once more changes nothing.
+        """Store `text` and return its id. With `id` given (see `text_id`), repeating it changes nothing.
 
-        Raises `TextConflict` when `id` stands for something else, `TextErased` when it stood for an erased text.
+        Raises `TextConflict` when `id` stands for something else, `TextErased` when that was erased.
         """
         async with transaction(self._pool) as connection:
             return await put_text(connection, owner, kind, text, id=id)
@@ -52,7 +52,7 @@ class Texts:
         return (await self.get_many([id]))[id]
 
     async def get_many(self, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
-        """The texts by id, in one query. `erased` is what stands for erased ones; without it they raise `TextErased`.
+        """The texts by id, in one query. `erased` stands for erased ones; without it they raise `TextErased`.
 
         Raises `TextUnknown` when one does not exist.
         """
@@ -100,7 +100,7 @@ async def get_texts(
 
 
 async def _active_key(connection: Connection, owner: str) -> str:
-    """The owner's data key, made at their first text. Held until the transaction ends: erasure waits for us."""
+    """The owner's data key, made at their first text. Held until we commit: erasure waits for us."""
     select = "SELECT id FROM data_keys WHERE owner = %s AND destroyed_at IS NULL FOR SHARE"
     while not (row := await (await connection.execute(select, [owner])).fetchone()):
         await connection.execute(
