@@ -226,6 +226,6 @@ def progress_line() -> Iterator[Progress]:
         nonlocal printed_at
         if time.monotonic() - printed_at >= 30:
             printed_at = time.monotonic()
-            console.print(text)
+            console.print(text, soft_wrap=True)
 
     yield print_sometimes
