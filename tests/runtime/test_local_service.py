@@ -14,6 +14,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.runtime.conftest import StartOwner
+from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
 from tongyao.runtime.local.service import FILE, LocalService, find_running
@@ -46,7 +47,14 @@ async def test_a_second_start_finds_earlier_data_and_earlier_processes(home: Pat
         assert await missing_search_attributes(client) == []
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+    ],
+)
 def test_the_death_of_the_owner_ends_the_servers(start_owner: StartOwner, ending: signal.Signals) -> None:
     owner, service = start_owner()
     owner.send_signal(ending)
@@ -54,6 +62,7 @@ def test_the_death_of_the_owner_ends_the_servers(start_owner: StartOwner, ending
     wait_until_gone(service.postgres_pid, service.temporal_pid)
 
 
+@pytest.mark.slow
 async def test_after_a_crash_of_the_owner_the_next_start_finds_what_was_committed(
     home: Path, start_owner: StartOwner
 ) -> None:
@@ -128,6 +137,7 @@ async def test_a_fixed_port_that_is_taken_is_named_with_its_setting(home: Path) 
     postgres.stop()
 
 
+@pytest.mark.slow
 async def test_two_homes_run_side_by_side(home: Path) -> None:
     async with (
         LocalService(Settings(home=home / "a")) as one,
@@ -159,6 +169,7 @@ async def test_joining_with_the_address_of_another_server_is_refused(
             raise AssertionError("it joined")
 
 
+@pytest.mark.slow
 async def test_of_two_starts_at_once_in_one_home_the_second_joins_the_first(home: Path) -> None:
     first, second = LocalService(Settings(home=home)), LocalService(Settings(home=home))
     try:
@@ -203,6 +214,24 @@ def test_one_server_has_one_supervisor(home: Path) -> None:
     second = sleeper()
     second.start(lock_wait=0)
     second.stop()
+
+
+def test_variables_meant_for_another_postgres_do_not_touch_ours(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "PGPORT": "6543",
+        "PGDATA": "/nowhere",
+        "PGUSER": "else",
+        "PGHOST": "elsewhere",
+    }.items():
+        monkeypatch.setenv(name, value)
+    server = LocalPostgres(home, durable=False)
+    url = server.start()
+    assert migrate(url)
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT current_user").fetchone() == ("postgres",)
+    server.stop()
 
 
 def test_a_long_path_to_the_home_is_no_obstacle(home: Path) -> None:

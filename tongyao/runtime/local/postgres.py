@@ -26,8 +26,15 @@ from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
 MAJOR_VERSION = 18
 SYSTEM_USER = "pgserver"  # as root only, which PostgreSQL refuses to run as; the wheel's own choice of name
 SUPERUSER = "postgres"
+PORT = 5432  # part of the socket's name only
 SOCKET_PATH_LIMIT = 100  # bytes of a socket's path; the kernels' limits are 104 (macOS) and 108 (Linux)
-SETTINGS = {"max_connections": "200", "timezone": "UTC", "log_timezone": "UTC", "listen_addresses": ""}
+SETTINGS = {
+    "max_connections": "200",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "listen_addresses": "",
+    "port": str(PORT),
+}
 VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -52,7 +59,7 @@ class LocalPostgres:
         """Brings the server up, after a crash too, and returns the URL of its database.
 
         Returns:
-            ``postgresql://postgres@/<database>?host=<socket directory>``
+            ``postgresql://postgres@/<database>?host=<socket directory>&port=5432``
 
         Raises:
             LocalServiceError: another process runs it, or it did not come up within ``timeout`` seconds.
@@ -94,12 +101,12 @@ class LocalPostgres:
     def url(self, database: str | None = None) -> str:
         """The URL of a database of this server (by default its own)."""
         host = quote(str(self.socket_directory), safe="")
-        return f"postgresql://{SUPERUSER}@/{database or self.database}?host={host}"
+        return f"postgresql://{SUPERUSER}@/{database or self.database}?host={host}&port={PORT}"
 
     @property
     def socket_directory(self) -> Path:
         """The data directory, or a short one of its own where that path is too long for a socket."""
-        if len(os.fsencode(self.data / ".s.PGSQL.5432")) < SOCKET_PATH_LIMIT:
+        if len(os.fsencode(self.data / f".s.PGSQL.{PORT}")) < SOCKET_PATH_LIMIT:
             return self.data
         digest = hashlib.sha256(os.fsencode(self.data)).hexdigest()[:12]
         return Path(tempfile.gettempdir()) / f"tongyao-pg-{digest}"

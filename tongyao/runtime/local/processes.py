@@ -11,12 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 SUPERVISOR = Path(__file__).with_name("supervise.py")
 Result = TypeVar("Result")
+PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")  # no keys, and no PGPORT that would move a server
 LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside (one generation) at the next start
 
 
@@ -87,7 +88,6 @@ class ServerProcess:
     stop_signal: str = "SIGTERM"
     user: tuple[int, int] | None = None
     restarts: int = 3
-    environment: dict[str, str] = field(default_factory=dict)
     _supervisor: subprocess.Popen[bytes] | None = None
 
     def start(self, prepare: Callable[[], None] | None = None, lock_wait: float = 25.0) -> None:
@@ -116,7 +116,7 @@ class ServerProcess:
                     stdout=log,
                     stderr=log,
                     cwd="/",
-                    env={**os.environ, **self.environment},
+                    env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
                     pass_fds=(lock_fd,),
                     start_new_session=True,  # Ctrl-C in the terminal is the owner's to handle
                 )  # fmt: skip
