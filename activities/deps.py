@@ -18,7 +18,10 @@ from tongyao.records.room import CandidateRow
 class Retriever(Protocol):
     """What of a long profile an endpoint sees (an extension point, see docs/extending.md)."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the ledger and the manifest call it."""
+        ...
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
         """Pieces of `text` that bear on `tension`, in text order; each `text[start:start + len(piece)]`."""

@@ -106,7 +106,10 @@ class Engine(Protocol):
     `beat` of the call is to be called while an answer is on its way, at least every few seconds.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the ledger and the manifest call it."""
+        ...
 
     def model_for(self, step: str) -> str:
         """The model that answers `step`, for the manifest; empty when there is none."""

@@ -138,6 +138,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Should be no smaller than the live processes, else histories are replayed.",
     )
+    models_per_second: float | None = Field(
+        default=None,
+        gt=0,
+        description="Model calls started per second on the models queue, all workers together.",
+    )
     worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
     shutdown_seconds: int = Field(
         default=20, ge=0, description="What activities get to end in when a worker stops."

@@ -1,0 +1,12 @@
+"""Bad input, refused at the door: nothing was stored and nothing started."""
+
+from __future__ import annotations
+
+
+class BadInput(ValueError):
+    """What was wrong, where, and what to do. `field` names the part of the input, `code` is a closed word."""
+
+    def __init__(self, code: str, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field

@@ -1,0 +1,82 @@
+"""Which implementation stands behind which interface. Only here, in `worker.py` and in the CLI is this known."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from activities.deps import Deps
+from activities.settling import Settling
+from tongyao.llm.engine import Engine
+from tongyao.records.database import Pool, open_pool
+from tongyao.records.library import Library
+from tongyao.runtime.settings import STEPS, Settings
+
+
+@asynccontextmanager
+async def library(settings: Settings, *, database_url: str | None = None) -> AsyncIterator[Library]:
+    """The records, for as long as the block lasts. Raises `DatabaseUnreachable`."""
+    url = database_url or (settings.database_url.get_secret_value() if settings.database_url else "")
+    pool: Pool = await open_pool(url, max_size=settings.database_pool)
+    try:
+        yield Library(pool)
+    finally:
+        await pool.close()
+
+
+def engines(settings: Settings) -> dict[str, Engine]:
+    """The engine of every step; one instance per kind."""
+    made: dict[str, Engine] = {}
+    for step in STEPS:
+        name = settings.engine_of(step)
+        if name not in made:
+            made[name] = _engine(name, settings)
+    return {step: made[settings.engine_of(step)] for step in STEPS}
+
+
+def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | None = None) -> Deps:
+    """What the activities are given. `using` replaces the engines of the settings (tests)."""
+    from tongyao.field.intent_field import IntentField
+    from tongyao.field.retriever import ChunkRetriever
+
+    chosen = using or engines(settings)
+    retriever = ChunkRetriever()
+    return Deps(
+        library=records,
+        settling=Settling(chosen, records.ledger, worker=f"{socket.gethostname()}/{os.getpid()}"),
+        retriever=retriever,
+        field=IntentField(records.pool),
+        manifest={
+            "engines": {step: engine.name for step, engine in chosen.items()},
+            "models": {step: engine.model_for(step) for step, engine in chosen.items()},
+            "retriever": retriever.name,
+        },
+    )
+
+
+def _engine(name: str, settings: Settings) -> Engine:
+    """Imported where chosen: a worker without a key needs no Claude SDK, and the other way round."""
+    if name == "extractive":
+        from tongyao.llm.extractive.engine import ExtractiveEngine
+
+        return ExtractiveEngine()
+    if name == "scripted":
+        from tongyao.llm.scripted import ScriptedEngine
+
+        assert settings.engine_file is not None  # the settings refuse it otherwise
+        return ScriptedEngine.from_file(settings.engine_file)
+    if name == "recorded":
+        from tongyao.llm.recorded import RecordedEngine
+
+        assert settings.engine_file is not None
+        return RecordedEngine.from_file(settings.engine_file)
+    from tongyao.llm.anthropic.engine import AnthropicEngine
+
+    key = settings.anthropic_api_key
+    return AnthropicEngine(
+        api_key=key.get_secret_value() if key else None,
+        base_url=settings.anthropic_base_url,
+        models=settings.models.model_dump(),
+    )

@@ -1,0 +1,95 @@
+"""Workers by role: what polls which task queue (docs/operations.md §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Literal
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.delivering import Delivering
+from activities.deps import Deps
+from activities.discovering import Discovering
+from activities.formulating import Formulating
+from activities.freezing import Freezing
+from activities.observing import Observing
+from activities.planning import Planning
+from activities.projecting import Projecting
+from activities.recording import Recording
+from tongyao.protocol.contracts import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
+from tongyao.runtime.search_attributes import missing_search_attributes
+from tongyao.runtime.settings import Settings
+from workflows.crystallization import Crystallization
+
+Role = Literal["all", "process", "models", "field"]
+
+
+class NotReady(Exception):
+    """The server is not as a worker needs it; the message says what to run."""
+
+
+def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all") -> list[Worker]:
+    """The workers of one role. `all` polls every queue, so that it serves processes with and without a models queue."""
+    model_steps: list[Callable[..., Any]] = [
+        Formulating(deps).formulate,
+        Projecting(deps).project,
+        Observing(deps).observe,
+        Planning(deps).plan,
+        Delivering(deps).deliver,
+    ]
+    record_steps: list[Callable[..., Any]] = [
+        Recording(deps.library).record,
+        Freezing(deps).freeze,
+        Discovering(deps).discover,
+    ]
+    workers = []
+    if role in ("all", "process"):
+        steps = record_steps + model_steps if role == "all" else record_steps
+        workers.append(
+            _worker(client, settings, PROCESS_QUEUE, activities=steps, workflows=[Crystallization])
+        )
+    if role in ("all", "models"):
+        workers.append(
+            _worker(
+                client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second
+            )
+        )
+    if role in ("all", "field"):
+        workers.append(_worker(client, settings, FIELD_QUEUE, activities=[Discovering(deps).discover]))
+    return workers
+
+
+async def check_server(client: Client) -> None:
+    """Raise `NotReady` when search attributes are missing: workflow tasks would hang for ever without a word."""
+    missing = await missing_search_attributes(client)
+    if missing:
+        raise NotReady(
+            f"namespace {client.namespace!r} lacks the search attributes {', '.join(missing)}: "
+            "register them with `tongyao prepare`, then start the worker again"
+        )
+
+
+def _worker(
+    client: Client,
+    settings: Settings,
+    queue: str,
+    *,
+    activities: list[Callable[..., Any]],
+    workflows: list[type] | None = None,
+    per_second: float | None = None,
+) -> Worker:
+    return Worker(
+        client,
+        task_queue=queue,
+        workflows=workflows or [],
+        activities=activities,
+        max_concurrent_activities=settings.worker_activities,
+        max_concurrent_workflow_tasks=settings.worker_workflow_tasks if workflows else None,
+        max_cached_workflows=settings.worker_cached_workflows if workflows else 0,
+        max_concurrent_workflow_task_polls=settings.worker_pollers if workflows else None,
+        max_concurrent_activity_task_polls=settings.worker_pollers,
+        max_task_queue_activities_per_second=per_second,
+        graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
+    )

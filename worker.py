@@ -1,0 +1,50 @@
+"""The worker: `python worker.py [all|process|models|field]`. It needs TEMPORAL_ADDRESS and DATABASE_URL.
+
+Every replica of a role may die at any time; another goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import AsyncExitStack
+from typing import cast, get_args
+
+from tongyao.records.database import RecordsError
+from tongyao.runtime import wiring, workers
+from tongyao.runtime.settings import SettingsError, load_settings
+from tongyao.runtime.temporal import TemporalUnreachable, connect
+
+
+async def serve(role: workers.Role) -> None:
+    """Poll until SIGINT or SIGTERM; then let running activities end within `shutdown_seconds`."""
+    settings = load_settings()
+    client = await connect(settings)
+    await workers.check_server(client)
+    stop = asyncio.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    async with AsyncExitStack() as stack:
+        records = await stack.enter_async_context(wiring.library(settings))
+        for worker in workers.build(client, wiring.deps(settings, records), settings, role=role):
+            await stack.enter_async_context(worker)
+        print(f"worker ({role}) is polling {client.service_client.config.target_host}", flush=True)
+        await stop.wait()
+
+
+def main() -> int:
+    role = sys.argv[1] if len(sys.argv) > 1 else "all"
+    if role not in get_args(workers.Role):
+        print(f"unknown role {role!r}: one of {', '.join(get_args(workers.Role))}", file=sys.stderr)
+        return 2
+    try:
+        asyncio.run(serve(cast(workers.Role, role)))
+    except (SettingsError, RecordsError, TemporalUnreachable, workers.NotReady) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
