@@ -22,7 +22,7 @@ test-slow: $(VENV)/.dev ## What takes minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
 check: $(VENV)/.dev ## Style, types, and the arrows between the rooms
-	@$(BIN)/ruff check $(RUFF_PATHS)
+	@$(BIN)/ruff check --output-format concise $(RUFF_PATHS)
 	@$(BIN)/ruff format --check $(RUFF_PATHS)
 	@$(BIN)/mypy $(MYPY_PATHS)
 	@$(BIN)/lint-imports
