@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from decimal import Decimal
 
+import psycopg
 import pytest
 
 from tests.records.conftest import Announce
@@ -101,7 +102,6 @@ async def test_an_orphan_that_comes_back_first_counts_and_the_second_is_supersed
 
 
 async def test_the_database_itself_holds_one_settled_answer_per_key(pool: Pool, announce: Announce) -> None:
-    import psycopg
 
     ledger, key = Ledger(pool), CallKey(await announce(), "plan")
     await settle(ledger, key, await claim(ledger, key))

@@ -9,9 +9,9 @@ import pytest
 from tests.records.conftest import Announce, NewId
 from tongyao.protocol.messages import Author, Conclude, ConfirmTension, SubmitProjection
 from tongyao.protocol.refusals import ACCEPTED, Refusal, Verdict
-from tongyao.records.database import BadValue, Pool, open_pool
+from tongyao.records.database import BadValue, Pool, open_pool, transaction
 from tongyao.records.messages import KeyReused, Messages, MessageUnknown, StoredMessage, Words, words_id
-from tongyao.records.processes import ProcessUnknown
+from tongyao.records.processes import NewProcess, Processes, ProcessUnknown
 from tongyao.records.texts import Texts, text_id
 
 DEMANDER = Author(role="demander", alias="P00")
@@ -104,6 +104,19 @@ async def test_deliverers_asking_at_once_get_different_messages(fresh_database_u
         await pool.close()
 
 
+async def test_a_deliverer_does_not_wait_for_what_another_is_taking(fresh_database_url: str) -> None:
+    pool = await open_pool(fresh_database_url)
+    try:
+        messages = Messages(pool)
+        process = await _process(pool)
+        first, second = await put(messages, process, "k1"), await put(messages, process, "k2")
+        async with transaction(pool) as other, asyncio.timeout(5):
+            await other.execute("SELECT 1 FROM messages WHERE id = %s FOR UPDATE", [first.id])
+            assert [message.id for message in await messages.due()] == [second.id]
+    finally:
+        await pool.close()
+
+
 async def test_a_message_is_delivered_again_until_it_has_a_verdict(fresh_database_url: str) -> None:
     pool = await open_pool(fresh_database_url)
     try:
@@ -134,7 +147,6 @@ async def test_what_does_not_exist_is_named(pool: Pool, new_id: NewId, announce:
 
 
 async def _process(pool: Pool) -> str:
-    from tongyao.records.processes import NewProcess, Processes
 
     return (
         await Processes(pool).create(NewProcess(id="p", demander="d", language="en", intent_text_id=None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from tests.records.conftest import Announce
@@ -101,7 +102,6 @@ async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, ann
 
 @pytest.mark.parametrize("pair", [("P02", "P01"), ("P01", "P01")])
 async def test_a_pair_has_one_order(pool: Pool, announce: Announce, pair: tuple[str, str]) -> None:
-    import psycopg
 
     process = await announce()
     row = ObservationRow(round=1, verdict=Verdict.MORE, text_id=await text(pool, process, "R1"))

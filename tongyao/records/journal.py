@@ -27,7 +27,7 @@ class Journal:
         snapshot = outbox.snapshot
         at = outbox.events[-1].at if outbox.events else datetime.now(UTC)
         async with transaction(self._pool) as connection:
-            # The row before the events: it is locked, so two outboxes of one process go one after the other.
+            # The row first: it stays locked, so two outboxes that both move it go one after the other.
             if await _advance(connection, outbox, at):
                 await _show_inbox(connection, snapshot, at)
             if outbox.events:
@@ -49,14 +49,6 @@ async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool
     """Bring the row to the snapshot; False when it is there already, or further."""
     snapshot = outbox.snapshot
     cursor = await connection.execute(
-        "SELECT seq FROM processes WHERE id = %s FOR NO KEY UPDATE", [snapshot.process_id]
-    )
-    row = await cursor.fetchone()
-    if row is None:
-        raise ProcessUnknown(f"there is no process {snapshot.process_id!r}: rows are made before workflows")
-    if row["seq"] >= snapshot.seq:
-        return False
-    await connection.execute(
         """UPDATE processes SET
                seq = %(seq)s, phase = %(phase)s, round = %(round)s, waiting = %(waiting)s, started = true,
                grade = COALESCE(NULLIF(%(grade)s, ''), grade),
@@ -65,7 +57,7 @@ async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool
                tokens = %(tokens)s, cost = %(cost)s::numeric, updated_at = now(),
                ended_at = CASE WHEN %(ended)s THEN %(at)s END,
                outcome = CASE WHEN %(ended)s THEN %(outcome)s END
-           WHERE id = %(id)s""",
+           WHERE id = %(id)s AND seq < %(seq)s""",
         {
             "id": snapshot.process_id,
             "seq": snapshot.seq,
@@ -83,7 +75,12 @@ async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool
             "outcome": _outcome(outbox),
         },
     )
-    return True
+    if cursor.rowcount:
+        return True
+    known = await connection.execute("SELECT 1 FROM processes WHERE id = %s", [snapshot.process_id])
+    if not known.rowcount:
+        raise ProcessUnknown(f"there is no process {snapshot.process_id!r}: rows are made before workflows")
+    return False
 
 
 def _outcome(outbox: Outbox) -> str:
