@@ -203,7 +203,9 @@ def kinship(table: Table, rarity: NDArray[np.float32]) -> float:
         return 1.0
     start, units = table.by_row()
     near = _shared(start, units, table.places, rarity, 1)
-    far = _shared(start, units, table.places, rarity, count // 2)
+    # Three distances, so that a text with a refrain is not measured against itself.
+    steps = (count // 2, count // 3, 2 * count // 5)
+    far = sum(_shared(start, units, table.places, rarity, step) for step in steps) / len(steps)
     return float(np.clip((near / max(far, 1e-9) - 1.25) / 1.75, 0.0, 1.0))
 
 

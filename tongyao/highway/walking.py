@@ -63,7 +63,7 @@ def rehash(keys: NDArray[np.int64], values: NDArray[np.int32], into: Any, out: A
 
 
 @compiled
-def _join(left: Any, right: Any, n_right: Any) -> Any:
+def join(left: Any, right: Any, n_right: Any) -> Any:
     """The surface key of two surfaces in a row (polynomial, two residues)."""
     p1, p2, exponent = 1, 1, n_right
     b1, b2 = B1, B2
@@ -138,7 +138,7 @@ def walk(
             key, n = unit_keys[unit_of_symbol[symbols[i0]]], unit_n[unit_of_symbol[symbols[i0]]]
             for i in range(i0 + 1, i1):
                 part = unit_of_symbol[symbols[i]]
-                key, n = _join(key, unit_keys[part], unit_n[part]), n + unit_n[part]
+                key, n = join(key, unit_keys[part], unit_n[part]), n + unit_n[part]
             segment_units[s] = _unit(
                 key, n, level, origin[i0], sizes, surface_keys, surface_units,
                 unit_keys, unit_n, unit_level, unit_first,
@@ -180,7 +180,7 @@ def walk(
                 continue
             if whole[path] < 0:
                 whole[path] = _unit(
-                    _join(unit_keys[a], unit_keys[b], unit_n[b]), n, level, origin[begin[k]], sizes,
+                    join(unit_keys[a], unit_keys[b], unit_n[b]), n, level, origin[begin[k]], sizes,
                     surface_keys, surface_units, unit_keys, unit_n, unit_level, unit_first,
                 )  # fmt: skip
                 _plant(symbols, begin[k], begin[k + 2], whole[path], sizes, trie_keys, trie, node_unit)
