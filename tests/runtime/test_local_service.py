@@ -12,6 +12,7 @@ import psutil
 import psycopg
 import pytest
 from temporalio.client import Client
+from temporalio.service import RPCError
 
 from tests.runtime.conftest import StartOwner
 from tongyao.records.migrate import migrate
@@ -119,6 +120,27 @@ async def test_a_server_that_is_killed_comes_back_at_the_same_address_with_its_d
             await asyncio.sleep(0.1)
     assert server.pid != killed
     server.stop()
+
+
+@pytest.mark.slow
+async def test_a_temporal_server_that_is_killed_comes_back_at_the_same_address_with_its_processes(
+    home: Path,
+) -> None:
+    server = LocalTemporal(home)
+    client = await Client.connect(await server.start())
+    handle = await client.start_workflow("Crystallization", id="kept", task_queue="nobody-listens")
+    killed = server.pid
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
+    wait_until_gone(killed)
+    while True:  # the test's own time-out bounds it
+        try:
+            assert (await handle.describe()).id == "kept"
+            break
+        except RPCError:
+            await asyncio.sleep(0.1)
+    assert server.pid != killed
+    await asyncio.to_thread(server.stop)
 
 
 async def test_a_fixed_port_that_is_taken_is_named_with_its_setting(home: Path) -> None:
