@@ -12,7 +12,7 @@ from typing import Final
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.llm.extractive.cues import Cue, cues_in
-from tongyao.llm.extractive.likeness import Likeness
+from tongyao.llm.extractive.likeness import Likeness, tokens
 from tongyao.protocol.observation import (
     ContributionDraft,
     Effect,
@@ -30,14 +30,13 @@ from tongyao.protocol.observation import (
 from tongyao.protocol.projection import Dimension, Item
 from tongyao.protocol.requests import CatalystRequest, Language
 
-MEETS: Final = 0.13
-"""Likeness of an offer and a need from which the first is taken to meet the second."""
+MEETS: Final = 0.1
+"""Likeness from which two voices with `SHARED` words in common are taken to speak of the same thing."""
 
-OVERLAPS: Final = 0.16
-"""Likeness of two directions from which they are taken to overlap."""
+SHARED: Final = 2
 
-CONTRADICTS: Final = 0.13
-"""Likeness of a limit and an offer or a need of somebody else from which they are taken to be about the same thing."""
+MEETS_BY_ONE: Final = 0.4
+"""The same where a single word is all they have in common."""
 
 DIFFERENT_WORDS: Final = 0.05
 """Two items on one barrier less alike than this say it in different words."""
@@ -94,6 +93,7 @@ class Hearing:
             if (said := wording.said_in(item.claim))
         ]
         texts = [voice.said for voice in self.voices]
+        self._words = [frozenset(tokens(text)) for text in texts]
         self._matrix = Likeness([*texts, *request.tension.targets().values()]).between(texts, texts)
         self._place = {voice.item.id: place for place, voice in enumerate(self.voices)}
 
@@ -102,6 +102,11 @@ class Hearing:
 
     def alike(self, a: Voice, b: Voice) -> float:
         return float(self._matrix[self._place[a.item.id], self._place[b.item.id]])
+
+    def meet(self, a: Voice, b: Voice) -> bool:
+        """Whether two voices speak of the same thing: alike enough, and not by one word that anybody may use."""
+        shared = self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]]
+        return self.alike(a, b) >= (MEETS if len(shared) >= SHARED else MEETS_BY_ONE)
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:
@@ -135,20 +140,18 @@ def _bond(hearing: Hearing, a: str, b: str) -> _Bond | None:
     for left in hearing.of(a):
         for right in hearing.of(b):
             alike = hearing.alike(left, right)
-            if (axis := opposed(left.said, right.said)) and (left.limits or right.limits):
+            limited = left.limits or right.limits
+            if limited and (axis := opposed(left.said, right.said)):
                 found.append(_Bond(Relation.OFFSETTING, 1.0 + alike, left, right, f"{axis.zh}\n{axis.en}"))
-            elif (
-                hours_apart(left.said, right.said)
-                and _wanting(left)
-                and _wanting(right)
-                and alike >= CONTRADICTS
-            ):
+            elif hours_apart(left.said, right.said) and _wanting(left) and _wanting(right) and alike >= MEETS:
                 found.append(_Bond(Relation.OFFSETTING, 1.0 + alike, left, right, "钟点\nthe hour"))
-            elif left.limits != right.limits and alike >= CONTRADICTS and not (left.needs or right.needs):
+            elif not hearing.meet(left, right):
+                continue
+            elif left.limits != right.limits and not (left.needs or right.needs):
                 found.append(_Bond(Relation.OFFSETTING, 0.8 * alike, left, right))
-            elif ((left.offers and right.needs) or (left.needs and right.offers)) and alike >= MEETS:
-                found.append(_Bond(Relation.COMPLEMENTARY, 1.1 * alike, left, right))
-            elif left.wishes and right.wishes and alike >= OVERLAPS:
+            elif left.offers and right.needs or left.needs and right.offers:
+                found.append(_Bond(Relation.COMPLEMENTARY, 1.2 * alike, left, right))
+            elif left.wishes and right.wishes:
                 found.append(_Bond(Relation.ALIGNED, alike, left, right))
     return max(found, key=lambda bond: (bond.score, bond.left.item.id, bond.right.item.id), default=None)
 
@@ -318,10 +321,7 @@ def _ignored(language: Language, hearing: Hearing) -> list[NoteDraft]:
     notes = []
     for voice in reversed(hearing.voices):
         others = [other for other in hearing.voices if other.alias != voice.alias]
-        if voice.limits and all(
-            hearing.alike(voice, other) < CONTRADICTS and not opposed(voice.said, other.said)
-            for other in others
-        ):
+        if voice.limits and not any(hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others):
             said = wording.quoted(voice.said, language)
             text = {
                 "zh": f"{voice.alias} 说{said}，没有人回应。",

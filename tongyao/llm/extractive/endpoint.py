@@ -27,7 +27,7 @@ RISE: Final = 0.25
 PER_TURN: Final = 6
 PER_DIMENSION: Final = {Dimension.CAPABILITY: 3, Dimension.DIRECTION: 2, Dimension.BOUNDARY: 2}
 
-REDIRECTED: Final = 0.5
+REDIRECTED: Final = 0.3
 """How much of its likeness to a gap, to ignored information or to a framework a sentence gains."""
 
 AXIS: Final = 0.2
@@ -35,6 +35,12 @@ AXIS: Final = 0.2
 
 QUOTE: Final = 90
 """Units of a quotation; a longer sentence is quoted by its beginning."""
+
+ABLE: Final = 0.25
+"""Score of an ability from which its owner also says what they need and where their limits are, near the tension or not."""
+
+STANDING_TURNS: Final = 3
+"""In so many turns."""
 
 SAME: Final = 0.8
 """A sentence as like one already said as this says nothing new."""
@@ -103,13 +109,14 @@ def _picked(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
     turns = sum(1 for turn in request.own if turn.items)
     floor = FLOOR * (1 + RISE * turns)
 
-    choices = [
-        choice
+    aligned = [
+        (sentence, _aligned(sentence, row, facets, float(more)))
         for sentence, row, more in zip(candidates, bearing, gain, strict=True)
-        if sentence not in said
-        and (choice := _aligned(sentence, row, facets, float(more)))
-        and choice.score >= floor
     ]
+    choices = [choice for _, choice in aligned if choice and choice.score >= floor]
+    if turns < STANDING_TURNS:
+        choices += _standing(aligned, choices or _spoken_choices(aligned, said))
+    choices = [choice for choice in choices if choice.sentence not in said]
     choices.sort(key=lambda choice: (-choice.score, choice.sentence.start))
     taken: list[_Choice] = []
     spoken = [sentence.text for sentence in said]
@@ -121,6 +128,32 @@ def _picked(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
             taken.append(choice)
             spoken.append(choice.sentence.text)
     return sorted(taken, key=lambda choice: (list(Dimension).index(choice.dimension), choice.sentence.start))
+
+
+def _spoken_choices(aligned: list[tuple[Sentence, _Choice | None]], said: list[Sentence]) -> list[_Choice]:
+    return [choice for sentence, choice in aligned if choice and sentence in said]
+
+
+def _standing(aligned: list[tuple[Sentence, _Choice | None]], near: list[_Choice]) -> list[_Choice]:
+    """Needs and limits that lie far from the tension by their words, of somebody whose abilities lie near it.
+
+    They point at nothing of it; they are said beside the ability that brought their owner here.
+    """
+    able = [one for one in near if one.dimension is Dimension.CAPABILITY and one.score >= ABLE]
+    if not able:
+        return []
+    best = max(able, key=lambda choice: (choice.score, -choice.sentence.start))
+    chosen = {choice.sentence for choice in near}
+    found = []
+    for sentence, _ in aligned:
+        cues, under = cues_in(sentence.text), cues_of_heading(sentence.heading)
+        if sentence in chosen:
+            continue
+        if Cue.NEED in cues:
+            found.append(_Choice(sentence, Dimension.DIRECTION, "need", (), best.facet, 0.0))
+        elif Cue.LIMIT in cues and (not sentence.heading or under & {Cue.LIMIT, Cue.NEED}):
+            found.append(_Choice(sentence, Dimension.BOUNDARY, "limit", (), best.facet, 0.0))
+    return found
 
 
 def _redirections(request: EndpointRequest) -> list[str]:
@@ -151,12 +184,12 @@ def _aligned(sentence: Sentence, row: np.ndarray, facets: list[_Facet], gain: fl
         # A need that the demander can meet is an exchange; one that the demander has too is a shared direction.
         dimension, kinds = Dimension.DIRECTION, "TBE"
     elif limited > offered or (limited and Cue.LIMIT in under):
-        dimension, kinds = Dimension.BOUNDARY, "IBE"
+        dimension, kinds = Dimension.BOUNDARY, "IB"
         score += [AXIS if opposed(sentence.text, facet.text) else 0.0 for facet in facets]
     elif Cue.WISH in under or (Cue.WISH in cues and Cue.OFFER not in cues):
         dimension, kinds = Dimension.DIRECTION, "TB"
     else:
-        dimension, kinds = Dimension.CAPABILITY, "BEI" if offered else "BE"
+        dimension, kinds = Dimension.CAPABILITY, "BI" if offered else "B"
     # Out of place is not out of the question: a sentence closest to another part still counts, for less.
     score *= [1.0 if facet.target[0] in kinds else 0.5 for facet in facets]
     best = int(score.argmax())
@@ -168,6 +201,8 @@ def _aligned(sentence: Sentence, row: np.ndarray, facets: list[_Facet], gain: fl
     elif dimension is Dimension.CAPABILITY and facets[best].target == "T":
         dimension, reading = Dimension.DIRECTION, Dimension.DIRECTION.value
     near = {facets[at].target: None for at in np.argsort(-score) if score[at] >= 0.6 * score[best]}
+    if score[best] < FLOOR / 2:
+        gain = 0.0  # attention drawn to something does not make a sentence bear on the tension that does not
     boost = 1.0 + 0.15 * offered if dimension is Dimension.CAPABILITY else 1.0 + 0.1 * limited + 0.2 * needing
     return _Choice(
         sentence, dimension, reading, tuple(near)[:2], facets[best], float(score[best]) * boost + gain

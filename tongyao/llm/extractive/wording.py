@@ -35,6 +35,8 @@ READING: Final[dict[str, dict[Language, str]]] = {
         "zh": "方向重叠，没有逐步对应。",
         "en": "Directions overlap; no step-by-step mapping is shown.",
     },
+    "need": {"zh": "有东西对着后者的人，需要前者。", "en": "Who has something for the second needs the first."},
+    "limit": {"zh": "有东西对着后者的人，守着前者。", "en": "Who has something for the second keeps to the first."},
     "boundary": {
         "zh": "这是一个限制，两者可能不相容。",
         "en": "This is a limit; the two may not be compatible.",
@@ -44,6 +46,8 @@ READING: Final[dict[str, dict[Language, str]]] = {
 DIMENSIONS: Final[dict[str, dict[Language, str]]] = {
     "capability": {"zh": "能力", "en": "Capability"},
     "direction": {"zh": "方向", "en": "Direction"},
+    "need": {"zh": "有东西对着后者的人，需要前者。", "en": "Who has something for the second needs the first."},
+    "limit": {"zh": "有东西对着后者的人，守着前者。", "en": "Who has something for the second keeps to the first."},
     "boundary": {"zh": "边界", "en": "Boundary"},
 }
 
