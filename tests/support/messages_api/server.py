@@ -101,7 +101,7 @@ class MessagesServer:
         self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app,
-            log_level="warning",
+            log_level="critical",
             access_log=False,
             lifespan="off",
             interface="asgi3",
@@ -228,7 +228,7 @@ class MessagesServer:
                 error = {"error": {"type": "overloaded_error", "message": "Overloaded"}}
                 await send({"type": "http.response.body", "body": _event("error", error)})
             case Fault.CUT_STREAM:
-                await send({"type": "http.response.body", "body": b""})
+                return  # an unfinished response: the connection is closed under the client
             case _:
                 tail = _event("content_block_stop", {"index": 0})
                 tail += _event(
