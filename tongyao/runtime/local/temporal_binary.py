@@ -95,6 +95,8 @@ def ensure_binary(home: Path, named: Path | None = None) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(target.with_name("lock")):  # another process may be building it: then wait for that one
         if not os.access(target, os.X_OK):
+            for left in target.parent.glob("tmp*"):  # of a build that was killed
+                shutil.rmtree(left, ignore_errors=True)
             reasons: list[str] = []
             with progress_line() as progress:
                 _download(target, progress, reasons) or _build(target, progress, reasons)
