@@ -1,0 +1,222 @@
+"""The public interface over a real database: recite, seek, explain, write back, forget."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg_pool import AsyncConnectionPool
+
+from tongyao.highway.highway import Highway, NotRecited, Walk
+from tongyao.highway.output import Found
+from tongyao.highway.retriever import HighwayRetriever
+from tongyao.highway.segments import Level
+
+Pool = AsyncConnectionPool[Any]
+
+PROFILE = (
+    "我在城南管一片果园，种了四十亩梨树。春天剪枝，夏天疏果，秋天采收。\n"
+    "果园的账由妹妹管，果园的车由我开。果园的狗叫阿黄。\n"
+    "去年学会了用无人机拍树冠，能看出哪几棵缺水。"
+)
+DIARY = "夜里读天文，攒钱买了一架望远镜。木星有四颗大卫星。果园也在夜里。"
+QUESTION = ("T", "果园靠什么挣钱")
+EVIDENCE = "我在城南管一片果园，种了四十亩梨树。"
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    async with AsyncConnectionPool(database_url, min_size=1, max_size=4, open=False) as pool:
+        yield pool
+
+
+@pytest.fixture
+def owner(request: pytest.FixtureRequest) -> str:
+    return str(request.node.name)
+
+
+def span(text: str, part: str) -> tuple[int, int, int]:
+    return 0, text.index(part), text.index(part) + len(part)
+
+
+def light(found: Found, text: str) -> float:
+    return next(piece.score for piece in found.fitted if piece.text == text)
+
+
+async def test_a_profile_is_recited_level_by_level_and_then_sought(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    levels: list[Level] = []
+    await highway.recite(owner, 1, [PROFILE], levels.append)
+    assert levels == [Level.PHRASE, Level.SHORT, Level.LONG, Level.PARAGRAPH]
+    found, session = await highway.seek(owner, 1, [PROFILE], [("T", "谁会用无人机")], budget=60)
+    assert found.fitted[0].text == "去年学会了用无人机拍树冠，能看出哪几棵缺水。"
+    assert highway.explain(session, found.fitted[0]).touches
+
+
+async def test_what_was_recited_outlives_the_process_that_recited_it(pool: Pool, owner: str) -> None:
+    await Highway(pool).recite(owner, 1, [PROFILE])
+    found, _ = await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
+    assert found.long
+
+
+async def test_an_interrupted_recitation_goes_on_where_it_was(pool: Pool, owner: str) -> None:
+    first = await Highway(pool).recite_level(owner, 1, [PROFILE])
+    second = await Highway(pool).recite_level(owner, 1, [PROFILE])
+    assert (first.level, second.level) == (Level.PHRASE, Level.SHORT)
+    rest: list[Level] = []
+    await Highway(pool).recite(owner, 1, [PROFILE], rest.append)
+    assert rest == [Level.LONG, Level.PARAGRAPH]
+    assert (await Highway(pool).recite_level(owner, 1, [PROFILE])).level is None, "nothing is left to do"
+
+
+async def test_other_texts_under_the_same_version_are_recited_anew(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    await highway.recite(owner, 1, [DIARY])
+    with pytest.raises(ValueError, match="not the texts that were recited"):
+        await highway.seek(owner, 1, [PROFILE], [QUESTION])
+    found, _ = await highway.seek(owner, 1, [DIARY], [("T", "望远镜")])
+    assert found.paragraphs[0].text == DIARY
+
+
+async def test_seeking_before_reciting_says_so(pool: Pool, owner: str) -> None:
+    with pytest.raises(NotRecited, match="recite it first"):
+        await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
+
+
+async def test_what_was_used_is_lit_more_the_next_time(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    before, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION], budget=500)
+    for occasion in ("process-1", "process-2", "process-3"):
+        assert await highway.write_back(
+            owner, 1, occasion, [Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))]
+        )
+    after, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION], budget=500)
+    assert light(after, EVIDENCE) > light(before, EVIDENCE)
+    rival = "果园的账由妹妹管，果园的车由我开。"
+    assert light(after, EVIDENCE) / light(after, rival) > light(before, EVIDENCE) / light(before, rival)
+    other, _ = await highway.seek(owner, 1, [PROFILE], [("T", "谁会用无人机")])
+    assert other.long[0].text.startswith("去年学会了"), "where little meets, use says nothing"
+
+
+async def test_the_same_process_is_written_back_once(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    walk = Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))
+    assert await highway.write_back(owner, 1, "process", [walk])
+    once, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION])
+    assert not await highway.write_back(owner, 1, "process", [walk])
+    again, _ = await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
+    assert once.long == again.long
+
+
+async def test_nothing_of_a_tension_is_kept_but_counts_on_the_owners_own_units(
+    pool: Pool, owner: str, database_url: str
+) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    secret = "canary 泄密 四十亩"
+    await highway.write_back(owner, 1, "process", [Walk((secret,), (span(PROFILE, EVIDENCE),))])
+    async with pool.connection() as connection:
+        cursor = await connection.execute("SELECT unit FROM highway_starts WHERE owner = %s", (owner,))
+        kept = {row[0] for row in await cursor.fetchall()}
+    memory = await highway._memory(owner, 1)
+    assert kept
+    assert kept <= set(memory.units.keys.tolist())
+    assert "canary" not in dump(database_url)
+    assert "泄密" not in dump(database_url)
+
+
+async def test_no_text_of_the_profile_is_kept_either(pool: Pool, owner: str, database_url: str) -> None:
+    await Highway(pool).recite(owner, 1, [PROFILE])
+    assert not any(part in dump(database_url) for part in ("果园", "梨树", "无人机"))
+
+
+def dump(database_url: str) -> str:
+    """Everything in the Highway's tables, bytes read as UTF-8 wherever they can be."""
+    tables = ("memories", "stages", "starts", "targets", "directs", "written", "dictionary")
+    with psycopg.connect(database_url) as connection:
+        rows = [
+            row for table in tables for row in connection.execute(f"SELECT * FROM highway_{table}").fetchall()
+        ]
+    parts = (
+        bytes(v).decode("utf-8", "ignore") if isinstance(v, bytes) else str(v) for row in rows for v in row
+    )
+    return "".join(parts)
+
+
+async def test_forgetting_a_source_leaves_nothing_that_only_it_supported(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE, DIARY])
+    await highway.write_back(owner, 1, "p", [Walk(("望远镜 果园",), ((1, 0, 10), (0, 0, 10)))])
+    await highway.forget(owner, 1, source=1, texts=[PROFILE, DIARY])
+    found, _ = await highway.seek(owner, 1, [PROFILE], [("T", "望远镜"), ("B1", "果园")])
+    assert found.unknown == {"T": 1.0, "B1": 0.0}
+    fresh = Highway(pool)
+    await fresh.recite(f"{owner} elsewhere", 1, [PROFILE])
+    ours, theirs = await highway._memory(owner, 1), await fresh._memory(f"{owner} elsewhere", 1)
+    assert ours.dump() == theirs.dump(), "as if the source had never been recited"
+    async with pool.connection() as connection:
+        cursor = await connection.execute("SELECT unit FROM highway_starts WHERE owner = %s", (owner,))
+        kept = {row[0] for row in await cursor.fetchall()}
+    assert kept
+    assert kept <= set(ours.units.keys.tolist())
+
+
+async def test_a_source_that_is_not_there_cannot_be_forgotten(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    with pytest.raises(IndexError, match="the memory has 1"):
+        await highway.forget(owner, 1, source=1, texts=[PROFILE, DIARY])
+
+
+async def test_forgetting_an_owner_removes_every_row(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    await highway.recite_level(owner, 2, [DIARY])
+    own, over_all = await highway.dictionary(owner, 1)
+    await highway.write_back(owner, 1, "p", [Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
+    memory = await highway._memory(owner, 1)
+    await highway.forget(owner)
+    async with pool.connection() as connection:
+        for table in ("memories", "stages", "starts", "targets", "directs", "written"):
+            cursor = await connection.execute(
+                f"SELECT count(*) FROM highway_{table} WHERE owner = %s", (owner,)
+            )
+            assert await cursor.fetchone() == (0,)
+    with pytest.raises(NotRecited):
+        await highway.seek(owner, 1, [PROFILE], [QUESTION])
+    left = await highway._store.dictionary(memory.units.keys[: memory.base])
+    assert (left == over_all - own).all(), "the dictionary over all owners no longer counts it"
+
+
+async def test_the_dictionary_counts_over_all_owners(pool: Pool, owner: str) -> None:
+    highway = Highway(pool)
+    await highway.recite(f"{owner} a", 1, ["齉齉爩"])
+    await highway.recite(f"{owner} b", 1, ["齉龘"])
+    own, over_all = await highway.dictionary(f"{owner} a", 1)
+    assert sorted(zip(own.tolist(), over_all.tolist(), strict=True)) == [(1, 1), (2, 3)]
+
+
+async def test_the_cache_keeps_to_its_bound(pool: Pool, owner: str) -> None:
+    highway = Highway(pool, cache_bytes=1)
+    for version in (1, 2):
+        await highway.recite(owner, version, [PROFILE])
+        await highway.seek(owner, version, [PROFILE], [QUESTION])
+    assert list(highway._memories) == [(owner, 2)]
+
+
+async def test_the_retriever_gives_spans_within_the_budget(pool: Pool, owner: str) -> None:
+    retriever = HighwayRetriever(Highway(pool))
+    queries = [("T", "谁会用无人机"), ("I", "有狗"), ("B1", "没有账"), ("E", "梨树")]
+    spans = await retriever.retrieve(owner=owner, version=3, text=PROFILE, queries=queries, budget=60)
+    assert spans
+    assert sum(span.end - span.start for span in spans) <= 60
+    assert (
+        "无人机" in PROFILE[spans[0].start : spans[0].end] or "狗" in PROFILE[spans[0].start : spans[0].end]
+    )
+    assert all(set(span.labels) <= {"T", "I", "B1", "E"} for span in spans)
+    assert await retriever.retrieve(owner=owner, version=3, text=PROFILE, queries=[], budget=60) == []
