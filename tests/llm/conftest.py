@@ -1,0 +1,36 @@
+"""An engine against a Messages API on loopback, and small requests for each step."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.support.messages_api.server import MessagesServer
+from tongyao.llm.anthropic.engine import AnthropicEngine
+
+Serve = Callable[..., MessagesServer]
+Engines = Callable[..., AnthropicEngine]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """`serve(faults=…, …)` starts a Messages API that stops with the test."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(MessagesServer(**options))
+
+
+@pytest.fixture
+async def engine_at() -> AsyncIterator[Engines]:
+    """`engine_at(server, …)` is an engine that speaks to `server`, closed with the test."""
+    made: list[AnthropicEngine] = []
+
+    def make(server: MessagesServer, **options: Any) -> AnthropicEngine:
+        made.append(AnthropicEngine(api_key="test-key", base_url=server.base_url, **options))
+        return made[-1]
+
+    yield make
+    for engine in made:
+        await engine.aclose()

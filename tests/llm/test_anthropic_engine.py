@@ -1,0 +1,261 @@
+"""The engine, against a real HTTP server that speaks the Messages API."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from tests.llm import requests
+from tests.llm.conftest import Engines, Serve
+from tests.support.messages_api.faults import Fault, always, planned
+from tests.support.messages_api.responder import Responder
+from tongyao.llm.anthropic.engine import DEFAULTS, MIDDLE, STRONG, StepSettings
+from tongyao.llm.engine import Reask
+from tongyao.llm.errors import Cut, OperatorNeeded, Refused, Unreadable
+from tongyao.protocol.observation import Relation, Verdict
+from tongyao.protocol.requests import Mandate
+
+
+async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: Engines) -> None:
+    engine = engine_at(serve())
+    tension = await engine.formulate(requests.formulation(), requests.call("formulate"))
+    projection = await engine.project(requests.endpoint(), requests.call("project"))
+    observation = await engine.observe(requests.catalyst(), requests.call("observe"))
+    plan = await engine.plan(requests.planner(), requests.call("plan"))
+    delivery = await engine.deliver(requests.delivery(), requests.call("deliver"))
+
+    assert tension.draft.transition
+    assert projection.draft.items
+    assert all(quote in requests.PROFILE for item in projection.draft.items for quote in item.quotes)
+    assert [(pair.a, pair.b) for pair in observation.draft.pairs] == [
+        ("P01", "P02"),
+        ("P01", "P03"),
+        ("P02", "P03"),
+    ]
+    assert {role.alias for role in plan.draft.roles} == {"P01", "P02", "P03"}
+    assert delivery.draft.markdown
+
+
+async def test_the_strong_model_observes_and_plans_the_middle_one_does_the_rest(
+    serve: Serve, engine_at: Engines
+) -> None:
+    server = serve()
+    engine = engine_at(server, models={"deliver": "claude-haiku-5-5"})
+    await engine.observe(requests.catalyst(), requests.call("observe"))
+    await engine.project(requests.endpoint(), requests.call("project"))
+    await engine.deliver(requests.delivery(), requests.call("deliver"))
+
+    assert [served.request["model"] for served in server.served] == [STRONG, MIDDLE, "claude-haiku-5-5"]
+    assert engine.model_for("plan") == STRONG
+
+
+async def test_an_answer_carries_what_it_used_and_cost(serve: Serve, engine_at: Engines) -> None:
+    server = serve()
+    answer = await engine_at(server).project(requests.endpoint(), requests.call("project"))
+
+    count = server.served[0].count
+    assert count is not None
+    used = answer.usage
+    assert (used.input_tokens, used.cache_write_tokens, used.cache_read_tokens) == (
+        count.fresh,
+        count.written,
+        count.read,
+    )
+    assert used.output_tokens == server.served[0].output_tokens > 0
+    assert used.requests == 1
+    rate = (
+        Decimal(2) * used.input_tokens
+        + Decimal("2.5") * used.cache_write_tokens
+        + Decimal(10) * used.output_tokens
+    )
+    assert answer.cost == rate / 1_000_000
+    assert answer.model == MIDDLE
+
+
+async def test_a_model_without_a_price_is_labelled_not_free(serve: Serve, engine_at: Engines) -> None:
+    engine = engine_at(serve(), models={"project": "somebody-elses-model"})
+    answer = await engine.project(requests.endpoint(), requests.call("project"))
+    assert "price_unknown" in answer.labels
+
+
+async def test_it_beats_while_an_answer_is_on_its_way(serve: Serve, engine_at: Engines) -> None:
+    beats: list[None] = []
+    await engine_at(serve(latency=1.2, deltas=40)).project(
+        requests.endpoint(), requests.call("project", beat=lambda: beats.append(None))
+    )
+    assert 2 <= len(beats) <= 3, "at most one in a second, whatever the number of deltas"
+
+
+async def test_the_schema_is_sent_and_the_verdict_stands_first_in_it(
+    serve: Serve, engine_at: Engines
+) -> None:
+    server = serve()
+    await engine_at(server).observe(requests.catalyst(), requests.call("observe"))
+    output = server.served[0].request["output_config"]["format"]
+    assert output["type"] == "json_schema"
+    assert next(iter(output["schema"]["properties"])) == "verdict"
+    assert set(output["schema"]["required"]) == set(output["schema"]["properties"])
+
+
+@pytest.mark.parametrize(
+    "wrap", ["```json\n{}\n```", "Here it is:\n\n```\n{}\n```\nThat is all.", "Well. {} Done."]
+)
+async def test_a_server_without_schemas_is_understood(serve: Serve, engine_at: Engines, wrap: str) -> None:
+    responder = Responder()
+    server = serve(knows=frozenset(), respond=lambda request: wrap.replace("{}", responder(request)))
+    engine = engine_at(server)
+    first = await engine.project(requests.endpoint(), requests.call("project"))
+    await engine.project(requests.endpoint(alias="P02"), requests.call("project", alias="P02"))
+
+    assert first.draft.items
+    assert server.served[0].status == 400, "the first request learns what the server does not know"
+    assert first.usage.requests == server.calls - 1
+    last = server.served[-1]
+    assert last.status == 200
+    assert "output_config" not in last.request
+    assert "cache_control" not in json.dumps(last.request)
+
+
+async def test_a_cut_answer_is_asked_for_again_with_more_room(serve: Serve, engine_at: Engines) -> None:
+    server = serve(faults=planned([Fault.TRUNCATION]))
+    answer = await engine_at(server).observe(requests.catalyst(), requests.call("observe"))
+
+    assert answer.draft.pairs
+    assert answer.labels == ("limit_doubled",)
+    assert answer.usage.requests == 2
+    assert answer.usage.output_tokens == sum(served.output_tokens for served in server.served)
+    first, second = (served.request["max_tokens"] for served in server.served)
+    assert second == 2 * first
+
+
+async def test_an_answer_cut_twice_is_never_taken_for_whole(serve: Serve, engine_at: Engines) -> None:
+    server = serve(faults=always(Fault.TRUNCATION))
+    with pytest.raises(Cut) as caught:
+        await engine_at(server).plan(requests.planner(), requests.call("plan"))
+    assert server.calls == caught.value.usage.requests == 2
+    assert caught.value.cost > 0, "what was cut is paid for"
+
+
+async def test_limits_grow_with_the_participants(serve: Serve, engine_at: Engines) -> None:
+    server = serve()
+    engine = engine_at(server, steps={"observe": StepSettings("m", 1_000, 100)})
+    await engine.observe(requests.catalyst(), requests.call("observe"))
+    five = ("P01", "P02", "P03", "P04", "P05")
+    await engine.observe(requests.catalyst(aliases=five), requests.call("observe"))
+    assert [served.request["max_tokens"] for served in server.served] == [1_300, 2_000]
+    assert engine.limit_for("observe", 10) == 2_000
+
+
+async def test_a_refusal_has_a_name_and_is_not_repeated(serve: Serve, engine_at: Engines) -> None:
+    server = serve(faults=always(Fault.REFUSAL))
+    with pytest.raises(Refused, match="declined to answer project") as caught:
+        await engine_at(server).project(requests.endpoint(), requests.call("project"))
+    assert caught.value.reason == "refused"
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize("fault", [Fault.INVALID_JSON, Fault.WRONG_SCHEMA])
+async def test_another_shape_is_unreadable_and_keeps_its_text(
+    serve: Serve, engine_at: Engines, fault: Fault
+) -> None:
+    with pytest.raises(Unreadable) as caught:
+        await engine_at(serve(faults=always(fault))).plan(requests.planner(), requests.call("plan"))
+    assert caught.value.text
+    assert caught.value.usage.output_tokens > 0
+
+
+async def test_a_reask_goes_on_with_the_conversation(serve: Serve, engine_at: Engines) -> None:
+    server = serve()
+    complaint = "items.0: the quote is not in the profile\nignore this"
+    reask = Reask(previous='{"nothing_new": false, "items": []}', complaints=(complaint,))
+    await engine_at(server).project(requests.endpoint(), requests.call("project", reask=reask))
+
+    first, previous, asked = server.served[0].request["messages"]
+    assert (first["role"], previous["role"], asked["role"]) == ("user", "assistant", "user")
+    assert previous["content"] == reask.previous
+    assert asked["content"].endswith("- items.0: the quote is not in the profile ignore this")
+
+
+async def test_a_reask_about_nothing_at_all_needs_no_previous_answer(
+    serve: Serve, engine_at: Engines
+) -> None:
+    server = serve()
+    reask = Reask(previous="", complaints=("the answer was empty",))
+    await engine_at(server).project(requests.endpoint(), requests.call("project", reask=reask))
+    (only,) = server.served[0].request["messages"]
+    assert "the answer was empty" in only["content"][-1]["text"]
+
+
+async def test_on_a_reask_what_is_readable_is_kept(serve: Serve, engine_at: Engines) -> None:
+    item = {
+        "dimension": "capability",
+        "claim": "c",
+        "targets": ["B1"],
+        "quotes": [],
+        "inferred": True,
+        "starts_from": [],
+    }
+    text = json.dumps(
+        {"nothing_new": False, "items": [item, {**item, "dimension": "vibes"}], "markdown": "m"}
+    )
+    engine = engine_at(serve(respond=lambda request: text))
+
+    with pytest.raises(Unreadable, match=r"items\.1\.dimension"):
+        await engine.project(requests.endpoint(), requests.call("project"))
+    again = await engine.project(
+        requests.endpoint(), requests.call("project", reask=Reask(previous=text, complaints=("wrong shape",)))
+    )
+    assert len(again.draft.items) == 1
+    assert again.labels == ("unreadable_elements:1",)
+
+
+async def test_only_the_missing_pairs_are_asked_for(serve: Serve, engine_at: Engines) -> None:
+    server = serve()
+    request = requests.catalyst(round=3, only=(("P02", "P03"),))
+    answer = await engine_at(server).observe(
+        request,
+        requests.call("observe", round=3, reask=Reask(previous="{}", complaints=("P02-P03 is missing",))),
+    )
+    assert [(pair.a, pair.b) for pair in answer.draft.pairs] == [("P02", "P03")]
+
+
+async def test_a_scene_may_override_the_prompt_but_not_the_frame(serve: Serve, engine_at: Engines) -> None:
+    server = serve()
+    override = "---\nversion: club-3\n---\nProject what this person plants."
+    await engine_at(server).project(requests.endpoint(), requests.call("project", prompt_override=override))
+    (system,) = server.served[0].request["system"]
+    assert system["text"].startswith("Project what this person plants.")
+    assert "<data …>" in system["text"]
+
+
+async def test_a_persons_own_words_are_sorted_without_their_profile(serve: Serve, engine_at: Engines) -> None:
+    server = serve()
+    said = "My boat carries nine people. On Sundays it stays in the harbour."
+    answer = await engine_at(server).project(
+        requests.endpoint(words=said, mandate=Mandate(never=("boat",))), requests.call("project")
+    )
+    assert requests.PROFILE not in json.dumps(server.served[0].request)
+    assert all(quote in said for item in answer.draft.items for quote in item.quotes)
+
+
+async def test_a_catalyst_that_says_exhausted_is_read_so(serve: Serve, engine_at: Engines) -> None:
+    engine = engine_at(serve(respond=Responder(exhausted_from=3)))
+    second = await engine.observe(requests.catalyst(round=2), requests.call("observe", round=2))
+    third = await engine.observe(requests.catalyst(round=3), requests.call("observe", round=3))
+    assert (second.draft.verdict, third.draft.verdict) == (Verdict.MORE, Verdict.EXHAUSTED)
+    assert {pair.relation for pair in third.draft.pairs} <= {
+        relation for relation in Relation if relation != "not_examined"
+    }
+
+
+async def test_a_wrong_key_needs_an_operator(serve: Serve, engine_at: Engines) -> None:
+    with pytest.raises(OperatorNeeded, match="ANTHROPIC_API_KEY"):
+        await engine_at(serve(keys=frozenset({"another"}))).project(
+            requests.endpoint(), requests.call("project")
+        )
+
+
+def test_every_step_has_settings() -> None:
+    assert set(DEFAULTS) == {"formulate", "project", "observe", "plan", "deliver"}

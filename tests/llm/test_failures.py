@@ -1,0 +1,113 @@
+"""What each failure of a service leads to: the table of docs/models.md, row by row, over real HTTP."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+
+import pytest
+
+from tests.llm import requests
+from tests.llm.conftest import Engines, Serve
+from tests.support.messages_api.faults import STATUS, Fault, always, planned
+from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
+from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, StepFailed, Transient, of_failure
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "reason"),
+    [
+        (Fault.BAD_REQUEST, StepFailed, "bad_request"),
+        (Fault.TOO_LARGE, StepFailed, "too_large"),
+        (Fault.REFUSAL, StepFailed, "refused"),
+        (Fault.UNAUTHORIZED, OperatorNeeded, "unauthorized"),
+        (Fault.FORBIDDEN, OperatorNeeded, "forbidden"),
+        (Fault.NO_CREDIT, OperatorNeeded, "no_credit"),
+        (Fault.RATE_LIMITED, Transient, "rate_limited"),
+        (Fault.SERVER_ERROR, Transient, "server_error"),
+        (Fault.OVERLOADED, Transient, "overloaded"),
+        (Fault.ERROR_IN_STREAM, Transient, "overloaded"),
+        (Fault.CUT_STREAM, Transient, "broken"),
+        (Fault.STALLED_STREAM, Transient, "stalled"),
+    ],
+)
+async def test_a_fault_leads_to_its_outcome(
+    serve: Serve, engine_at: Engines, fault: Fault, kind: type[EngineError], reason: str
+) -> None:
+    server = serve(faults=always(fault))
+    with pytest.raises(EngineError) as caught:
+        await engine_at(server, idle=0.3).project(requests.endpoint(), requests.call("project"))
+    assert isinstance(caught.value, kind)
+    assert caught.value.reason == reason
+    assert caught.value.usage.requests == server.calls == 1, (
+        "the engine never retries by itself what a workflow retries"
+    )
+
+
+async def test_the_wait_that_a_server_names_is_passed_on(serve: Serve, engine_at: Engines) -> None:
+    server = serve(faults=planned([Fault.RATE_LIMITED]), retry_after=7)
+    engine = engine_at(server)
+    with pytest.raises(Transient) as caught:
+        await engine.project(requests.endpoint(), requests.call("project"))
+    assert caught.value.retry_after == 7
+    assert (await engine.project(requests.endpoint(), requests.call("project"))).draft.items
+
+
+async def test_an_answer_that_takes_too_long_is_given_up(serve: Serve, engine_at: Engines) -> None:
+    engine = engine_at(serve(latency=30), steps={"project": replace(DEFAULTS["project"], seconds=0.3)})
+    with pytest.raises(Transient, match=r"no whole answer within 0\.3 s"):
+        await engine.project(requests.endpoint(), requests.call("project"))
+
+
+async def test_no_server_needs_an_operator() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        engine = AnthropicEngine(api_key="k", base_url=f"http://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(OperatorNeeded, match=r"no server answers at 127\.0\.0\.1") as caught:
+            await engine.project(requests.endpoint(), requests.call("project"))
+        assert caught.value.reason == "no_server"
+        await engine.aclose()
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "reason"),
+    [
+        (Failure(402, "billing_error"), OperatorNeeded, "no_credit"),
+        (Failure(404, "not_found_error"), OperatorNeeded, "not_found"),
+        (Failure(408), Transient, "timeout"),
+        (Failure(409), Transient, "conflict"),
+        (Failure(422), StepFailed, "bad_request"),
+        (Failure(418), StepFailed, "bad_request"),
+        (Failure(429, code="enforced_spend_limit_reached"), OperatorNeeded, "no_credit"),
+        (Failure(429, code="ramp_limit_exceeded"), Transient, "rate_limited"),
+        (
+            Failure(400, message="You have reached your specified API usage limits."),
+            OperatorNeeded,
+            "no_credit",
+        ),
+        (Failure(503), Transient, "server_error"),
+        (Failure(504), Transient, "timeout"),
+        (Failure(0, "rate_limit_error"), Transient, "rate_limited"),
+        (Failure(0, "authentication_error"), OperatorNeeded, "unauthorized"),
+        (Failure(200, "api_error"), Transient, "server_error"),
+    ],
+)
+def test_the_table(failure: Failure, kind: type[EngineError], reason: str) -> None:
+    error = of_failure(failure)
+    assert type(error) is kind
+    assert error.reason == reason
+
+
+async def test_a_refused_request_passes_on_the_services_words_but_nobodys_text(
+    serve: Serve, engine_at: Engines
+) -> None:
+    engine = engine_at(serve(faults=always(Fault.BAD_REQUEST)))
+    with pytest.raises(StepFailed, match="at least one message is required"):
+        await engine.project(requests.endpoint(), requests.call("project"))
+
+    echoing = (400, "invalid_request_error", f"cannot take: {requests.PROFILE[:120]}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STATUS, Fault.BAD_REQUEST, echoing)
+        with pytest.raises(StepFailed) as caught:
+            await engine.project(requests.endpoint(), requests.call("project"))
+    assert "lighthouse" not in str(caught.value)

@@ -1,0 +1,75 @@
+"""Text → draft, however a model wraps it; and what cannot be read."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tongyao.llm.errors import Unreadable
+from tongyao.llm.reading import read, salvage
+from tongyao.protocol.observation import ObservationDraft
+from tongyao.protocol.plan import DeliveryDraft, PlanDraft
+
+PAIR = {"a": "P01", "b": "P02", "relation": "aligned", "text": "t", "sources": []}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"markdown": "ok"}',
+        '```json\n{"markdown": "ok"}\n```',
+        'Sure.\n\n```\n{"markdown": "ok"}\n```\nDone.',
+        'The answer is {"markdown": "ok"}.',
+        '\ufeff {"markdown": "ok", "plan": 3, "sources": null}',
+    ],
+)
+def test_the_ways_in_which_json_comes(text: str) -> None:
+    assert read(text.lstrip("\ufeff"), DeliveryDraft).markdown == "ok"
+
+
+def test_markdown_with_a_fence_of_its_own_is_not_taken_for_the_answer() -> None:
+    text = json.dumps({"markdown": 'look:\n```json\n{"markdown": "forged"}\n```'})
+    assert "look" in read(text, DeliveryDraft).markdown
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no json", "[]", '"markdown"', '{"markdown": "cut', '{"verdict": "more"}']
+)
+def test_what_cannot_be_read_keeps_its_text(text: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(text, DeliveryDraft)
+    assert caught.value.text == text
+
+
+def test_the_complaint_says_where_but_not_what_was_written() -> None:
+    text = json.dumps({"verdict": "more", "pairs": [PAIR, {**PAIR, "relation": "a secret of P02"}]})
+    with pytest.raises(Unreadable, match=r"pairs\.1\.relation: enum") as caught:
+        read(text, ObservationDraft)
+    assert "secret" not in str(caught.value)
+
+
+def test_null_means_nothing_to_say() -> None:
+    assert read('{"panorama": null, "markdown": "m", "tasks": [null]}', PlanDraft) == PlanDraft(markdown="m")
+
+
+def test_salvage_leaves_out_only_the_elements_of_another_shape() -> None:
+    text = json.dumps({"pairs": [{"a": "P01"}, PAIR, "P01-P02"], "gaps": [{"kind": "lost"}], "markdown": "m"})
+    draft, dropped = salvage(text, ObservationDraft)
+    assert [(pair.a, pair.b) for pair in draft.pairs] == [("P01", "P02")]
+    assert (draft.gaps, draft.markdown, dropped) == ([], "m", 3)
+
+
+def test_salvage_cannot_make_an_answer_out_of_nothing() -> None:
+    with pytest.raises(Unreadable):
+        salvage('{"verdict": "perhaps", "pairs": []}', ObservationDraft)
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    for reader in (read, salvage):
+        with suppress(Unreadable):
+            reader(text, ObservationDraft)
