@@ -12,7 +12,7 @@ from typing import Final
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.llm.extractive.cues import Cue, cues_in
-from tongyao.llm.extractive.likeness import Likeness, tokens
+from tongyao.llm.extractive.likeness import Likeness
 from tongyao.protocol.observation import (
     ContributionDraft,
     Effect,
@@ -93,20 +93,20 @@ class Hearing:
             if (said := wording.said_in(item.claim))
         ]
         texts = [voice.said for voice in self.voices]
-        self._words = [frozenset(tokens(text)) for text in texts]
-        self._matrix = Likeness([*texts, *request.tension.targets().values()]).between(texts, texts)
+        likeness = Likeness([*texts, *request.tension.targets().values()])
+        self._alike, self._shared = likeness.between(texts, texts), likeness.shared(texts, texts)
         self._place = {voice.item.id: place for place, voice in enumerate(self.voices)}
 
     def of(self, alias: str) -> list[Voice]:
         return [voice for voice in self.voices if voice.alias == alias]
 
     def alike(self, a: Voice, b: Voice) -> float:
-        return float(self._matrix[self._place[a.item.id], self._place[b.item.id]])
+        return float(self._alike[self._place[a.item.id], self._place[b.item.id]])
 
     def meet(self, a: Voice, b: Voice) -> bool:
         """Whether two voices speak of the same thing: alike enough, and not by one word that anybody may use."""
-        shared = self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]]
-        return self.alike(a, b) >= (MEETS if len(shared) >= SHARED else MEETS_BY_ONE)
+        shared = self._shared[self._place[a.item.id], self._place[b.item.id]]
+        return self.alike(a, b) >= (MEETS if shared >= SHARED else MEETS_BY_ONE)
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:

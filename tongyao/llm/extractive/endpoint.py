@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.axes import opposed
@@ -15,11 +16,14 @@ from tongyao.llm.extractive.likeness import Likeness, tokens
 from tongyao.llm.extractive.sentences import Sentence, split
 from tongyao.protocol.projection import Dimension, ItemDraft, Projection, ProjectionDraft
 from tongyao.protocol.requests import EndpointRequest, Mandate
-from tongyao.protocol.sizes import cut
+from tongyao.protocol.sizes import cut, language_of
 from tongyao.protocol.tension import Tension
 
 FLOOR: Final = 0.075
 """Least likeness to a part of the tension for a sentence to be said in a first turn."""
+
+BY_ONE_WORD: Final = 0.7
+"""What likeness counts for where a single English word makes it: it may be any word, its rarity is not known here."""
 
 RISE: Final = 0.25
 """With each turn spoken the floor rises by this share of itself: later turns say less, and so processes end."""
@@ -103,7 +107,7 @@ def _picked(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
         return []
     texts = [sentence.text for sentence in candidates]
     likeness = Likeness([sentence.text for sentence in everything] + [facet.text for facet in facets])
-    bearing = likeness.between(texts, [facet.text for facet in facets])
+    bearing = _bearing(likeness, texts, facets)
     gain = likeness.between(texts, _redirections(request)).max(axis=1, initial=0.0) * REDIRECTED
     said = _said(request.own, candidates)
     turns = sum(1 for turn in request.own if turn.items)
@@ -128,6 +132,13 @@ def _picked(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
             taken.append(choice)
             spoken.append(choice.sentence.text)
     return sorted(taken, key=lambda choice: (list(Dimension).index(choice.dimension), choice.sentence.start))
+
+
+def _bearing(likeness: Likeness, texts: list[str], facets: list[_Facet]) -> NDArray[np.float64]:
+    targets = [facet.text for facet in facets]
+    english = np.array([[language_of(text) == "en"] for text in texts])
+    by_one_word = english & (likeness.shared(texts, targets) < 2)
+    return likeness.between(texts, targets) * np.where(by_one_word, BY_ONE_WORD, 1.0)
 
 
 def _spoken_choices(aligned: list[tuple[Sentence, _Choice | None]], said: list[Sentence]) -> list[_Choice]:
@@ -173,7 +184,7 @@ def _said(own: tuple[Projection, ...], candidates: list[Sentence]) -> list[Sente
     return [one for one in candidates if any(one.start < span.end and span.start < one.end for span in spans)]
 
 
-def _aligned(sentence: Sentence, row: np.ndarray, facets: list[_Facet], gain: float) -> _Choice | None:
+def _aligned(sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet], gain: float) -> _Choice | None:
     """What kind of contribution a sentence is, and to which part; None for what the protocol has no place for."""
     cues, under = cues_in(sentence.text), cues_of_heading(sentence.heading)
     limited = weight(Cue.LIMIT, sentence.text, sentence.heading)
@@ -216,7 +227,7 @@ def _sorted_words(request: EndpointRequest, facets: list[_Facet]) -> list[_Choic
         return []
     sentences = split(words) or [Sentence(words.index(words.strip()), words.strip())]
     likeness = Likeness([one.text for one in sentences] + [facet.text for facet in facets])
-    bearing = likeness.between([one.text for one in sentences], [facet.text for facet in facets])
+    bearing = _bearing(likeness, [one.text for one in sentences], facets)
     choices = []
     for sentence, row in zip(sentences, bearing, strict=True):
         choice = _aligned(sentence, row, facets, 0.0) or _unplaced(sentence)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, weight
@@ -12,10 +13,10 @@ from tongyao.protocol.requests import FormulationRequest, Material
 from tongyao.protocol.sizes import cut, units
 from tongyao.protocol.tension import TENSION_UNITS, TensionDraft
 
-ROOM: Final = {"T": 65, "B": 85, "E": 65, "I": 85}
+ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
 """Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent is about it."""
 
-BARRIERS: Final = 4
+BARRIERS: Final = 5
 LEAST: Final = 2.0
 """A sentence enters a lens when it says so itself, or stands under a heading that does and bears on the intent."""
 
@@ -26,12 +27,13 @@ class _Candidate:
     sentence: Sentence
     of_intent: bool
     bearing: float
+    at_heart: bool = False
 
     def score(self, lens: str) -> float:
         text, heading = self.sentence.text, self.sentence.heading
         shown = weight(_CUE[lens], text, heading)
         if lens == "T":
-            shown += 3.0 * bool(WISH_AT_HEART.search(text))
+            shown += 3.0 * self.at_heart
         elif lens == "I":
             if is_label(text) or weight(Cue.WISH, text, heading) > shown:
                 return 0.0
@@ -39,10 +41,11 @@ class _Candidate:
         elif lens == "B":
             # Under "what stands in the way" a sentence is an obstacle only if it also says what is lacking.
             shown -= weight(Cue.OFFER, text, "") + 1.5 * bool(weight(Cue.LIMIT, "", heading))
+            shown -= 1.5 * bool(weight(Cue.STATE, "", heading))
         elif lens == "E":
             shown -= weight(Cue.NEED, text, heading) + weight(Cue.LIMIT, text, heading)
         # What comes first among offers is what their owner thinks of first; elsewhere the intent decides.
-        nearness = (0.5 if lens == "E" else 2.0) * self.bearing
+        nearness = 0.0 if lens == "E" else 2.0 * self.bearing
         return shown + 1.0 * self.of_intent + nearness if shown >= LEAST else 0.0
 
 
@@ -61,23 +64,30 @@ def formulate(request: FormulationRequest) -> TensionDraft:
     intent, profile = split(request.intent), sentences_of(request.material)
     if not intent and request.intent.strip():
         intent = [Sentence(0, request.intent.strip())]
-    texts = [sentence.text for sentence in (*intent, *profile)]
-    likeness = Likeness(texts)
-    bearing = likeness.between(texts, [sentence.text for sentence in intent]).max(axis=1, initial=0.0)
+    everything = (*intent, *profile)
+    texts = [sentence.text for sentence in everything]
+    bearing = Likeness(texts).between(texts, [sentence.text for sentence in intent]).max(axis=1, initial=0.0)
+    heart = _hearts(everything)
     pool = [
         _Candidate(
-            order, sentence, order < len(intent), float(bearing[order]) if order >= len(intent) else 0.0
+            order=order,
+            sentence=sentence,
+            of_intent=order < len(intent),
+            bearing=float(bearing[order]) if order >= len(intent) else 0.0,
+            at_heart=order in heart,
         )
-        for order, sentence in enumerate((*intent, *profile))
+        for order, sentence in enumerate(everything)
     ]
     chosen: dict[str, list[str]] = {}
     for lens, room in ROOM.items():
-        picked = _pick(pool, lens, room, most=BARRIERS if lens == "B" else len(pool))
-        pool = [candidate for candidate in pool if candidate not in picked]
-        chosen[lens] = [candidate.sentence.text for candidate in picked]
+        # Where somebody says what is behind their wish, that is the need, and the thing they asked for is not.
+        open_to = [one for one in pool if one.at_heart] if lens == "T" and heart else pool
+        picked = _pick(open_to, lens, room, most=BARRIERS if lens == "B" else len(pool))
         if lens == "T" and not picked and intent:
-            pool = [candidate for candidate in pool if candidate.order != 0]
-            chosen[lens] = [cut(intent[0].text, room)]
+            picked = [replace(pool[0], sentence=replace(intent[0], text=cut(intent[0].text, room)))]
+        taken = {candidate.order for candidate in picked}
+        pool = [candidate for candidate in pool if candidate.order not in taken]
+        chosen[lens] = [candidate.sentence.text for candidate in picked]
     barriers = [cut(text, ROOM["B"]) for text in chosen["B"]]
     return TensionDraft(
         transition=_joined(chosen["T"]),
@@ -85,6 +95,19 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         barriers=barriers,
         exchange=_joined(chosen["E"]),
     )
+
+
+def _hearts(sentences: Sequence[Sentence]) -> set[int]:
+    """Sentences that say what is behind the wish, each with the one after it, which mostly explains it."""
+    hearts = {order for order, one in enumerate(sentences) if WISH_AT_HEART.search(one.text)}
+    following = {
+        order + 1
+        for order in hearts
+        if order + 1 < len(sentences)
+        and sentences[order + 1].heading == sentences[order].heading
+        and sentences[order + 1].start > sentences[order].start
+    }
+    return hearts | following
 
 
 def _pick(pool: list[_Candidate], lens: str, room: int, *, most: int) -> list[_Candidate]:
@@ -99,8 +122,7 @@ def _pick(pool: list[_Candidate], lens: str, room: int, *, most: int) -> list[_C
             room -= length
     if not picked and ranked and ranked[0].score(lens) > 0:
         best = ranked[0]  # longer than the room for it: its beginning, which is still its owner's own words
-        shortened = Sentence(best.sentence.start, cut(best.sentence.text, room), best.sentence.heading)
-        picked = [_Candidate(best.order, shortened, best.of_intent, best.bearing)]
+        picked = [replace(best, sentence=replace(best.sentence, text=cut(best.sentence.text, room)))]
     return sorted(picked, key=lambda candidate: candidate.order)
 
 

@@ -104,6 +104,12 @@ class Likeness:
             return np.zeros((len(rows), len(columns)))
         return np.asarray((self._of(rows) @ self._of(columns).T).todense(), dtype=np.float64)
 
+    def shared(self, rows: Sequence[str], columns: Sequence[str]) -> NDArray[np.float64]:
+        """How many words they have in common, in the same shape."""
+        if self._vectorizer is None or not rows or not columns:
+            return np.zeros((len(rows), len(columns)))
+        return np.asarray((self._of(rows).sign() @ self._of(columns).sign().T).todense(), dtype=np.float64)
+
     def _of(self, texts: Sequence[str]) -> csr_matrix:
         assert self._vectorizer is not None
         return normalize(self._vectorizer.transform(texts) @ self._weights)

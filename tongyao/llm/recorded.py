@@ -1,0 +1,231 @@
+"""The recorded engine: settled answers of a process played back by key, without any service.
+
+A recording is a text file of JSON lines. The first is `{"recording": 1, "title": …, "authored": …}`; each further one is
+an answer: `step`, `round`, `alias`, `revision`, `reask` (its key, less the process: a recording plays in any), `input_hash`
+(of the request it answered, for information), `draft`, `text`, `engine`, `model`, `usage`, `cost`, `labels`.
+`authored` is true when a person wrote the answers; every answer then carries the label `authored`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from tongyao.llm.engine import Answer, Call, CallKey, Usage
+from tongyao.llm.errors import StepFailed
+from tongyao.protocol.observation import ObservationDraft
+from tongyao.protocol.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.projection import ProjectionDraft
+from tongyao.protocol.requests import (
+    CatalystRequest,
+    DeliveryRequest,
+    EndpointRequest,
+    FormulationRequest,
+    PlannerRequest,
+)
+from tongyao.protocol.tension import TensionDraft
+from tongyao.protocol.value import Draft
+
+FORMAT: Final = 1
+NAME: Final = "recorded"
+AUTHORED: Final = "authored"
+
+DraftT = TypeVar("DraftT", bound=Draft)
+
+
+class RecordingError(ValueError):
+    """The file is not a recording; the message names it, the line, and what is wrong there."""
+
+
+class Header(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    recording: Literal[1] = FORMAT
+    title: str = ""
+    authored: bool = Field(default=False, description="Written by a person as a model would answer, not answered by one.")
+
+
+class Tokens(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Row(BaseModel):
+    """One settled answer. `draft` has the fields of the step's draft; it is checked when it is played."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    step: Literal["formulate", "project", "observe", "plan", "deliver"]
+    round: int = 0
+    alias: str = ""
+    revision: int = 1
+    reask: int = 0
+    input_hash: str = ""
+    draft: dict[str, JsonValue]
+    text: str = ""
+    engine: str = ""
+    model: str = ""
+    usage: Tokens = Tokens()
+    cost: Decimal = Decimal(0)
+    labels: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        return Key(self.step, self.round, self.alias, self.revision, self.reask)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A `CallKey` less its process."""
+
+    step: str
+    round: int
+    alias: str
+    revision: int
+    reask: int
+
+    @classmethod
+    def of(cls, key: CallKey) -> Key:
+        return cls(key.step, key.round, key.alias, key.revision, key.reask)
+
+    def __str__(self) -> str:
+        parts = [self.step]
+        parts += [f"round {self.round}"] if self.round else []
+        parts += [self.alias] if self.alias else []
+        parts += [f"revision {self.revision}"] if self.revision != 1 else []
+        parts += ["re-ask"] if self.reask else []
+        return ", ".join(parts)
+
+
+def write_recording(rows: Iterable[Row], path: Path, *, title: str = "", authored: bool = False) -> int:
+    """Write `rows` in the order of their keys and return how many; the same rows give the same bytes.
+
+    An existing file is replaced at once, never half. Raises `ValueError` when two rows have one key, `OSError` as files do.
+    """
+    by_key: dict[Key, Row] = {}
+    for row in rows:
+        if row.key in by_key:
+            raise ValueError(f"two answers for {row.key}: a recording holds one settled answer per key")
+        by_key[row.key] = row
+    ordered = sorted(by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask))
+    lines = [Header(title=title, authored=authored).model_dump_json(), *(row.model_dump_json() for row in ordered)]
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    draft.replace(path)
+    return len(ordered)
+
+
+def read_recording(path: Path) -> tuple[Header, dict[Key, Row]]:
+    """The header and the answers of the recording at `path`. Raises `RecordingError`."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path}: cannot be read ({error})") from error
+    if not lines:
+        raise RecordingError(f"{path}: is empty; a recording begins with a line {Header().model_dump_json()}")
+    header = _parsed(Header, path, 1, lines[0])
+    rows: dict[Key, Row] = {}
+    for number, line in enumerate(lines[1:], 2):
+        if line.strip():
+            row = _parsed(Row, path, number, line)
+            if row.key in rows:
+                raise RecordingError(f"{path}:{number}: a second answer for {row.key}")
+            rows[row.key] = row
+    return header, rows
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors())
+        raise RecordingError(f"{path}:{number}: {problems}") from error
+
+
+class RecordedEngine:
+    """An `Engine` that plays a recording. A key that is not in it raises `StepFailed`, which names key and file."""
+
+    name: Final = NAME
+
+    def __init__(self, path: Path) -> None:
+        """Read the recording at `path`. Raises `RecordingError`."""
+        self.path = path
+        self.header, self._rows = read_recording(path)
+
+    def model_for(self, step: str) -> str:
+        """The models that answered `step` when it was recorded, if it was one model; else empty."""
+        models = {row.model for row in self._rows.values() if row.step == step}
+        return models.pop() if len(models) == 1 else ""
+
+    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
+        return self._play(call.key, TensionDraft)
+
+    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
+        return self._play(call.key, ProjectionDraft)
+
+    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
+        return self._play(call.key, ObservationDraft)
+
+    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
+        return self._play(call.key, PlanDraft)
+
+    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
+        return self._play(call.key, DeliveryDraft)
+
+    def _play(self, key: CallKey, draft_type: type[DraftT]) -> Answer[DraftT]:
+        row = self._rows.get(Key.of(key))
+        if row is None:
+            raise StepFailed(
+                f"no recorded answer for {Key.of(key)} in {self.path}: the process took another course than the recorded "
+                "one; use the settings and participants it was recorded with, or another engine"
+            )
+        try:
+            draft = draft_type.model_validate(row.draft)
+        except ValidationError as error:
+            raise StepFailed(f"{self.path}: the answer for {row.key} is not a {draft_type.__name__}: {error}") from error
+        marks = (*row.labels, NAME, *((AUTHORED,) if self.header.authored else ()))
+        return Answer(
+            draft=draft,
+            text=row.text or draft.model_dump_json(),
+            engine=self.name,
+            model=row.model,
+            usage=Usage(**row.usage.model_dump()),
+            cost=row.cost,
+            labels=tuple(dict.fromkeys(marks)),
+        )
+
+
+def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> Row:
+    """A settled answer as a row of a recording."""
+    return Row(
+        step=key.step,  # pydantic refuses any other
+        round=key.round,
+        alias=key.alias,
+        revision=key.revision,
+        reask=key.reask,
+        input_hash=input_hash,
+        draft=answer.draft.model_dump(mode="json"),
+        text=answer.text,
+        engine=answer.engine,
+        model=answer.model,
+        usage=Tokens(
+            input_tokens=answer.usage.input_tokens,
+            cache_write_tokens=answer.usage.cache_write_tokens,
+            cache_read_tokens=answer.usage.cache_read_tokens,
+            output_tokens=answer.usage.output_tokens,
+        ),
+        cost=answer.cost,
+        labels=answer.labels,
+    )
