@@ -39,10 +39,11 @@ from workflows.journal import Journal
 
 
 def _update(kind: type[Message], name: str, description: str) -> Any:
-    async def handle(self: "Doors", message: Any) -> Verdict:
-        return self._apply(message)
+    async def handle(self: Any, message: Any) -> Verdict:
+        verdict: Verdict = self._apply(message)
+        return verdict
 
-    def validate(self: "Doors", message: Any) -> None:
+    def validate(self: Any, message: Any) -> None:
         self._refuse_if_wrong(message)
 
     for function in (handle, validate):
@@ -54,7 +55,7 @@ def _update(kind: type[Message], name: str, description: str) -> Any:
 
 
 def _signal(name: str, description: str) -> Any:
-    async def handle(self: "Doors", payload: dict[str, JsonValue]) -> None:
+    async def handle(self: Any, payload: dict[str, JsonValue]) -> None:
         self._signalled(name, payload)
 
     handle.__qualname__ = handle.__name__ = f"signal_{name}"

@@ -1,4 +1,4 @@
-"""When the rounds end. The whole rule is in this file (docs/protocol.md §6)."""
+"""When the rounds end. The whole rule is in this file (docs/protocol.md §5.5)."""
 
 from __future__ import annotations
 

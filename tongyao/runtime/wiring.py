@@ -71,12 +71,12 @@ def _engine(name: str, settings: Settings) -> Engine:
         from tongyao.llm.recorded import RecordedEngine
 
         assert settings.engine_file is not None
-        return RecordedEngine.from_file(settings.engine_file)
+        return RecordedEngine(settings.engine_file)
     from tongyao.llm.anthropic.engine import AnthropicEngine
 
     key = settings.anthropic_api_key
     return AnthropicEngine(
-        api_key=key.get_secret_value() if key else None,
+        api_key=key.get_secret_value() if key else "none",  # a server of one's own may want no key
         base_url=settings.anthropic_base_url,
         models=settings.models.model_dump(),
     )

@@ -1,0 +1,50 @@
+"""`tongyao`: every command of an installation. Each group of commands is a module of `tongyao.commands`."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from tongyao.commands import demo, exporting, messages, models, processes, service
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
+from tongyao.gateway.refused import BadInput
+from tongyao.records.database import RecordsError
+from tongyao.records.processes import ProcessUnknown
+from tongyao.runtime.local.processes import LocalServiceError
+from tongyao.runtime.office import NotRunning
+from tongyao.runtime.settings import SettingsError
+from tongyao.runtime.temporal import TemporalUnreachable
+from tongyao.runtime.workers import NotReady
+
+app = typer.Typer(
+    name="tongyao",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Crystallization processes: from a raw intent to a plan with a source for every claim.\n\n"
+    "Exit codes: 0 done, 1 it failed, 2 bad input, 3 no service or server reached, 4 refused by the process, "
+    "5 accepted and not yet applied.",
+)
+demo.add_to(app)
+service.add_to(app)
+processes.add_to(app)
+messages.add_to(app)
+exporting.add_to(app)
+models.add_to(app)
+
+
+def main() -> None:
+    """The entry point: errors on purpose become one sentence and an exit code, never a traceback."""
+    try:
+        app()
+    except (BadInput, SettingsError, ProcessUnknown) as error:
+        fail(str(error), EXIT_BAD_INPUT)
+    except (NotRunning, LocalServiceError, TemporalUnreachable, NotReady, RecordsError) as error:
+        fail(str(error), EXIT_UNREACHABLE)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

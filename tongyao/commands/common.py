@@ -1,0 +1,46 @@
+"""What the commands share: exit codes, the console, and running coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Coroutine
+from typing import Any, Final, NoReturn, TypeVar
+
+from rich.console import Console
+
+from tongyao.runtime.settings import Settings, load_settings
+
+EXIT_FAILED: Final = 1
+EXIT_BAD_INPUT: Final = 2
+EXIT_UNREACHABLE: Final = 3
+EXIT_REFUSED: Final = 4
+EXIT_PENDING: Final = 5
+
+T = TypeVar("T")
+
+console = Console(soft_wrap=False)
+errors = Console(stderr=True)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine; of errors that came together, the first one stands for all."""
+    try:
+        return asyncio.run(work)
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+def settings() -> Settings:
+    return load_settings()
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, nothing else."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:
+    errors.print(message, style="red", markup=False, highlight=False)
+    sys.exit(code)

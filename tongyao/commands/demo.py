@@ -1,0 +1,107 @@
+"""`demo`: one of the examples on real servers, from a raw intent to a plan; with `--crash`, through a killed worker."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from tongyao.commands.common import EXIT_FAILED, console, fail, run, settings
+from tongyao.commands.exporting import write_export
+from tongyao.commands.processes import follow, print_audit, print_plan, start_from_files
+from tongyao.commands.service import addresses
+from tongyao.protocol.process import Phase
+from tongyao.runtime import office
+from tongyao.runtime.office import Office
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(demo)
+
+
+def demo(
+    lang: Annotated[str, typer.Option(help="zh or en: which of the two example cases.")] = "en",
+    crash: Annotated[bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")] = False,
+) -> None:
+    """Run one example process on a real Temporal server and a real PostgreSQL, and print its plan and its audit."""
+    if lang not in CASES:
+        fail(f"--lang {lang!r}: zh or en", 2)
+    folder = EXAMPLES / CASES[lang]
+    if not folder.is_dir():
+        fail(f"the examples are not at {folder}: run the demo from a checkout of the repository", 2)
+    run(_demo(folder, crash))
+
+
+async def _demo(folder: Path, crash: bool) -> None:
+    config = settings()
+    console.print(f"[bold]{folder.name}[/bold]: {(folder / 'intent.txt').read_text(encoding='utf-8').strip()}\n")
+    if config.chosen_engine == "extractive":
+        console.print(
+            "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.\n",
+            style="dim",
+        )
+    async with office.brought_up(config) as here:
+        pid = await start_from_files(
+            here,
+            f"@{folder / 'intent.txt'}",
+            str(folder / "demander.md"),
+            [str(path) for path in sorted((folder / "profiles").glob("*.md"))],
+            "",
+            {"auto_confirm": True},
+        )
+        crashing = asyncio.create_task(_kill_in_a_round(here, pid)) if crash else None
+        phase = await follow(here, pid)
+        if crashing is not None:
+            await crashing
+        if phase is not Phase.COMPLETED:
+            fail(f"the process ended as {phase.value}: `tongyao show {pid}`", EXIT_FAILED)
+        console.print()
+        await print_plan(here, pid)
+        await print_audit(here, pid)
+        if crash:
+            await _print_ledger(here, pid)
+        out = config.home / "exports" / pid
+        await write_export(here, pid, out)
+        console.print("\nWhere everything lies:", style="bold")
+        for name, where in {**addresses(here), "This process": str(out)}.items():
+            console.print(f"  {name:<13}{where}", highlight=False)
+        if not here.joined:
+            console.print("\nThe servers stop now; their state stays. `tongyao up` keeps them running.", style="dim")
+
+
+async def _kill_in_a_round(here: Office, process_id: str) -> None:
+    """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
+    if here.worker is None:
+        fail("--crash kills the worker, and the service that runs here is not this command's own: stop it first")
+    while True:
+        totals = await here.library.ledger.usage(process_id)
+        if totals.claimed and await here.library.rounds.projections(process_id):
+            break
+        if (await here.library.processes.get(process_id)).ended_at is not None:
+            return
+        await asyncio.sleep(0.005)
+    pid = here.worker.pid
+    here.worker.kill()
+    console.print(f"[red]killed the worker (pid {pid}) in the middle of a round[/red]; another one is started")
+
+
+async def _print_ledger(here: Office, process_id: str) -> None:
+    calls = await here.library.ledger.calls(process_id)
+    keys: dict[tuple[str, int, str, int, int], int] = {}
+    for call in calls:
+        if call.state == "settled":
+            key = (call.step, call.round, call.alias, call.revision, call.reask)
+            keys[key] = keys.get(key, 0) + 1
+    orphans = [f"{call.step} R{call.round} {call.alias}".strip() for call in calls if call.state == "orphaned"]
+    table = Table(title="Call ledger", title_justify="left", box=None, show_header=False)
+    table.add_row("attempts", str(len(calls)))
+    table.add_row("settled answers", str(sum(keys.values())))
+    table.add_row("most settled answers of one key", str(max(keys.values(), default=0)))
+    table.add_row("orphaned by the kill", ", ".join(orphans) or "none")
+    console.print(table)

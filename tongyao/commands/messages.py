@@ -1,0 +1,191 @@
+"""Messages of the demander, of a participant, and of operators: each goes through the durable door."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated, Any, Optional
+
+import typer
+
+from tongyao.commands.common import EXIT_PENDING, EXIT_REFUSED, console, fail, run, settings
+from tongyao.protocol.messages import MESSAGE, Author, Message
+from tongyao.protocol.process import DEMANDER, Choice, TensionRef
+from tongyao.protocol.sizes import language_of
+from tongyao.protocol.tension import Tension
+from tongyao.records.messages import Words, words_id
+from tongyao.runtime import office
+
+Process = Annotated[str, typer.Argument(help="Id of the process.")]
+Key = Annotated[Optional[str], typer.Option(help="The same key again is the same message.")]
+Alias = Annotated[str, typer.Option("--as", help="The participant it is sent for: P01, P02, …")]
+
+
+def add_to(app: typer.Typer) -> None:
+    for command in (confirm, revise, select, decide, conclude, resume, cancel, say, switch, extend, leave):
+        app.command()(command)
+
+
+def confirm(process: Process, key: Key = None) -> None:
+    """Confirm the tension as it stands."""
+    _send(process, "confirm_tension", key)
+
+
+def revise(
+    process: Process,
+    transition: Annotated[str, typer.Option(help="T: the structure of the change.")],
+    initial_state: Annotated[str, typer.Option(help="I: where you stand, facts.")] = "",
+    barrier: Annotated[Optional[list[str]], typer.Option(help="B: what stands in the way; repeat it.")] = None,
+    exchange: Annotated[str, typer.Option(help="E: what you can give.")] = "",
+    key: Key = None,
+) -> None:
+    """Write the tension anew, before it is confirmed. What you leave out is `[data_insufficient]`."""
+    given: dict[str, Any] = {"transition": transition, "language": language_of(transition)}
+    if initial_state:
+        given["initial_state"] = initial_state
+    if barrier:
+        given["barriers"] = barrier
+    if exchange:
+        given["exchange"] = exchange
+    try:
+        tension = Tension.model_validate(given)
+    except ValueError as error:
+        fail(f"this is not a tension: {error}", 2)
+    run(_revise(process, tension, key or uuid.uuid4().hex))
+
+
+async def _revise(process: str, tension: Tension, key: str) -> None:
+    async with office.running(settings()) as here:
+        row = await here.library.processes.get(process)
+        author = f"demander:{row.demander}"
+        ref = TensionRef(
+            text_id=words_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers)
+        )
+        message = _message("revise_tension", key, tension=ref.model_dump())
+        words = Words(owner=row.demander, kind="tension", text=tension.model_dump_json())
+        await _deliver(here, process, message, author, words)
+
+
+def select(
+    process: Process,
+    participant: Annotated[list[str], typer.Option(help="A profile id; repeat it.")],
+    key: Key = None,
+) -> None:
+    """Choose who takes part, and start the rounds."""
+    _send(process, "select_participants", key, participants=_choices(participant))
+
+
+def decide(
+    process: Process,
+    decision: Annotated[str, typer.Argument(help="accept_as_is, extend, raise_budget, add_participants or abandon")],
+    participant: Annotated[Optional[list[str]], typer.Option(help="With add_participants: a profile id.")] = None,
+    tokens: Annotated[Optional[int], typer.Option(help="With raise_budget: the new limit.")] = None,
+    cost: Annotated[Optional[str], typer.Option(help="With raise_budget: the new limit in US dollars.")] = None,
+    key: Key = None,
+) -> None:
+    """Decide how a process goes on that has come to a limit."""
+    _send(
+        process, "decide", key, decision=decision, participants=_choices(participant or []), tokens=tokens, cost=cost
+    )
+
+
+def conclude(process: Process, key: Key = None) -> None:
+    """End the rounds after the present one, and plan."""
+    _send(process, "conclude", key)
+
+
+def resume(process: Process, key: Key = None) -> None:
+    """Go on with a suspended process, once its cause is mended."""
+    _send(process, "resume", key, operator=True)
+
+
+def cancel(
+    process: Process, branch: Annotated[bool, typer.Option(help="With everything below it.")] = False, key: Key = None
+) -> None:
+    """Cancel a process. What was said stays in the records."""
+    _send(process, "cancel", key, branch=branch)
+
+
+def say(
+    process: Process,
+    alias: Alias,
+    round_number: Annotated[int, typer.Option("--round", help="The round it answers.")],
+    text: Annotated[str, typer.Option(help="What you have to say, in your own words.")] = "",
+    nothing_new: Annotated[bool, typer.Option(help="There is nothing new.")] = False,
+    key: Key = None,
+) -> None:
+    """Speak in a turn that waits for a person."""
+    run(_say(process, alias, round_number, text, nothing_new, key or uuid.uuid4().hex))
+
+
+async def _say(process: str, alias: str, round_number: int, text: str, nothing_new: bool, key: str) -> None:
+    async with office.running(settings()) as here:
+        seats = {seat.alias: seat.profile_id for seat in await here.library.room.seats(process)}
+        if alias not in seats:
+            fail(f"{process} has no {alias}", 2)
+        author = f"participant:{seats[alias]}"
+        message = MESSAGE.validate_python(
+            {
+                "kind": "submit_projection",
+                "key": key,
+                "author": Author(role="participant", alias=alias),
+                "alias": alias,
+                "round": round_number,
+                "text_id": words_id(process, author, key) if text.strip() else "",
+                "nothing_new": nothing_new,
+            }
+        )
+        words = Words(owner=seats[alias], kind="words", text=text) if text.strip() else None
+        await _deliver(here, process, message, author, words)
+
+
+def switch(
+    process: Process, alias: Alias, endpoint: Annotated[str, typer.Argument(help="proxy, human or agent")], key: Key = None
+) -> None:
+    """Change what speaks for a participant."""
+    _send(process, "switch_endpoint", key, operator=True, alias=alias, endpoint=endpoint)
+
+
+def extend(
+    process: Process, alias: Alias, hours: Annotated[float, typer.Option(help="So much longer.")] = 24, key: Key = None
+) -> None:
+    """Give a participant more time for the present turn."""
+    _send(process, "extend_deadline", key, operator=True, alias=alias, seconds=int(hours * 3600))
+
+
+def leave(process: Process, alias: Alias, key: Key = None) -> None:
+    """A participant leaves the process."""
+    _send(process, "leave", key, operator=True, alias=alias)
+
+
+def _choices(ids: list[str]) -> list[dict[str, Any]]:
+    return [Choice(profile_id=one).model_dump() for one in ids]
+
+
+def _message(kind: str, key: str, *, operator: bool = False, **fields: Any) -> Message:
+    author = Author(role="operator") if operator else Author(role="demander", alias=DEMANDER)
+    try:
+        return MESSAGE.validate_python({"kind": kind, "key": key, "author": author, **fields})
+    except ValueError as error:
+        fail(str(error), 2)
+
+
+def _send(process: str, kind: str, key: str | None, *, operator: bool = False, **fields: Any) -> None:
+    message = _message(kind, key or uuid.uuid4().hex, operator=operator, **fields)
+
+    async def work() -> None:
+        async with office.running(settings()) as here:
+            row = await here.library.processes.get(process)
+            author = "operator:cli" if operator else f"demander:{row.demander}"
+            await _deliver(here, process, message, author, None)
+
+    run(work())
+
+
+async def _deliver(here: office.Office, process: str, message: Message, author: str, words: Words | None) -> None:
+    stored = await here.door.send(process, message, author_id=author, door="cli", words=words)
+    if stored.verdict is None:
+        console.print(f"accepted and kept as {stored.id}: it is delivered as soon as a worker answers", style="yellow")
+        raise typer.Exit(EXIT_PENDING)
+    if not stored.verdict.accepted:
+        fail(f"refused: {stored.verdict.en} ({stored.verdict.zh})", EXIT_REFUSED)
+    console.print("done" + (" (it had been applied before)" if stored.verdict.repeated else ""))

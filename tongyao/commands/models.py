@@ -1,0 +1,107 @@
+"""`cost`, `prompts`, `record`: what models were told, what they answered, what it cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal, Optional, cast
+
+import typer
+from rich.table import Table
+
+from tongyao.commands.common import console, fail, print_json, run, settings
+from tongyao.runtime import office
+from tongyao.runtime.settings import STEPS
+
+Group = Literal["process", "step", "model", "day"]
+prompts_app = typer.Typer(help="The prompts as models get them.", no_args_is_help=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(cost)
+    app.command()(record)
+    app.add_typer(prompts_app, name="prompts")
+
+
+def cost(
+    by: Annotated[list[str], typer.Option(help="process, step, model or day; repeat it.")] = ["day"],  # noqa: B006
+    process: Annotated[Optional[str], typer.Option(help="Of this process only.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+) -> None:
+    """Calls, tokens and dollars; failed calls are counted, they cost as well."""
+    wrong = [one for one in by if one not in ("process", "step", "model", "day")]
+    if wrong:
+        fail(f"--by {wrong[0]!r}: one of process, step, model, day", 2)
+    run(_cost(tuple(cast(Group, one) for one in by), process, as_json))
+
+
+async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:
+    async with office.running(settings()) as here:
+        rows = await here.library.ledger.totals(by, process_id=process)
+    if as_json:
+        print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
+        return
+    table = Table(*by, "calls", "failed", "orphaned", "input", "cache written", "cache read", "output", "$", box=None)
+    for row in rows:
+        key = {"process": row.process_id, "step": row.step, "model": row.model or "(none)", "day": row.day}
+        dollars = f"{row.cost:.4f}" + ("" if row.cost_known else " or more")
+        counts = (row.calls, row.failed, row.orphaned, row.input_tokens, row.cache_write_tokens, row.cache_read_tokens,
+                  row.output_tokens)  # fmt: skip
+        table.add_row(*(str(key[one]) for one in by), *(f"{count:,}" for count in counts), dollars)
+    console.print(table)
+
+
+def record(
+    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    to: Annotated[Path, typer.Option(help="The file to write.")],
+) -> None:
+    """Keep every settled answer of a process in a file, for the `recorded` engine to play back without any key."""
+    count = run(_record(process, to))
+    console.print(f"{count} answers in [bold]{to}[/bold]; play: TONGYAO_ENGINE=recorded TONGYAO_ENGINE_FILE={to}")
+
+
+async def _record(process: str, to: Path) -> int:
+    from tongyao.llm.engine import CallKey
+    from tongyao.llm.recorded import Row, Tokens, write_recording
+
+    async with office.running(settings()) as here:
+        await here.library.processes.get(process)
+        rows = []
+        for call in await here.library.ledger.calls(process):
+            key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
+            settled = await here.library.ledger.settled(key) if call.state == "settled" else None
+            if settled is None:
+                continue
+            counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
+            usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
+            rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
+        return write_recording(rows, to, title=process)
+
+
+@prompts_app.command("show")
+def show_prompt(
+    step: Annotated[str, typer.Argument(help="formulate, project, observe, plan or deliver")],
+    lang: Annotated[str, typer.Option(help="zh or en")] = "en",
+    example: Annotated[bool, typer.Option("--example", help="With the data of a small example, as sent.")] = False,
+) -> None:
+    """Show a prompt: as written, or with an example's data as the model would get it."""
+    from tongyao.llm import prompts
+    from tongyao.llm.example import render_example
+
+    if step not in STEPS or lang not in ("zh", "en"):
+        fail(f"steps: {', '.join(STEPS)}; languages: zh, en", 2)
+    language: Literal["zh", "en"] = "zh" if lang == "zh" else "en"
+    typer.echo(render_example(step, language) if example else prompts.load(step, language).text)
+
+
+@prompts_app.command("list")
+def list_prompts() -> None:
+    """List every prompt with its version and hash, as a manifest freezes them."""
+    from tongyao.llm import prompts
+
+    table = Table("step", "language", "version", "sha256", box=None)
+    for step in STEPS:
+        for language in ("zh", "en"):
+            prompt = prompts.load(step, language)
+            table.add_row(step, language, str(prompt.version), prompt.sha256[:16])
+    console.print(table)

@@ -1,0 +1,69 @@
+"""A process as it is watched: phase, rounds × participants, who is waited for."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tongyao.protocol.process import Phase
+from tongyao.protocol.projection import Outcome
+from tongyao.records.library import Library
+
+_MARKS = {
+    Outcome.REPLIED: "[green]●[/]",
+    Outcome.NOTHING_NEW: "[dim]○ nothing new[/]",
+    Outcome.LAPSED: "[yellow]– lapsed[/]",
+    Outcome.FAILED: "[red]× failed[/]",
+    Outcome.LEFT: "[dim]left[/]",
+}
+_STEPS = (
+    Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
+    Phase.COMPLETED,
+)  # fmt: skip
+
+
+async def picture(library: Library, process_id: str) -> RenderableType:
+    """What `watch` shows now. Raises `ProcessUnknown`."""
+    row = await library.processes.get(process_id)
+    phase = Phase(row.phase)
+    title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
+    parts: list[RenderableType] = [title]
+    if row.suspended_reason:
+        parts.append(Text(f"suspended: {row.suspended_reason}", style="red"))
+    seats = await library.room.seats(process_id)
+    if seats:
+        parts.append(await _rounds(library, process_id, [seat.alias for seat in seats], row.round))
+    for ask in await library.inbox.of_process(process_id, open_only=True):
+        until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
+        parts.append(Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow"))
+    if row.cost or row.tokens:
+        parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
+    return Group(*parts)
+
+
+def _path(phase: Phase) -> list[tuple[str, str] | str]:
+    """The steps of a life, the present one marked; a phase off the usual path stands at the end."""
+    shown: list[tuple[str, str] | str] = []
+    steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
+    for step in steps:
+        shown += [(step.value, "bold reverse" if step is phase else "dim"), " "]
+    return shown
+
+
+async def _rounds(library: Library, process_id: str, aliases: list[str], current: int) -> Table:
+    said = {(row.round, row.alias): row for row in await library.rounds.projections(process_id)}
+    seen = {row.round: row for row in await library.rounds.observations(process_id)}
+    related: dict[int, int] = {}
+    for relation in await library.rounds.relations(process_id):
+        related[relation.round] = related.get(relation.round, 0) + relation.kind.related
+    table = Table("", *aliases, "relations", "catalyst", box=None, padding=(0, 2))
+    for number in range(1, max([current, *seen, *(key[0] for key in said)], default=0) + 1):
+        cells = []
+        for alias in aliases:
+            row = said.get((number, alias))
+            mark = "…" if row is None else _MARKS[row.outcome]
+            cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
+        verdict = seen[number].verdict.value if number in seen else ""
+        table.add_row(f"R{number}", *cells, str(related.get(number, "")), verdict)
+    return table

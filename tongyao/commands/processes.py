@@ -1,0 +1,254 @@
+"""`start`, `watch`, `show`, `list`: processes and how they stand."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from tongyao.commands.common import EXIT_FAILED, console, print_json, run, settings
+from tongyao.commands.picture import picture
+from tongyao.gateway.refused import BadInput
+from tongyao.gateway.starting import Wish
+from tongyao.protocol.audit import audit
+from tongyao.protocol.process import Choice, Phase
+from tongyao.runtime import office
+from tongyao.runtime.office import Office
+
+LOCAL_SCENE = "local"
+"""The scene of profiles that were given as files."""
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(start)
+    app.command()(watch)
+    app.command()(show)
+    app.command("list")(list_processes)
+
+
+def start(
+    intent: Annotated[str, typer.Option(help="The raw intent: text, or @FILE.")],
+    demander: Annotated[Optional[str], typer.Option(help="Whose it is: a profile id, or a profile FILE.")] = None,
+    participant: Annotated[
+        Optional[list[str]], typer.Option(help="A profile id or FILE; repeat it. None: the nearest of the scene.")
+    ] = None,
+    scene: Annotated[str, typer.Option(help="Where participants are found.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the tension at once, grade C included.")] = False,
+    auto_start: Annotated[bool, typer.Option("--auto-start", help="Start with the nearest, without asking.")] = False,
+    setting: Annotated[
+        Optional[list[str]], typer.Option(help="NAME=VALUE of the process's settings (docs/protocol.md §10).")
+    ] = None,
+    strategy: Annotated[str, typer.Option(help="What the catalyst should attend to.")] = "",
+    wait: Annotated[bool, typer.Option("--wait", help="Watch it to its end; brings a service up if none runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Start a process from a raw intent."""
+    changes: dict[str, Any] = {"auto_confirm": yes, "auto_start": auto_start}
+    for one in setting or []:
+        name, equals, value = one.partition("=")
+        if not equals:
+            raise BadInput("setting", f"--setting {one!r}: write NAME=VALUE", field="setting")
+        changes[name.strip()] = value.strip()
+    ask = _Ask(intent, demander, participant or [], scene, changes, strategy)
+    run(_start(ask, wait=wait, as_json=as_json))
+
+
+class _Ask:
+    def __init__(
+        self, intent: str, demander: str | None, participants: list[str], scene: str, changes: dict[str, Any], strategy: str
+    ) -> None:
+        self.intent, self.demander, self.participants = intent, demander, participants
+        self.scene, self.changes, self.strategy = scene, changes, strategy
+
+
+async def _start(ask: _Ask, *, wait: bool, as_json: bool) -> None:
+    config = settings()
+    async with office.brought_up(config) if wait else office.running(config) as here:
+        pid = await start_from_files(here, ask.intent, ask.demander, ask.participants, ask.scene, ask.changes, ask.strategy)
+        if not wait:
+            print_json({"id": pid}) if as_json else console.print(f"started [bold]{pid}[/bold]  (tongyao watch {pid})")
+            return
+        phase = await follow(here, pid, quiet=as_json)
+        if as_json:
+            print_json(await summary(here, pid))
+        else:
+            await print_plan(here, pid)
+        if phase not in (Phase.COMPLETED, Phase.ANSWERING):
+            raise typer.Exit(EXIT_FAILED)
+
+
+async def start_from_files(
+    here: Office,
+    intent: str,
+    demander: str | None,
+    participants: list[str],
+    scene: str,
+    changes: dict[str, Any],
+    strategy: str = "",
+) -> str:
+    """Register the profiles that were given as files, then start. Raises `BadInput`."""
+    text = _read_intent(intent)
+    owner = await _profile(here, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
+    choices = tuple([Choice(profile_id=await _profile(here, one, scene)) for one in participants])
+    wish = Wish(intent=text, demander=owner, scene=scene, participants=choices, settings=changes, strategy=strategy)
+    return await here.starting.start(wish)
+
+
+def _read_intent(intent: str) -> str:
+    if not intent.startswith("@"):
+        return intent
+    path = Path(intent[1:])
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise BadInput("no_such_file", f"cannot read {path}: {error.strerror}", field="intent") from None
+    except UnicodeDecodeError:
+        raise BadInput("not_utf8", f"{path} is not UTF-8: save it as UTF-8", field="intent") from None
+
+
+async def _profile(here: Office, given: str, scene: str) -> str:
+    """An id as it is; a file as the profile in it, registered under an id made of its path."""
+    path = Path(given)
+    if not (path.suffix or "/" in given or path.exists()):
+        return given
+    name, text = here.registering.read_file(path)
+    place = scene or LOCAL_SCENE
+    await here.library.profiles.put_scene(place, place)
+    slug = re.sub(r"[^\w.-]+", "-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
+    await here.registering.register(slug, scene=place, name=name, text=text)
+    return slug
+
+
+def watch(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
+    """Watch a process live: its phase, rounds × participants, and who is waited for. Ctrl-C leaves it running."""
+    run(_watch(process))
+
+
+async def _watch(process: str) -> None:
+    async with office.running(settings()) as here:
+        await follow(here, process)
+
+
+async def follow(here: Office, process_id: str, *, quiet: bool = False) -> Phase:
+    """Show the process until it ends, or until it waits for people to answer a finished plan; returns its phase."""
+    await here.library.processes.get(process_id)
+    if quiet:
+        while not (phase := await _phase(here, process_id)).ended and phase is not Phase.ANSWERING:
+            await asyncio.sleep(0.3)
+        return phase
+    with Live(console=console, refresh_per_second=4, transient=False) as live:
+        while True:
+            phase = await _phase(here, process_id)
+            live.update(await picture(here.library, process_id))
+            if phase.ended or phase is Phase.ANSWERING:
+                return phase
+            await asyncio.sleep(0.3)
+
+
+async def _phase(here: Office, process_id: str) -> Phase:
+    return Phase((await here.library.processes.get(process_id)).phase)
+
+
+def show(
+    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    with_audit: Annotated[bool, typer.Option("--audit", help="The 13 properties, each with its figure.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Show how a process stands, and its plan when there is one."""
+    run(_show(process, with_audit, as_json))
+
+
+async def _show(process: str, with_audit: bool, as_json: bool) -> None:
+    async with office.running(settings()) as here:
+        if as_json:
+            shown = await summary(here, process)
+            if with_audit:
+                shown["audit"] = [finding.model_dump() for finding in await audited(here, process)]
+            print_json(shown)
+            return
+        console.print(await picture(here.library, process))
+        await print_plan(here, process)
+        if with_audit:
+            await print_audit(here, process)
+
+
+async def summary(here: Office, process_id: str) -> dict[str, Any]:
+    """A process as one JSON object."""
+    row = await here.library.processes.get(process_id)
+    seats = await here.library.room.seats(process_id)
+    plan = await here.library.plans.latest(process_id)
+    return {
+        "id": row.id,
+        "phase": row.phase,
+        "scene": row.scene_id or "",
+        "round": row.round,
+        "participants": [seat.alias for seat in seats],
+        "waiting": row.waiting,
+        "grade": row.grade,
+        "suspended_reason": row.suspended_reason,
+        "plan_revision": plan.revision if plan else 0,
+        "tokens": row.tokens,
+        "cost": str(row.cost),
+        "root": row.root_id,
+        "depth": row.depth,
+        "created_at": row.created_at.isoformat(),
+        "updated_at": row.updated_at.isoformat(),
+        "ended_at": row.ended_at.isoformat() if row.ended_at else None,
+    }
+
+
+async def print_plan(here: Office, process_id: str) -> None:
+    plan = await here.library.plans.latest(process_id)
+    if plan is not None:
+        console.print(Markdown(await here.library.texts.get(plan.markdown_text_id)))
+
+
+async def audited(here: Office, process_id: str) -> Any:
+    record = await here.library.record(process_id)
+    rounds = await here.library.rounds.projections(process_id)
+    return audit(record, guards=[row.guards for row in rounds])
+
+
+async def print_audit(here: Office, process_id: str) -> None:
+    table = Table("", "property", "finding", "figure", box=None, title="Audit", title_justify="left")
+    for finding in await audited(here, process_id):
+        table.add_row(str(finding.number), finding.claim, finding.result, finding.figure)
+    console.print(table)
+
+
+def list_processes(
+    scene: Annotated[Optional[str], typer.Option(help="Of this scene only.")] = None,
+    phase: Annotated[Optional[str], typer.Option(help="In this phase only.")] = None,
+    open_only: Annotated[bool, typer.Option("--open", help="Those that have not ended.")] = False,
+    limit: Annotated[int, typer.Option(help="At most so many, newest first.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+) -> None:
+    """List processes, newest first."""
+    run(_list(scene, phase, open_only, limit, as_json))
+
+
+async def _list(scene: str | None, phase: str | None, open_only: bool, limit: int, as_json: bool) -> None:
+    async with office.running(settings()) as here:
+        page = await here.library.processes.list(
+            scene=scene, phases=[phase] if phase else None, open=True if open_only else None, limit=limit
+        )
+        if as_json:
+            print_json([await summary(here, row.id) for row in page.rows])
+            return
+        table = Table("id", "phase", "round", "scene", "people", "waits", "created", box=None)
+        for row in page.rows:
+            table.add_row(
+                row.id, row.phase, str(row.round), row.scene_id or "", str(row.participants),
+                "for people" if row.waiting else "", f"{row.created_at:%Y-%m-%d %H:%M}",
+            )  # fmt: skip
+        console.print(table if page.rows else Text("no processes yet: `tongyao start --help`"))
+
+

@@ -1,0 +1,109 @@
+"""`up`, `prepare`, `doctor`, `reconcile`: the installation itself."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import typer
+from rich.table import Table
+
+from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.records.migrate import migrate
+from tongyao.runtime import office, reconciling
+from tongyao.runtime.doctor import Finding, examine
+from tongyao.runtime.search_attributes import register_search_attributes
+from tongyao.runtime.temporal import connect
+
+_STYLES = {Finding.OK: "green", Finding.OPTIONAL: "dim", Finding.LATER: "yellow", Finding.MISSING: "red"}
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(up)
+    app.command()(prepare)
+    app.command()(doctor)
+    app.command()(reconcile)
+
+
+def up() -> None:
+    """Bring everything up and keep it running until Ctrl-C: Temporal, PostgreSQL, a worker, the relay, the gateway."""
+    run(_up())
+
+
+async def _up() -> None:
+    stop = asyncio.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    config = settings()
+    with console.status("bringing up Temporal and PostgreSQL"):
+        service = office.brought_up(config)
+        here = await service.__aenter__()
+    try:
+        if here.joined:
+            fail(f"a service runs in {config.home} already (pid {here.addresses.owner_pid})", EXIT_FAILED)
+        for name, where in addresses(here).items():
+            console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False)
+        console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
+        await stop.wait()
+    finally:
+        with console.status("stopping"):
+            await service.__aexit__(None, None, None)
+
+
+def addresses(here: office.Office) -> dict[str, str]:
+    """Where everything is, the Temporal UI first."""
+    shown = {
+        "Temporal UI": here.addresses.temporal_ui or "(of the server you named)",
+        "Temporal": here.addresses.temporal_address,
+        "PostgreSQL": here.addresses.database_url.split("@")[-1],
+        "State": str(here.settings.home),
+        "Engine": here.settings.chosen_engine,
+    }
+    if here.gateway_url:
+        shown["API"] = here.gateway_url
+    return shown
+
+
+def prepare() -> None:
+    """For a deployment: bring the schema up to date and register the search attributes. Safe to repeat."""
+    config = settings()
+    if config.database_url is None:
+        fail("set DATABASE_URL: without one there is nothing to prepare (`tongyao up` prepares its own)", 2)
+    applied = migrate(config.database_url.get_secret_value())
+    console.print(f"schema: {', '.join(applied) or 'up to date'}")
+    if config.temporal_address is not None:
+        run(_register())
+        console.print("search attributes: registered")
+
+
+async def _register() -> None:
+    await register_search_attributes(await connect(settings()))
+
+
+def doctor() -> None:
+    """Say what is present, what is missing, and what to do."""
+    rows = examine(settings())
+    table = Table("", "state", "found", "what to do", box=None)
+    for row in rows:
+        table.add_row(row.subject, f"[{_STYLES[row.finding]}]{row.finding.value}[/]", row.found, row.advice)
+    console.print(table)
+    if any(row.finding is Finding.MISSING for row in rows):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object on standard output.")) -> None:
+    """Find processes that were terminated, never started, or lag behind in the records; mend what can be mended."""
+    report = run(_reconcile())
+    if json:
+        print_json(report.model_dump())
+        return
+    for name, found in report.model_dump().items():
+        shown = found if isinstance(found, int) else ", ".join(found) or "none"
+        console.print(f"{name.replace('_', ' ')}: {shown}", highlight=False)
+
+
+async def _reconcile() -> reconciling.Report:
+    async with office.running(settings()) as here:
+        return await reconciling.reconcile(here.library, here.starting)
+
+

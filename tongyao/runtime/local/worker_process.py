@@ -1,0 +1,81 @@
+"""A worker as a child process of its own: it can be killed and started again while everything else goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tongyao.runtime.local.processes import LocalServiceError
+from tongyao.runtime.local.supervise import die_with_parent
+
+READY_SECONDS = 60
+
+
+class WorkerProcess:
+    """`python -m worker ROLE` with `environment` on top of ours; what it prints goes to `log`."""
+
+    def __init__(self, environment: Mapping[str, str], *, log: Path, role: str = "all") -> None:
+        self._environment = {**os.environ, **environment}
+        self._log = log
+        self._role = role
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> None:
+        """Returns when it polls. Raises `LocalServiceError` with the end of its log when it cannot."""
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        began = self._log.stat().st_size if self._log.exists() else 0
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "worker", self._role],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=die_with_parent(15),
+            )
+        async with asyncio.timeout(READY_SECONDS):
+            while b"is polling" not in self._printed(began):
+                if self._process.poll() is not None:
+                    said = self._printed(began).decode(errors="replace").strip()[-1_000:]
+                    raise LocalServiceError(f"the worker ended at its start; {self._log} says:\n{said}")
+                await asyncio.sleep(0.05)
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def kill(self) -> None:
+        """SIGKILL: what is in flight is lost with it, and taken up by whoever comes next."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    async def stop(self) -> None:
+        """Let it end in its orderly way; kill it when that takes too long."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            await asyncio.to_thread(self._process.wait, 30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    async def keep_running(self, stop: asyncio.Event) -> None:
+        """Start it again whenever it has died, until `stop`."""
+        while not stop.is_set():
+            if self._process is not None and self._process.poll() is not None:
+                await self.start()
+            try:
+                await asyncio.wait_for(stop.wait(), 1)
+            except TimeoutError:
+                continue
+
+    def _printed(self, since: int) -> bytes:
+        with self._log.open("rb") as log:
+            log.seek(since)
+            return log.read()
