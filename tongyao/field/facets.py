@@ -1,0 +1,130 @@
+"""What of a profile a person offers, moves toward, and needs or refuses: by field name, in prose by rule (docs/field.md §2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tongyao.field.chunks import CHUNK_CHARS, sentences, trimmed, windows
+
+
+class Facet(StrEnum):
+    """One side of a profile. `identity` (names, ages) is never searched."""
+
+    OFFERS = "offers"
+    MOVES = "moves"
+    NEEDS = "needs"
+    IDENTITY = "identity"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Characters `start` to `end` of a profile, on one side of it."""
+
+    facet: Facet
+    start: int
+    end: int
+
+
+_FIELDS: Final = {
+    Facet.IDENTITY: "name|display_?name|nick(name)?|alias|age|gender|pronouns?|email|contact|phone|id|handle|"
+    "姓名|名字|昵称|绰号|称呼|年龄|年纪|性别|联系方式|邮箱|电话|微信",
+    Facet.NEEDS: "looking[_ -]?for|seek(s|ing)?|wants?|needs?|limits?|limitations?|constraints?|boundar(y|ies)|wont|"
+    "won't|refuses?|not|availability|requirements?|expectations?|deal[_ -]?breakers?|"
+    "在?找|在找.*|想找.*|寻找|寻求|需要.*|需求|诉求|想要.*|希望得到.*|期待.*|缺.*|限制|约束|边界|底线|条件|时间|可用时间|"
+    "不|不[做干弄接来去行要能参愿会擅].*|唔做|拒绝|限|找|求",
+    Facet.MOVES: "interests?|goals?|aims?|direction|vision|mission|passions?|dreams?|values?|motivations?|why.*|learning|"
+    "wants?_to_.*|aspirations?|curious.*|next|future|"
+    "兴趣.*|爱好|方向|目标|愿景|使命|愿望|梦想|价值观?|动机|想|想做.*|想学.*|想往.*|想走.*|最近在想|未来.*|关注.*|理念|参加原因|初心",
+    Facet.OFFERS: "role|title|job|occupation|position|skills?|abilit(y|ies)|strengths?|expertise|experience|background|"
+    "works?|projects?|portfolio|education|can|offers?|brings?|services?|tags?|industry|"
+    "角色|职业|职务|职位|身份|行当|岗位|行业|技能.*|特长|擅长.*|能力|专长|经验|经历|背景|学历|教育|项目.*|作品.*|成就|"
+    "会|会做|能|能做.*|能带.*|能提供.*|能教.*|能干|可以.*|提供.*|标签|工作.*|简历",
+}  # fmt: skip
+_PROSE: Final = re.compile(
+    r"bio|about( ?me)?|summary|intro(duction)?|description|profile|notes?|简介|自述|介绍|自我介绍|关于我|个人简介|说明|独白",
+    re.I,
+)
+"""Names of fields whose sentences decide for themselves. A name that is in no list is the person's own words."""
+
+_FIELD: Final = {facet: re.compile(names, re.I) for facet, names in _FIELDS.items()}
+
+_MARKERS: Final = {
+    Facet.NEEDS: re.compile(
+        r"(在|想|要|来|求|急|正)找|寻找|寻求|招募|缺(一|个|人|少|的)|需要|希望(有人|能有|对方|遇|找|认识|你)|最好(是|有|能)|"
+        r"(我|绝|坚决|一律|暂|都)?不(做|接|碰|干|要|去|来|收|参加|考虑|喝|熬夜|出差|加班|写|教|卖|拍|聊|见|谈)|拒绝|谢绝|别(找|来|叫|问)|"
+        r"只(能|接|做|有周|在周)|不能|没法|受不了|不擅长|不会|"
+        r"\b(looking for|seek(ing)?|need(s|ed)?|want(ed)? (someone|people|a |an )|would love (to meet|someone)|"
+        r"won't|will not|don't|do not|can't|cannot|not available|no longer|refuse|only (on|available))\b",
+        re.I,
+    ),
+    Facet.MOVES: re.compile(
+        r"我?(一直|很|特别|还|最|更|总|也|正|就|真|其实)?(想|希望|打算|计划|梦想|向往|渴望|期待|盼)|正在(学|转|试|研究|做|写)|"
+        r"(开始|在)学|感兴趣|兴趣|好奇|着迷|热爱|喜欢|关心|关注|相信|目标|未来|方向|梦|"
+        r"\b(want(s)? to|hope(s|d)? to|dream|plan(s|ning)? to|learning|trying to|curious|interested|passion|love|"
+        r"believe|goal|moving (to|toward)|exploring|fascinated)\b",
+        re.I,
+    ),
+}  # fmt: skip
+
+_LABEL = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+(?P<heading>[^\n]+)$|(?:[-*•][ \t]*)?\**(?P<key>[^\s：:。，,;；!?#*|][^：:。，,;；\n]{0,23}?)\**[ \t]*[：:]\**)",
+    re.M,
+)  # fmt: skip
+
+
+def facet_of_field(name: str) -> Facet | None:
+    """The side that a field of this name speaks of; None for one that says nothing about it (`bio`, `简介`)."""
+    plain = re.sub(r"[\s*#]+", " ", name).strip().replace(" ", "_") if name.isascii() else name.strip(" *#\t")
+    return next((facet for facet, known in _FIELD.items() if known.fullmatch(plain)), None)
+
+
+def split(text: str, *, chars: int = CHUNK_CHARS) -> list[Chunk]:
+    """The chunks of a profile in text order: fields (`name: …` lines, headings) by their name, prose sentence by sentence.
+
+    Field names themselves are in no chunk. A sentence belongs to the first side whose marker it has, in the order
+    needs, moves; else to what is offered.
+    """
+    chunks: list[Chunk] = []
+    for facet, start, end in _sections(text):
+        runs = [(facet, start, end)] if facet is not None else list(_prose(text, start, end))
+        for side, first, last in runs:
+            for window in windows(text, first, last, chars=chars):
+                begin, stop = trimmed(text, *window)
+                if begin < stop:
+                    chunks.append(Chunk(side, begin, stop))
+    return chunks
+
+
+def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
+    """Stretches of `text` with the side their field name gives them; None where prose decides."""
+    facet: Facet | None = None
+    begun = 0
+    for match in _LABEL.finditer(text):
+        name = match.group("heading") or match.group("key")
+        named = facet_of_field(name)
+        own_words = named is None and not _PROSE.fullmatch(name.strip())
+        if text[begun : match.start()].strip():
+            yield facet, begun, match.start()
+        facet, begun = named, match.start() if own_words else match.end()
+    if text[begun:].strip():
+        yield facet, begun, len(text)
+
+
+def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
+    """Consecutive sentences of one side, as one stretch."""
+    current: tuple[Facet, int, int] | None = None
+    for first, last in sentences(text, start, end):
+        sentence = text[first:last]
+        side = next((facet for facet, marker in _MARKERS.items() if marker.search(sentence)), Facet.OFFERS)
+        if current is not None and current[0] is side:
+            current = (side, current[1], last)
+            continue
+        if current is not None:
+            yield current
+        current = (side, first, last)
+    if current is not None:
+        yield current

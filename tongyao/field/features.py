@@ -1,0 +1,64 @@
+"""What the lexical encoder counts: Latin tokens, Chinese 1- and 2-grams, jieba's words; hashed (docs/field.md §4).
+
+Features are numbers, never words: an index may be kept, copied and looked into without reading anybody's profile.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction import FeatureHasher
+
+BITS: Final = 22
+"""Four million buckets: two features of one scene share one about once in a thousand."""
+
+_RUNS = re.compile(r"([\u3400-\u9fff\uf900-\ufaff]+)|([a-z0-9][a-z0-9+#.]*[a-z0-9+#]|[a-z0-9])")
+_HASHER = FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sign=False)
+
+
+def grams(text: str) -> Iterator[str]:
+    """Latin tokens, and Chinese 1- and 2-grams: what the vectors are made of."""
+    for han, latin in _RUNS.findall(_plain(text)):
+        if latin:
+            yield latin
+        else:
+            yield from han
+            yield from map("".join, zip(han, han[1:], strict=False))
+
+
+def words(text: str) -> Iterator[str]:
+    """Latin tokens, Chinese 2-grams, and jieba's words: what BM25 counts."""
+    cut = _cutter()
+    for han, latin in _RUNS.findall(_plain(text)):
+        if latin:
+            yield latin
+        else:
+            yield from map("".join, zip(han, han[1:], strict=False))
+            yield from ("w:" + word for word in cut(han) if len(word) != 2)
+
+
+def counted(texts: Iterable[str], analyse: Callable[[str], Iterable[str]]) -> csr_matrix:
+    """One row of hashed feature counts per text; 2**BITS columns."""
+    matrix: Any = _HASHER.transform(analyse(text) for text in texts)
+    return csr_matrix(matrix)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+@lru_cache(maxsize=1)
+def _cutter() -> Callable[[str], Iterable[str]]:
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    tokenizer = jieba.Tokenizer()
+    tokenizer.initialize()
+    cut: Callable[[str], Iterable[str]] = tokenizer.lcut
+    return cut

@@ -1,0 +1,70 @@
+"""The encoder without weights: TF-IDF over hashed grams, then a randomized SVD fitted on the scene (docs/field.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from sklearn.utils.extmath import randomized_svd
+
+from tongyao.field.features import counted, grams
+
+Vectors = npt.NDArray[np.float32]
+
+DIMENSION: Final = 150
+MAX_FEATURES: Final = 60_000
+
+
+class LexicalEncoder:
+    """TF-IDF (sub-linear counts) and its `dimension` strongest directions. Same texts, same vectors.
+
+    A feature that stands in one text only can join nothing and is dropped, beyond `max_features` the rarest are.
+    """
+
+    name = "lexical"
+
+    def __init__(self, features: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> None:
+        self._features = features
+        self._idf = idf
+        self._components = components
+        self.dimension = components.shape[1]
+
+    @classmethod
+    def fit(
+        cls, texts: Sequence[str], *, dimension: int = DIMENSION, max_features: int = MAX_FEATURES
+    ) -> LexicalEncoder:
+        """Learn from the chunks of a scene; vectors of a small scene are padded with zeros to `dimension`."""
+        counts = counted(texts, grams)
+        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        least = 2 if len(texts) > 3 else 1
+        features = np.flatnonzero(frequency >= least)
+        if len(features) > max_features:
+            features = np.sort(features[np.argsort(-frequency[features], kind="stable")[:max_features]])
+        idf = np.log((1 + len(texts)) / (1 + frequency[features])) + 1
+        weighted = _weighted(counts[:, features], idf)
+        rank = min(dimension, min(weighted.shape) - 1)
+        components = np.zeros((len(features), dimension), dtype=np.float32)
+        if rank >= 1:
+            _, _, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
+            components[:, :rank] = right.T
+        return cls(features.astype(np.int32), idf.astype(np.float32), components)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One row per text, of length 1 (or all zeros, where nothing is known), shape (texts, dimension)."""
+        weighted = _weighted(counted(texts, grams)[:, self._features], self._idf)
+        vectors = np.asarray(weighted @ self._components, dtype=np.float32)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)
+
+
+def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr_matrix:
+    """Sub-linear counts times idf, rows of length 1."""
+    matrix = csr_matrix(counts, dtype=np.float64, copy=True)
+    matrix.data = (1 + np.log(matrix.data)) * np.asarray(idf)[matrix.indices]
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    lengths[lengths == 0] = 1
+    matrix.data /= np.repeat(lengths, np.diff(matrix.indptr))
+    return matrix

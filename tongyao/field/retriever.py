@@ -1,0 +1,116 @@
+"""What of a long profile an endpoint sees: the chunks nearest to each part of the tension (docs/field.md §9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tongyao.field.bm25 import BM25, standardised
+from tongyao.field.chunks import windows
+from tongyao.field.features import counted, words
+from tongyao.field.lexical import LexicalEncoder, Vectors
+from tongyao.protocol.process import ProfileRef
+from tongyao.protocol.requests import Material, Piece
+from tongyao.protocol.tension import Tension
+
+BUDGET_CHARS: Final = 15_000
+"""Most that an endpoint is shown of a profile over 50,000 characters; 700,000 / 3,888 is the seed's 180:1."""
+
+PIECE_CHARS: Final = 400
+SVD_DIMENSION: Final = 64
+SVD_WEIGHT: Final = 2.0
+
+
+class ChunkRetriever:
+    """Chunks, fits and searches one profile at a time, in a thread; keeps the last `keep` fitted profiles.
+
+    `budget_chars` bounds what is shown: the ratio is `Material.total_chars / Material.shown_chars`.
+    """
+
+    name = "chunks"
+
+    def __init__(self, *, budget_chars: int = BUDGET_CHARS, keep: int = 16) -> None:
+        if budget_chars < 1:
+            raise ValueError("budget_chars must be at least 1")
+        self._budget = budget_chars
+        self._keep = keep
+        self._fitted: OrderedDict[tuple[str, int, int], _Fitted] = OrderedDict()
+        self._fitting: dict[tuple[str, int, int], asyncio.Lock] = {}
+
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
+        """Pieces of `text` nearest to T, I, each barrier and E, in text order, each with the parts it was found for.
+
+        The parts take turns choosing, best first, until the budget is spent; chosen pieces that touch are joined.
+        """
+        key = (profile.profile_id, profile.version, hash(text))
+        async with self._fitting.setdefault(key, asyncio.Lock()):
+            fitted = self._fitted.get(key)
+            if fitted is None:
+                fitted = await asyncio.to_thread(_fit, text)
+                self._fitted[key] = fitted
+                while len(self._fitted) > self._keep:
+                    self._fitted.popitem(last=False)
+            self._fitted.move_to_end(key)
+        self._fitting.pop(key, None)
+        chosen = await asyncio.to_thread(_choose, fitted, tension.targets(), self._budget)
+        return Material(pieces=_joined(text, chosen, self._budget), total_chars=len(text))
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    spans: list[tuple[int, int]]
+    encoder: LexicalEncoder
+    vectors: Vectors
+    bm25: BM25
+
+
+def _fit(text: str) -> _Fitted:
+    spans = list(windows(text, chars=PIECE_CHARS))
+    texts = [text[start:end] for start, end in spans]
+    encoder = LexicalEncoder.fit(texts, dimension=SVD_DIMENSION, max_features=30_000)
+    return _Fitted(spans, encoder, encoder.encode(texts), BM25(counted(texts, words)))
+
+
+def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
+    """Spans with the parts of the tension that chose them."""
+    if not fitted.spans or not targets:
+        return {}
+    asked = list(targets.values())
+    near: npt.NDArray[np.float64] = (fitted.encoder.encode(asked) @ fitted.vectors.T).astype(np.float64)
+    scores = SVD_WEIGHT * standardised(np.maximum(near, 0.0) ** 2) + standardised(
+        fitted.bm25.scores(counted(asked, words))
+    )
+    orders = np.argsort(-scores, axis=1, kind="stable")
+    chosen: dict[tuple[int, int], set[str]] = {}
+    left = budget
+    for turn in range(orders.shape[1]):
+        for label, order in zip(targets, orders, strict=True):
+            span = fitted.spans[order[turn]]
+            if span not in chosen:
+                if span[1] - span[0] > left:
+                    if not chosen:  # a budget below one piece: its beginning is better than nothing
+                        chosen[span[0], span[0] + left] = {label}
+                    return chosen
+                left -= span[1] - span[0]
+            chosen.setdefault(span, set()).add(label)
+    return chosen
+
+
+def _joined(text: str, chosen: dict[tuple[int, int], set[str]], budget: int) -> tuple[Piece, ...]:
+    """The chosen spans in text order, those that touch as one."""
+    merged: list[tuple[int, int, set[str]]] = []
+    for (start, end), labels in sorted(chosen.items()):
+        if merged and start <= merged[-1][1]:
+            first, last, before = merged[-1]
+            merged[-1] = (first, max(last, end), before | labels)
+        else:
+            merged.append((start, end, set(labels)))
+    return tuple(
+        Piece(start=start, text=text[start:end], labels=tuple(sorted(labels)))
+        for start, end, labels in merged
+    )
