@@ -1,9 +1,10 @@
 """The recorded engine: settled answers of a process played back by key, without any service.
 
-A recording is a text file of JSON lines. The first is `{"recording": 1, "title": …, "authored": …}`; each further one is
-an answer: `step`, `round`, `alias`, `revision`, `reask` (its key, less the process: a recording plays in any), `input_hash`
-(of the request it answered, for information), `draft`, `text`, `engine`, `model`, `usage`, `cost`, `labels`.
-`authored` is true when a person wrote the answers; every answer then carries the label `authored`.
+A recording is a text file of JSON lines. The first is `{"recording": 1, "title": …, "authored": …}`; each
+further one is an answer: `step`, `round`, `alias`, `revision`, `reask` (its key, less the process: a
+recording plays in any), `input_hash` (of the request it answered, for information), `draft`, `text`,
+`engine`, `model`, `usage`, `cost`, `labels`. `authored` is true when a person wrote the answers; every
+answer then carries the label `authored`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Header(BaseModel):
 
     recording: Literal[1] = FORMAT
     title: str = ""
-    authored: bool = Field(default=False, description="Written by a person as a model would answer, not answered by one.")
+    authored: bool = Field(
+        default=False, description="Written by a person as a model would answer, not answered by one."
+    )
 
 
 class Tokens(BaseModel):
@@ -109,15 +112,21 @@ class Key:
 def write_recording(rows: Iterable[Row], path: Path, *, title: str = "", authored: bool = False) -> int:
     """Write `rows` in the order of their keys and return how many; the same rows give the same bytes.
 
-    An existing file is replaced at once, never half. Raises `ValueError` when two rows have one key, `OSError` as files do.
+    An existing file is replaced at once, never half. Raises `ValueError` when two rows have one key,
+    `OSError` as files do.
     """
     by_key: dict[Key, Row] = {}
     for row in rows:
         if row.key in by_key:
             raise ValueError(f"two answers for {row.key}: a recording holds one settled answer per key")
         by_key[row.key] = row
-    ordered = sorted(by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask))
-    lines = [Header(title=title, authored=authored).model_dump_json(), *(row.model_dump_json() for row in ordered)]
+    ordered = sorted(
+        by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask)
+    )
+    lines = [
+        Header(title=title, authored=authored).model_dump_json(),
+        *(row.model_dump_json() for row in ordered),
+    ]
     draft = path.with_name(f"{path.name}.new")
     draft.write_text("\n".join(lines) + "\n", encoding="utf-8")
     draft.replace(path)
@@ -150,12 +159,15 @@ def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors())
+        problems = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors()
+        )
         raise RecordingError(f"{path}:{number}: {problems}") from error
 
 
 class RecordedEngine:
-    """An `Engine` that plays a recording. A key that is not in it raises `StepFailed`, which names key and file."""
+    """An `Engine` that plays a recording. A key that is not in it raises `StepFailed`, which names key and
+    file."""
 
     name: Final = NAME
 
@@ -188,13 +200,15 @@ class RecordedEngine:
         row = self._rows.get(Key.of(key))
         if row is None:
             raise StepFailed(
-                f"no recorded answer for {Key.of(key)} in {self.path}: the process took another course than the recorded "
-                "one; use the settings and participants it was recorded with, or another engine"
+                f"no recorded answer for {Key.of(key)} in {self.path}: the process took another course than "
+                "the recorded one; use the settings and participants it was recorded with, or another engine"
             )
         try:
             draft = draft_type.model_validate(row.draft)
         except ValidationError as error:
-            raise StepFailed(f"{self.path}: the answer for {row.key} is not a {draft_type.__name__}: {error}") from error
+            raise StepFailed(
+                f"{self.path}: the answer for {row.key} is not a {draft_type.__name__}: {error}"
+            ) from error
         marks = (*row.labels, NAME, *((AUTHORED,) if self.header.authored else ()))
         return Answer(
             draft=draft,

@@ -1,7 +1,8 @@
-"""The scripted engine: answers, and every way of failing to answer, from a script. What tests and histories are made with.
+"""The scripted engine: answers, and every way of failing to answer, from a script. What tests and histories
+are made with.
 
-A script is a list of rules; the first that fits a call decides it, and a call that none fits gets a short valid draft. So
-a script states only what a test is about::
+A script is a list of rules; the first that fits a call decides it, and a call that none fits gets a short
+valid draft. So a script states only what a test is about::
 
     script = Script(verdicts=["more", "more", "exhausted", "exhausted"], rules=[
         Rule(step="project", alias="P02", round=2, do="silent"),
@@ -10,7 +11,8 @@ a script states only what a test is about::
     ])
 
 Loaded from a JSON (or YAML) file, it works in a worker of another process: the calls are then appended to
-`<file>.calls.jsonl`, which tests read with `read_calls`, and which tells a restarted worker how often it was asked.
+`<file>.calls.jsonl`, which tests read with `read_calls`, and which tells a restarted worker how often it was
+asked.
 """
 
 from __future__ import annotations
@@ -85,19 +87,24 @@ class Rule(BaseModel):
         default=None, description="Which call of the same key, from 1: `[1, 2]` fails twice and then no more."
     )
     until: str = Field(
-        default="", description="The rule holds until a file of this path exists or `mend(<this>)` was called."
+        default="",
+        description="The rule holds until a file of this path exists or `mend(<this>)` was called.",
     )
 
     do: Do = "answer"
     seconds: float | None = Field(default=None, ge=0, description="Before it happens; beating all the while.")
     message: str = ""
-    text: str | None = Field(default=None, description="Raw text of the answer, or of what could not be read.")
+    text: str | None = Field(
+        default=None, description="Raw text of the answer, or of what could not be read."
+    )
     retry_after: float | None = None
     model: str = ""
     usage: TokenCounts | None = None
     cost: Decimal | None = None
 
-    draft: dict[str, Any] = Field(default_factory=dict, description="Fields of the draft that are not the default's.")
+    draft: dict[str, Any] = Field(
+        default_factory=dict, description="Fields of the draft that are not the default's."
+    )
     relate: dict[str, Relation] = Field(
         default_factory=dict, description='`{"P01-P02": "aligned"}`: sources are the first items of both.'
     )
@@ -123,8 +130,12 @@ class Script(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     rules: list[Rule] = Field(default_factory=list)
-    verdicts: list[Verdict] = Field(default_factory=lambda: [Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED], min_length=1)
-    seconds: float = Field(default=0.0, ge=0, description="What every answer takes, where its rule does not say.")
+    verdicts: list[Verdict] = Field(
+        default_factory=lambda: [Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED], min_length=1
+    )
+    seconds: float = Field(
+        default=0.0, ge=0, description="What every answer takes, where its rule does not say."
+    )
     quote_chars: int = Field(default=40, ge=1, description="Length of a default item's quote.")
     residuals: int = Field(default=0, ge=0, description="Residual tensions of a default plan.")
     usage: TokenCounts = TokenCounts(input_tokens=100, output_tokens=20)
@@ -145,7 +156,9 @@ class Script(BaseModel):
                 return cls.model_validate(yaml.safe_load(written))
             return cls.model_validate_json(written)
         except ImportError as error:
-            raise ScriptError(f"{path}: reading YAML needs the package pyyaml; or write the script as JSON") from error
+            raise ScriptError(
+                f"{path}: reading YAML needs the package pyyaml; or write the script as JSON"
+            ) from error
         except ValidationError as error:
             places = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
             raise ScriptError(f"{path}: {places}") from error
@@ -166,7 +179,8 @@ class Received:
 
 
 class ScriptedEngine:
-    """An `Engine` that does what its script says. Raises whatever error a rule names, from `tongyao.llm.errors`."""
+    """An `Engine` that does what its script says. Raises whatever error a rule names, from
+    `tongyao.llm.errors`."""
 
     name: Final = NAME
 
@@ -177,7 +191,8 @@ class ScriptedEngine:
         journal: Path | None = None,
         crash: Callable[[], object] = lambda: os.kill(os.getpid(), signal.SIGKILL),
     ) -> None:
-        """`journal`: where calls are appended, and from which attempts are counted on. `crash`: what `crash` does."""
+        """`journal`: where calls are appended, and from which attempts are counted on. `crash`: what `crash`
+        does."""
         self.script = script or Script()
         self.received: list[Received] = []
         self._journal = journal
@@ -223,11 +238,16 @@ class ScriptedEngine:
     async def _heard(self, request: BaseModel, call: Call) -> Rule:
         """Write the call down, find its rule, wait as long as it says, and fail if it says so."""
         self._attempts[call.key] += 1
-        received = Received(call.key, self._attempts[call.key], request, call.reask.complaints if call.reask else ())
+        received = Received(
+            call.key, self._attempts[call.key], request, call.reask.complaints if call.reask else ()
+        )
         self.received.append(received)
         if self._journal is not None:
             _append(self._journal, received)
-        rule = next((one for one in self.script.rules if self._holds(one) and one.fits(call.key, received.attempt)), Rule())
+        rule = next(
+            (one for one in self.script.rules if self._holds(one) and one.fits(call.key, received.attempt)),
+            Rule(),
+        )
         await self._wait(self.script.seconds if rule.seconds is None else rule.seconds, call.beat)
         if rule.do == "silent":
             await asyncio.Event().wait()
@@ -265,7 +285,11 @@ class ScriptedEngine:
                 error = StepFailed(said)
             case _:
                 error = Transient(said, retry_after=rule.retry_after)
-        error.usage, error.cost, error.model = self._usage(rule), self._cost(rule), rule.model or self.script.model
+        error.usage, error.cost, error.model = (
+            self._usage(rule),
+            self._cost(rule),
+            rule.model or self.script.model,
+        )
         raise error
 
     def _answer(self, rule: Rule, default: DraftT) -> Answer[DraftT]:
@@ -273,7 +297,9 @@ class ScriptedEngine:
             draft = type(default).model_validate(default.model_dump() | rule.draft)
         except ValidationError as error:
             # A structure that no draft has is what a model's broken answer looks like from here.
-            raise Unreadable(f"not a {type(default).__name__}", text=json.dumps(rule.draft, ensure_ascii=False)) from error
+            raise Unreadable(
+                f"not a {type(default).__name__}", text=json.dumps(rule.draft, ensure_ascii=False)
+            ) from error
         for spoil in rule.spoil:
             draft = scripted_drafts.spoiled(draft, spoil)
         return Answer(
@@ -299,7 +325,8 @@ def journal_of(script: Path) -> Path:
 
 
 def read_calls(journal: Path) -> list[dict[str, Any]]:
-    """The calls in a journal, oldest first: `key` (fields of `CallKey`), `attempt`, `complaints`, `request`, `pid`."""
+    """The calls in a journal, oldest first: `key` (fields of `CallKey`), `attempt`, `complaints`, `request`,
+    `pid`."""
     if not journal.exists():
         return []
     return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines() if line]

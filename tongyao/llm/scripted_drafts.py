@@ -38,7 +38,8 @@ def tension(request: FormulationRequest, quote_chars: int) -> TensionDraft:
 
 
 def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
-    """One capability item: a quote from the person's words, or from the profile, further on in it in each round."""
+    """One capability item: a quote from the person's words, or from the profile, further on in it in each
+    round."""
     source = request.words
     if source is None:
         whole = max((piece.text for piece in request.material.pieces), key=len, default="")
@@ -56,8 +57,11 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
     return ProjectionDraft(items=[item], markdown=f"- {item.claim}")
 
 
-def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]) -> ObservationDraft:
-    """Every wanted pair: `relate`d as the script says, with the first items of both as sources, else `none_found`."""
+def observation(
+    request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]
+) -> ObservationDraft:
+    """Every wanted pair: `relate`d as the script says, with the first items of both as sources, else
+    `none_found`."""
     first: dict[str, str] = {}
     for turn in request.exchange:
         for one in turn.projections:
@@ -67,7 +71,9 @@ def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str,
     for a, b in request.only_pairs or all_pairs(request.contributors):
         relation = relate.get(f"{a}-{b}", Relation.NONE_FOUND)
         sources = [first[alias] for alias in (a, b) if alias in first] if relation.related else []
-        pairs.append(PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}", sources=sources))
+        pairs.append(
+            PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}", sources=sources)
+        )
     return ObservationDraft(verdict=verdict, pairs=pairs, markdown=f"round {request.round}: {verdict.value}")
 
 
@@ -81,7 +87,9 @@ def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
     return PlanDraft(
         panorama=[ClaimDraft(text=cut(request.tension.transition, 40), sources=["T/T"])],
         roles=[
-            RoleDraft(alias=alias, role="gives", contributions=[ClaimDraft(text="what they said", sources=[source])])
+            RoleDraft(
+                alias=alias, role="gives", contributions=[ClaimDraft(text="what they said", sources=[source])]
+            )
             for alias, source in sorted(first.items())
         ],
         tasks=[
@@ -125,7 +133,8 @@ def spoiled(draft: DraftT, spoil: Spoil) -> DraftT:
         case PlanDraft(), "cycle":
             names = [task.id for task in draft.tasks]
             tasks = [
-                task.model_copy(update={"prerequisites": [names[at - 1]]}) for at, task in enumerate(draft.tasks)
+                task.model_copy(update={"prerequisites": [names[at - 1]]})
+                for at, task in enumerate(draft.tasks)
             ]
             return draft.model_copy(update={"tasks": tasks})
     raise ValueError(f"{spoil} cannot be done to a {type(draft).__name__}: the rule's step does not fit")

@@ -1,7 +1,7 @@
 """Conditions that contradict each other without sharing a word: who wants the data out, and who keeps it in.
 
-An axis has two poles. Two sentences on opposite poles of one axis cannot both be had as they stand. The axes are of
-the kind that any cooperation meets; they were not derived from any case.
+An axis has two poles. Two sentences on opposite poles of one axis cannot both be had as they stand. The axes
+are of the kind that any cooperation meets; they were not derived from any case.
 """
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ def opposed(a: str, b: str) -> Axis | None:
 
 
 def hours_apart(a: str, b: str) -> bool:
-    """True when both name times of the day, and every time of one lies at least two hours off every time of the other."""
+    """True when both name times of the day, and every time of one lies at least two hours off every time of
+    the other."""
     times = [[int(hour) * 60 + int(minute) for hour, minute in _CLOCK.findall(text)] for text in (a, b)]
     return bool(times[0] and times[1]) and all(abs(x - y) >= 120 for x in times[0] for y in times[1])

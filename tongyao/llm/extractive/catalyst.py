@@ -1,4 +1,5 @@
-"""One round's observation from nothing but what was said: pairs, contributions, translations, gaps, ignored limits.
+"""One round's observation from nothing but what was said: pairs, contributions, translations, gaps, ignored
+limits.
 
 It reads the words of items, whoever wrote them. It relates, and never says what anybody should do.
 """
@@ -13,6 +14,7 @@ from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.llm.extractive.cues import Cue, cues_in
 from tongyao.llm.extractive.likeness import Likeness
+from tongyao.llm.extractive.observation_text import EFFECT, GAP, PAIR, TRANSLATION, observation_markdown
 from tongyao.protocol.observation import (
     ContributionDraft,
     Effect,
@@ -104,7 +106,9 @@ class Hearing:
         return float(self._alike[self._place[a.item.id], self._place[b.item.id]])
 
     def meet(self, a: Voice, b: Voice) -> bool:
-        """Whether two voices speak of the same thing: alike enough, and not by one word that anybody may use."""
+        """Whether two voices speak of the same thing: alike enough, and not by one word that anybody may
+        use.
+        """
         shared = self._shared[self._place[a.item.id], self._place[b.item.id]]
         return self.alike(a, b) >= (MEETS if shared >= SHARED else MEETS_BY_ONE)
 
@@ -131,7 +135,7 @@ def observe(request: CatalystRequest) -> ObservationDraft:
         gaps=gaps,
         ignored=ignored,
     )
-    return draft.model_copy(update={"markdown": _markdown(request.language, draft)})
+    return draft.model_copy(update={"markdown": observation_markdown(request.language, draft)})
 
 
 def _bond(hearing: Hearing, a: str, b: str) -> _Bond | None:
@@ -149,7 +153,7 @@ def _bond(hearing: Hearing, a: str, b: str) -> _Bond | None:
                 continue
             elif left.limits != right.limits and not (left.needs or right.needs):
                 found.append(_Bond(Relation.OFFSETTING, 0.8 * alike, left, right))
-            elif left.offers and right.needs or left.needs and right.offers:
+            elif (left.offers and right.needs) or (left.needs and right.offers):
                 found.append(_Bond(Relation.COMPLEMENTARY, 1.2 * alike, left, right))
             elif left.wishes and right.wishes:
                 found.append(_Bond(Relation.ALIGNED, alike, left, right))
@@ -160,26 +164,9 @@ def _wanting(voice: Voice) -> bool:
     return voice.limits or voice.needs or voice.wishes
 
 
-_PAIR: Final[dict[Relation, dict[Language, str]]] = {
-    Relation.COMPLEMENTARY: {
-        "zh": "{offering} 说{offer}，{needing} 说{need}：前者给的，可能正是后者缺的。",
-        "en": "{offering} says {offer}, {needing} says {need}: what the first gives may be what the second lacks.",
-    },
-    Relation.ALIGNED: {
-        "zh": "{a} 说{x}，{b} 说{y}：两个方向重叠。",
-        "en": "{a} says {x}, {b} says {y}: the two directions overlap.",
-    },
-    Relation.OFFSETTING: {
-        "zh": "{a} 说{x}，{b} 说{y}：{about}，两者按现在的说法不能同时成立。",
-        "en": "{a} says {x}, {b} says {y}: {about}; as they stand the two may not both hold.",
-    },
-    Relation.NONE_FOUND: {"zh": "{a} 与 {b}：没有发现关系。", "en": "{a} and {b}: no relation found."},
-}
-
-
 def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
     if bond is None:
-        text = _PAIR[Relation.NONE_FOUND][language].format(a=a, b=b)
+        text = PAIR[Relation.NONE_FOUND][language].format(a=a, b=b)
         return PairDraft(a=a, b=b, relation=Relation.NONE_FOUND, text=text)
     x, y = wording.quoted(bond.left.said, language), wording.quoted(bond.right.said, language)
     about = (
@@ -188,33 +175,20 @@ def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
         else {"zh": "同一件事", "en": "one and the same thing"}[language]
     )
     giving = bond.left.offers
-    text = _PAIR[bond.relation][language].format(
-        a=a, b=b, x=x, y=y, about=about,
-        offering=a if giving else b, offer=x if giving else y, needing=b if giving else a, need=y if giving else x,
-    )  # fmt: skip
+    text = PAIR[bond.relation][language].format(
+        a=a,
+        b=b,
+        x=x,
+        y=y,
+        about=about,
+        offering=a if giving else b,
+        offer=x if giving else y,
+        needing=b if giving else a,
+        need=y if giving else x,
+    )
     return PairDraft(
         a=a, b=b, relation=bond.relation, text=text, sources=[bond.left.item.id, bond.right.item.id]
     )
-
-
-_EFFECT: Final[dict[Effect, dict[Language, str]]] = {
-    Effect.DISSOLVES: {
-        "zh": "{alias} 对 {target}：{said}，直接碰到它。",
-        "en": "{alias} on {target}: {said} touches it directly.",
-    },
-    Effect.HELPS: {
-        "zh": "{alias} 对 {target}：{said}，碰得到一部分。",
-        "en": "{alias} on {target}: {said} touches part of it.",
-    },
-    Effect.COLLIDES: {
-        "zh": "{alias} 对 {target}：{said}，是一个限制。",
-        "en": "{alias} on {target}: {said} is a limit.",
-    },
-    Effect.WORSENS: {
-        "zh": "{alias} 对 {target}：{said}，这一处可能更难。",
-        "en": "{alias} on {target}: {said} may make it harder.",
-    },
-}
 
 
 def _contributions(
@@ -233,7 +207,7 @@ def _contributions(
             alias=alias,
             target=target,
             effect=effect,
-            text=_EFFECT[effect][language].format(
+            text=EFFECT[effect][language].format(
                 alias=alias, target=target, said=wording.quoted(voices[0].said, language)
             ),
             sources=[voice.item.id for voice in voices],
@@ -278,20 +252,30 @@ def _translations(
         ]
         if both:
             shared, left, right = both[0]
-            text = {
-                "zh": f"{a} 的{wording.quoted(left.said, language)}与 {b} 的{wording.quoted(right.said, language)}"
-                f"字面不同，都对着 {shared}，可能在说同一件事。",
-                "en": f"{a}'s {wording.quoted(left.said, language)} and {b}'s {wording.quoted(right.said, language)} "
-                f"share no words and both face {shared}; they may be speaking of the same thing.",
-            }[language]
+            text = TRANSLATION[language].format(
+                a=a,
+                b=b,
+                x=wording.quoted(left.said, language),
+                y=wording.quoted(right.said, language),
+                shared=shared,
+            )
             words = [
                 wording.excerpt(voice.said) if wording.repeatable(voice.said) else ""
                 for voice in (left, right)
             ]
-            found.append((
-                float(bond is not None),
-                TranslationDraft(a=a, b=b, a_words=words[0], b_words=words[1], text=text, sources=[left.item.id, right.item.id]),
-            ))  # fmt: skip
+            found.append(
+                (
+                    float(bond is not None),
+                    TranslationDraft(
+                        a=a,
+                        b=b,
+                        a_words=words[0],
+                        b_words=words[1],
+                        text=text,
+                        sources=[left.item.id, right.item.id],
+                    ),
+                )
+            )
     return [draft for _, draft in sorted(found, key=lambda one: one[0])[:MOST]]
 
 
@@ -303,15 +287,7 @@ def _gaps(request: CatalystRequest, hearing: Hearing) -> list[GapDraft]:
         if target.startswith("B") and not any(voice.offers for voice in facing):
             kind = GapKind.OVERLOOKED if facing else GapKind.ABSENT
             said = wording.quoted(text, request.language)
-            line = {
-                (GapKind.OVERLOOKED, "zh"): f"{target} {said}：有人提到，没有人说拿什么来对它。",
-                (
-                    GapKind.OVERLOOKED,
-                    "en",
-                ): f"{target} {said}: it was named, and nobody said what they have for it.",
-                (GapKind.ABSENT, "zh"): f"{target} {said}：在场没有人碰到它。",
-                (GapKind.ABSENT, "en"): f"{target} {said}: nobody here touches it.",
-            }[(kind, request.language)]
+            line = GAP[kind][request.language].format(target=target, said=said)
             gaps.append(GapDraft(kind=kind, target=target, text=line))
     return gaps
 
@@ -321,7 +297,9 @@ def _ignored(language: Language, hearing: Hearing) -> list[NoteDraft]:
     notes = []
     for voice in reversed(hearing.voices):
         others = [other for other in hearing.voices if other.alias != voice.alias]
-        if voice.limits and not any(hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others):
+        if voice.limits and not any(
+            hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others
+        ):
             said = wording.quoted(voice.said, language)
             text = {
                 "zh": f"{voice.alias} 说{said}，没有人回应。",
@@ -346,39 +324,3 @@ def _any_new(
         or translations
         or any(p.relation.related and (p.a, p.b, p.relation) not in known for p in pairs)
     )
-
-
-_TITLES: Final[dict[str, dict[Language, str]]] = {
-    "pairs": {"zh": "两两之间", "en": "Between participants"},
-    "contributions": {"zh": "对张力的作用", "en": "Against the tension"},
-    "translations": {"zh": "翻译", "en": "Translations"},
-    "gaps": {"zh": "缺口", "en": "Gaps"},
-    "ignored": {"zh": "没有人回应的信息", "en": "Information nobody answered"},
-}
-_VERDICT: Final[dict[Verdict, dict[Language, str]]] = {
-    Verdict.MORE: {"zh": "信息差还在。", "en": "The information gap is still open."},
-    Verdict.EXHAUSTED: {"zh": "这一轮没有带来新的关系。", "en": "This round brought no new relation."},
-}
-
-
-def _markdown(language: Language, draft: ObservationDraft) -> str:
-    lines = [
-        wording.NOTICE[language],
-        "",
-        f"**{_VERDICT[draft.verdict][language]}** (`{draft.verdict.value}`)",
-    ]
-    for name, titles in _TITLES.items():
-        elements: list[PairDraft | ContributionDraft | GapDraft | NoteDraft] = getattr(draft, name)
-        if elements:
-            lines += [
-                "",
-                f"### {titles[language]}",
-                "",
-                *(f"- {element.text}{_sources(element)}" for element in elements),
-            ]
-    return "\n".join(lines)
-
-
-def _sources(element: object) -> str:
-    sources: list[str] = getattr(element, "sources", [])
-    return f" ({', '.join(sources)})" if sources else ""

@@ -1,4 +1,5 @@
-"""By which words a sentence shows what it is: an offer, a need, a limit, a wish, an obstacle; zh and en together.
+"""By which words a sentence shows what it is: an offer, a need, a limit, a wish, an obstacle; zh and en
+together.
 
 Lists of ordinary words, not of anybody's subject: nothing here knows what a process is about.
 """
@@ -126,7 +127,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"[一二三四五六七八九十百千万两]+(?:个|名|位|家|年|月|天|元|岁|吨|亩|次|村|人|块|套|间|小时|公里)",
         r"现在|目前|如今|已经|每(?:天|月|年|周)",
         r"规定|批",
-        r"\b(?:currently|now|since|already|every|each|last|this) ?(?:year|week|month|winter|summer|season|day)?\b",
+        r"\b(?:currently|now|since|already|every|each|last|this)\b",
         r"\bwe (?:have|run|are)\b",
         r"\bI (?:have|run|am|keep)\b",
     ),
@@ -183,7 +184,8 @@ _LABEL = _any(
     r"[白双巨狮处天射摩水金]\w座",
     r"产品经理|工程师|程序员|设计师|创业者|学生|教师|老师|医生|律师|经理|顾问|自由职业者?|投资人|总监|运营|作家|斜杠青年",
     r"北京|上海|深圳|广州|杭州|成都|坐标|人在|现居|来自|职业|姓名|年龄|城市|性别|星座|学历",
-    r"\b(?:aged?|years? old|male|female|married|single|graduate|engineer|designer|manager|founder|student|teacher|lawyer|doctor|consultant"
+    r"\b(?:aged?|years? old|male|female|married|single|graduate|engineer|designer|manager|founder|student"
+    r"|teacher|lawyer|doctor|consultant"
     r"|developer|entrepreneur|investor|director|based in|lives? in|from|job|title|name|city|degree)\b",
     r"(?-i:\b[A-Z][a-z]+\b)",
     r"[0-9]+",

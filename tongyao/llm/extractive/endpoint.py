@@ -1,4 +1,6 @@
-"""One endpoint's turn: which sentences of a profile bear on which part of the tension, and what is new of it."""
+"""One endpoint's turn: which sentences of a profile bear on which part of the tension, and what is new of
+it.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,13 @@ FLOOR: Final = 0.075
 """Least likeness to a part of the tension for a sentence to be said in a first turn."""
 
 BY_ONE_WORD: Final = 0.7
-"""What likeness counts for where a single English word makes it: it may be any word, its rarity is not known here."""
+"""What likeness counts for where a single English word makes it: it may be any word, its rarity is not known
+here."""
 
 RISE: Final = 0.25
-"""With each turn spoken the floor rises by this share of itself: later turns say less, and so processes end."""
+"""With each turn spoken the floor rises by this share of itself: later turns say less, and so processes
+end.
+"""
 
 PER_TURN: Final = 6
 PER_DIMENSION: Final = {Dimension.CAPABILITY: 3, Dimension.DIRECTION: 2, Dimension.BOUNDARY: 2}
@@ -41,7 +46,8 @@ QUOTE: Final = 90
 """Units of a quotation; a longer sentence is quoted by its beginning."""
 
 ABLE: Final = 0.25
-"""Score of an ability from which its owner also says what they need and where their limits are, near the tension or not."""
+"""Score of an ability from which its owner also says what they need and where their limits are, near the
+tension or not."""
 
 STANDING_TURNS: Final = 3
 """In so many turns."""
@@ -70,7 +76,7 @@ class _Choice:
 
 def project(request: EndpointRequest) -> ProjectionDraft:
     """The draft of one turn; `nothing_new` when no sentence that was not said lies above the floor."""
-    facets = _facets(request.tension)
+    facets = _facets(request.tension, request.mandate)
     if request.words is not None:
         choices = _sorted_words(request, facets)
     elif request.mandate.may_speak:
@@ -81,18 +87,26 @@ def project(request: EndpointRequest) -> ProjectionDraft:
     return ProjectionDraft(nothing_new=not items, items=items, markdown=_markdown(request, items))
 
 
-def _facets(tension: Tension) -> list[_Facet]:
+def _facets(tension: Tension, mandate: Mandate) -> list[_Facet]:
+    """The tension's sentences, less those a claim may not repeat: a word of `never` is not said in any
+    quotation."""
     return [
         _Facet(target, sentence.text)
         for target, text in tension.targets().items()
         for sentence in (split(text) or [Sentence(0, text)])
+        if not _forbidden(sentence.text, mandate)
     ]
 
 
+def _forbidden(text: str, mandate: Mandate) -> bool:
+    return any(word.strip() and word.strip().casefold() in text.casefold() for word in mandate.never)
+
+
 def allowed(sentence: Sentence, mandate: Mandate) -> bool:
-    """Whether the mandate lets `sentence` be said: no word of `never` in it or its heading, and one of `topics` if any."""
+    """Whether the mandate lets `sentence` be said: no word of `never` in it or its heading, and one of
+    `topics` if any."""
     place = f"{sentence.heading}\n{sentence.text}".casefold()
-    if any(word.strip() and word.strip().casefold() in place for word in mandate.never):
+    if _forbidden(place, mandate):
         return False
     topics = [topic for topic in mandate.topics if topic.strip()]
     return not topics or any(
@@ -168,7 +182,8 @@ def _standing(aligned: list[tuple[Sentence, _Choice | None]], near: list[_Choice
 
 
 def _redirections(request: EndpointRequest) -> list[str]:
-    """What the last observation drew attention to: gaps that somebody may fill, what nobody answered, frameworks."""
+    """What the last observation drew attention to: gaps that somebody may fill, what nobody answered,
+    frameworks."""
     if not request.observations:
         return []
     last = request.observations[-1]
@@ -184,15 +199,19 @@ def _said(own: tuple[Projection, ...], candidates: list[Sentence]) -> list[Sente
     return [one for one in candidates if any(one.start < span.end and span.start < one.end for span in spans)]
 
 
-def _aligned(sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet], gain: float) -> _Choice | None:
-    """What kind of contribution a sentence is, and to which part; None for what the protocol has no place for."""
+def _aligned(
+    sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet], gain: float
+) -> _Choice | None:
+    """What kind of contribution a sentence is, and to which part; None for what the protocol has no place
+    for."""
     cues, under = cues_in(sentence.text), cues_of_heading(sentence.heading)
     limited = weight(Cue.LIMIT, sentence.text, sentence.heading)
     offered = weight(Cue.OFFER, sentence.text, sentence.heading)
     needing = Cue.NEED in cues or (Cue.NEED in under and Cue.OFFER not in cues)
     score = np.asarray(row, dtype=np.float64).copy()
     if needing:
-        # A need that the demander can meet is an exchange; one that the demander has too is a shared direction.
+        # A need that the demander can meet is an exchange; one that the demander has too is a shared
+        # direction.
         dimension, kinds = Dimension.DIRECTION, "TBE"
     elif limited > offered or (limited and Cue.LIMIT in under):
         dimension, kinds = Dimension.BOUNDARY, "IB"
@@ -221,7 +240,9 @@ def _aligned(sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet],
 
 
 def _sorted_words(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
-    """A person's own sentences, all of them, each under its dimension; nothing is added and nothing left out."""
+    """A person's own sentences, all of them, each under its dimension; nothing is added and nothing left
+    out.
+    """
     words = request.words or ""
     if not words.strip() or NOTHING_NEW.match(words.strip()):
         return []

@@ -28,9 +28,9 @@ DraftT = TypeVar("DraftT", bound=Draft)
 class ExtractiveEngine:
     """An `Engine` that selects and aligns sentences. Deterministic: the same request gives the same draft.
 
-    It needs no key and no network, raises nothing on purpose, and marks every answer with the label `extractive`.
-    A scene's prompt override means nothing to it. A re-ask of a projection brings no items: what it quotes is verbatim
-    already, so it has no better version of an item that a guard refused.
+    It needs no key and no network, raises nothing on purpose, and marks every answer with the label
+    `extractive`. A scene's prompt override means nothing to it. A re-ask of a projection brings no items:
+    what it quotes is verbatim already, so it has no better version of an item that a guard refused.
     """
 
     name: Final = "extractive"
@@ -59,7 +59,8 @@ class ExtractiveEngine:
         return await self._answer(planner.deliver, request)
 
     async def _answer(self, step: Callable[[RequestT], DraftT], request: RequestT) -> Answer[DraftT]:
-        # In a thread: a profile of 50,000 characters takes a good part of a second, and the loop has others to serve.
+        # In a thread: a profile of 50,000 characters takes a good part of a second, and the loop has others
+        # to serve.
         return self._wrap(await asyncio.to_thread(step, request))
 
     def _wrap(self, draft: DraftT) -> Answer[DraftT]:

@@ -14,11 +14,13 @@ from tongyao.protocol.sizes import cut, units
 from tongyao.protocol.tension import TENSION_UNITS, TensionDraft
 
 ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
-"""Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent is about it."""
+"""Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent
+is about it."""
 
 BARRIERS: Final = 5
 LEAST: Final = 2.0
-"""A sentence enters a lens when it says so itself, or stands under a heading that does and bears on the intent."""
+"""A sentence enters a lens when it says so itself, or stands under a heading that does and bears on the
+intent."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class _Candidate:
             shown -= weight(Cue.OFFER, text, "") + 1.5 * bool(weight(Cue.LIMIT, "", heading))
             shown -= 1.5 * bool(weight(Cue.STATE, "", heading))
         elif lens == "E":
-            shown -= weight(Cue.NEED, text, heading) + weight(Cue.LIMIT, text, heading)
+            offered = weight(Cue.OFFER, text, "") > 0
+            shown -= weight(Cue.NEED, text, heading) + weight(Cue.LIMIT, "" if offered else text, heading)
         # What comes first among offers is what their owner thinks of first; elsewhere the intent decides.
         nearness = 0.0 if lens == "E" else 2.0 * self.bearing
         return shown + 1.0 * self.of_intent + nearness if shown >= LEAST else 0.0
@@ -80,7 +83,8 @@ def formulate(request: FormulationRequest) -> TensionDraft:
     ]
     chosen: dict[str, list[str]] = {}
     for lens, room in ROOM.items():
-        # Where somebody says what is behind their wish, that is the need, and the thing they asked for is not.
+        # Where somebody says what is behind their wish, that is the need, and the thing they asked for is
+        # not.
         open_to = [one for one in pool if one.at_heart] if lens == "T" and heart else pool
         picked = _pick(open_to, lens, room, most=BARRIERS if lens == "B" else len(pool))
         if lens == "T" and not picked and intent:

@@ -1,7 +1,7 @@
 """How much two sentences are about the same: cosine of weighted words, Chinese ones found by jieba.
 
-A word weighs more the rarer it is, both among the sentences at hand (TF-IDF) and, for Chinese, in jieba's own word
-list; ordinary English words, for which there is no such list here, are left out instead.
+A word weighs more the rarer it is, both among the sentences at hand (TF-IDF) and, for Chinese, in jieba's
+own word list; ordinary English words, for which there is no such list here, are left out instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from sklearn.preprocessing import normalize
 jieba.setLogLevel(logging.WARNING)
 
 COMMON: Final = 0.00015
-"""A Chinese word that makes up more than this share of running text says nothing about what a sentence is about."""
+"""A Chinese word that makes up more than this share of running text says nothing about what a sentence is
+about."""
 
 _CJK = r"\u3400-\u9fff"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’:.-][^\W_{_CJK}]+)*")
@@ -31,25 +32,27 @@ _FUNCTION: Final = frozenset("的了是我你您他她它们这那吗呢吧啊�
 _NUMERAL = re.compile(r"[零〇一二三四五六七八九十百千万亿两半几多]+\w?")
 _ORDINARY: Final = ENGLISH_STOP_WORDS | frozenset(
     """
-    want wants wanted need needs needed offer offers offered can't won't don't doesn't didn't isn't i've i'm i'd it's
-    that's make makes made like liked year years week weeks weekly month months day days daily hour hours minute minutes
-    time times people person persons thing things use used uses using work works worked working look looks looked looking
-    someone somebody anybody nobody everybody everyone anyone good better best new old way ways know knows knew known
-    think thinks thought say says said tell tells told ask asks asked come comes came going goes went gone get gets got
-    give gives gave given take takes took taken let lets keep keeps kept bring brings brought run runs ran running start
-    started stop stopped try tried long short big small little lot lots kind sort bit half end set right left place
-    hand hands help helps far near able right really just own mine half whole second later early soon today
-    hundred thousand per cent percent pound pounds euro euros dollar dollars number numbers read write wrote written
-    call called show showed shown turn turned hold holds held pay pays paid cost costs point case fact part parts
-    January February March April May June July August September October November December
-    Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+    want wants wanted need needs needed offer offers offered can't won't don't doesn't didn't isn't i've i'm
+    i'd it's that's make makes made like liked year years week weeks weekly month months day days daily hour
+    hours minute minutes time times people person persons thing things use used uses using work works worked
+    working look looks looked looking someone somebody anybody nobody everybody everyone anyone good better
+    best new old way ways know knows knew known think thinks thought say says said tell tells told ask asks
+    asked come comes came going goes went gone get gets got give gives gave given take takes took taken let
+    lets keep keeps kept bring brings brought run runs ran running start started stop stopped try tried long
+    short big small little lot lots kind sort bit half end set right left place hand hands help helps far
+    near able right really just own mine half whole second later early soon today hundred thousand per cent
+    percent pound pounds euro euros dollar dollars number numbers read write wrote written call called show
+    showed shown turn turned hold holds held pay pays paid cost costs point case fact part parts January
+    February March April May June July August September October November December Monday Tuesday Wednesday
+    Thursday Friday Saturday Sunday
     """.lower().split()
 )
 _ENDINGS: Final = ("'s", "’s", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y")
 
 
 def tokens(text: str) -> list[str]:
-    """What `text` may be about: English words without their endings, Chinese words; no numbers, no ordinary words."""
+    """What `text` may be about: English words without their endings, Chinese words; no numbers, no ordinary
+    words."""
     found: list[str] = []
     for run in _RUN.findall(text.lower()):
         if "\u3400" <= run[0] <= "\u9fff":
@@ -61,7 +64,8 @@ def tokens(text: str) -> list[str]:
 
 @cache
 def _telling(word: str) -> bool:
-    # A word that jieba only guessed at may be two ordinary ones: those with a function word in them are left out.
+    # A word that jieba only guessed at may be two ordinary ones: those with a function word in them are
+    # left out.
     return not (_NUMERAL.fullmatch(word) or _FUNCTION & set(word)) and _weight(word) > 0
 
 

@@ -50,17 +50,40 @@ PLAN: Final[dict[Language, dict[str, str]]] = {
 
 TITLES: Final[dict[Language, dict[str, str]]] = {
     "zh": {
-        "panorama": "协作全景", "roles": "各人", "tasks": "任务", "order": "先后", "offsets": "保留的对冲", "residuals": "残余张力",
-        "open": "未决的点", "contributions": "拿出", "benefits": "得到", "costs": "代价与限制", "dependencies": "依赖",
-        "yours": "你的部分", "your_tasks": "你的任务", "you_said": "你说过的", "none": "方案里没有分到你的任务。",
+        "panorama": "协作全景",
+        "roles": "各人",
+        "tasks": "任务",
+        "order": "先后",
+        "offsets": "保留的对冲",
+        "residuals": "残余张力",
+        "open": "未决的点",
+        "contributions": "拿出",
+        "benefits": "得到",
+        "costs": "代价与限制",
+        "dependencies": "依赖",
+        "yours": "你的部分",
+        "your_tasks": "你的任务",
+        "you_said": "你说过的",
+        "none": "方案里没有分到你的任务。",
     },
     "en": {
-        "panorama": "The whole", "roles": "Each one", "tasks": "Tasks", "order": "Order", "offsets": "Offsets kept",
-        "residuals": "Residual tensions", "open": "Open points", "contributions": "Gives", "benefits": "Gains",
-        "costs": "Costs and limits", "dependencies": "Depends on", "yours": "Your part", "your_tasks": "Your tasks",
-        "you_said": "What you said", "none": "The plan holds no task of yours.",
+        "panorama": "The whole",
+        "roles": "Each one",
+        "tasks": "Tasks",
+        "order": "Order",
+        "offsets": "Offsets kept",
+        "residuals": "Residual tensions",
+        "open": "Open points",
+        "contributions": "Gives",
+        "benefits": "Gains",
+        "costs": "Costs and limits",
+        "dependencies": "Depends on",
+        "yours": "Your part",
+        "your_tasks": "Your tasks",
+        "you_said": "What you said",
+        "none": "The plan holds no task of yours.",
     },
-}  # fmt: skip
+}
 
 GROUPS: Final = ("contributions", "benefits", "costs", "dependencies")
 

@@ -1,4 +1,5 @@
-"""The plan assembled from the record: who has what, what waits for what, what stays open. Every claim with its sources."""
+"""The plan assembled from the record: who has what, what waits for what, what stays open. Every claim with
+its sources."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ RESIDUALS: Final = 4
 
 
 class Record:
-    """What a plan may be built from: the items and the last word on every pair, without those who declined."""
+    """What a plan may be built from: the items and the last word on every pair, without those who
+    declined.
+    """
 
     def __init__(self, request: PlannerRequest) -> None:
         self.language = request.language
@@ -52,7 +55,8 @@ class Record:
         return [pair for pair in self.pairs if pair.relation is relation]
 
     def dependencies(self) -> list[tuple[str, str, Pair]]:
-        """(who waits, for whom, by which pair): in a complementary pair the needing side waits for the offering one."""
+        """(who waits, for whom, by which pair): in a complementary pair the needing side waits for the
+        offering one."""
         found = []
         for pair in self.related(Relation.COMPLEMENTARY):
             sides = [
@@ -68,7 +72,8 @@ class Record:
         return item_id.split("/")[1]
 
     def uncovered(self) -> list[tuple[str, Gap | None]]:
-        """Barriers that no offer of those who stayed points at, with the catalyst's gap on each if it named one."""
+        """Barriers that no offer of those who stayed points at, with the catalyst's gap on each if it named
+        one."""
         covered = {target for alias in self.aliases for item in self.offers(alias) for target in item.targets}
         gaps = {gap.target: gap for gap in (self.last.gaps if self.last else ())}
         return [
@@ -178,7 +183,8 @@ def _role(record: Record, alias: str) -> RoleDraft:
 
 
 def _tasks(record: Record) -> list[TaskDraft]:
-    """The demander's own first, then what was offered, each waiting for what its owner said to need; never in a circle."""
+    """The demander's own first, then what was offered, each waiting for what its owner said to need; never in
+    a circle."""
     words = PLAN[record.language]
     tasks: list[TaskDraft] = []
     first: dict[str, str] = {}

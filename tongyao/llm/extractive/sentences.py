@@ -12,7 +12,8 @@ import pysbd
 from tongyao.protocol.sizes import units
 
 WINDOW: Final = 4_000
-"""Characters that the splitter sees at once. Its cost grows faster than its input; in windows it stays linear."""
+"""Characters that the splitter sees at once. Its cost grows faster than its input; in windows it stays
+linear."""
 
 SHORTEST: Final = 3
 """A sentence with fewer units says nothing that can be aligned with anything."""
@@ -37,7 +38,8 @@ class Sentence:
 
 
 def split(text: str, *, offset: int = 0) -> list[Sentence]:
-    """The sentences of `text` in order, headings, bullets and fragments left out; starts are shifted by `offset`."""
+    """The sentences of `text` in order, headings, bullets and fragments left out; starts are shifted by
+    `offset`."""
     found: list[Sentence] = []
     heading, position = "", 0
     for line in text.splitlines(keepends=True):
@@ -58,7 +60,8 @@ def split(text: str, *, offset: int = 0) -> list[Sentence]:
 
 
 def _spans(line: str) -> Iterator[tuple[int, int]]:
-    # Built anew for each use: a segmenter keeps the text it works on as its own state, and threads share modules.
+    # Built anew for each use: a segmenter keeps the text it works on as its own state, and threads share
+    # modules.
     segmenter = pysbd.Segmenter(language="zh" if _CJK_END.search(line) else "en", clean=False, char_span=True)
     for base, window in _windows(line):
         cuts = [0, *(span.end for span in segmenter.segment(window)), len(window)] if window.strip() else []

@@ -14,7 +14,8 @@ LABEL: Final = "extractive"
 
 NOTICE: Final[dict[Language, str]] = {
     "zh": "> 提取式引擎：没有使用语言模型，句子原样摘自材料，并排只凭字面。",
-    "en": "> Extractive engine: no language model was used. Sentences are picked verbatim and set side by side by their words.",
+    "en": "> Extractive engine: no language model was used. "
+    "Sentences are picked verbatim and set side by side by their words.",
 }
 
 _CLAIM: Final[dict[Language, str]] = {
@@ -35,8 +36,14 @@ READING: Final[dict[str, dict[Language, str]]] = {
         "zh": "方向重叠，没有逐步对应。",
         "en": "Directions overlap; no step-by-step mapping is shown.",
     },
-    "need": {"zh": "有东西对着后者的人，需要前者。", "en": "Who has something for the second needs the first."},
-    "limit": {"zh": "有东西对着后者的人，守着前者。", "en": "Who has something for the second keeps to the first."},
+    "need": {
+        "zh": "有东西对着后者的人，需要前者。",
+        "en": "Who has something for the second needs the first.",
+    },
+    "limit": {
+        "zh": "有东西对着后者的人，守着前者。",
+        "en": "Who has something for the second keeps to the first.",
+    },
     "boundary": {
         "zh": "这是一个限制，两者可能不相容。",
         "en": "This is a limit; the two may not be compatible.",
@@ -46,8 +53,14 @@ READING: Final[dict[str, dict[Language, str]]] = {
 DIMENSIONS: Final[dict[str, dict[Language, str]]] = {
     "capability": {"zh": "能力", "en": "Capability"},
     "direction": {"zh": "方向", "en": "Direction"},
-    "need": {"zh": "有东西对着后者的人，需要前者。", "en": "Who has something for the second needs the first."},
-    "limit": {"zh": "有东西对着后者的人，守着前者。", "en": "Who has something for the second keeps to the first."},
+    "need": {
+        "zh": "有东西对着后者的人，需要前者。",
+        "en": "Who has something for the second needs the first.",
+    },
+    "limit": {
+        "zh": "有东西对着后者的人，守着前者。",
+        "en": "Who has something for the second keeps to the first.",
+    },
     "boundary": {"zh": "边界", "en": "Boundary"},
 }
 
@@ -77,11 +90,13 @@ def excerpt(text: str, limit: int = EXCERPT) -> str:
 
 
 def repeatable(text: str) -> bool:
-    """Whether the catalyst may repeat `text`: not when it recommends something, for quoting it would pass that on."""
+    """Whether the catalyst may repeat `text`: not when it recommends something, for quoting it would pass
+    that on."""
     return not RECOMMENDING.search(text)
 
 
 def quoted(text: str, language: Language, limit: int = EXCERPT) -> str:
-    """A quotation, or an ellipsis in quotation marks where the words may not be repeated; the sources still lead there."""
+    """A quotation, or an ellipsis in quotation marks where the words may not be repeated; the sources still
+    lead there."""
     words = excerpt(text, limit) if repeatable(text) else "……"
     return f"「{words}」" if language == "zh" else f"“{words}”"

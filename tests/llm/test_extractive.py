@@ -1,0 +1,520 @@
+"""The extractive engine, step by step: it selects and aligns sentences, and never makes one up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.llm.extractive_process import ENGINE, call, process, whole
+from tongyao.llm.engine import Call, CallKey, Engine, Reask
+from tongyao.llm.extractive.axes import hours_apart, opposed
+from tongyao.llm.extractive.cues import is_label
+from tongyao.llm.extractive.sentences import split
+from tongyao.protocol.observation import (
+    Effect,
+    Gap,
+    GapKind,
+    Note,
+    Observation,
+    ObservationDraft,
+    Relation,
+    Verdict,
+)
+from tongyao.protocol.plan import Plan, Role, Task
+from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, ProjectionDraft, Span
+from tongyao.protocol.requests import (
+    CatalystRequest,
+    DeliveryRequest,
+    EndpointRequest,
+    Exchange,
+    FormulationRequest,
+    Mandate,
+    PlannerRequest,
+)
+from tongyao.protocol.tension import TENSION_UNITS, Grade, Tension, from_draft
+
+TENSION = Tension(
+    transition="From scattered bee losses in the valley to a map of them that beekeepers trust",
+    initial_state="Forty hives along the river lost half of their colonies last spring.",
+    barriers=(
+        "Nobody in the valley can tell pesticide damage from mites under a microscope.",
+        "The farmers do not say when they spray the orchards.",
+    ),
+    exchange="We can give honey, wax and a shed with electricity by the river.",
+)
+PROFILE = """# About
+I teach biology at the valley school.
+
+## What I can offer
+I can tell mites from pesticide damage under a microscope. I have a microscope with a camera.
+I can play the accordion at weddings.
+
+## What I need
+I need a shed with electricity for my incubator.
+
+## Limits
+I won't collect samples in orchards on the day when farmers spray. I never talk to newspapers.
+"""
+
+
+def turn(profile: str = PROFILE, **changes: object) -> EndpointRequest:
+    request = EndpointRequest(language="en", alias="P01", round=1, tension=TENSION, material=whole(profile))
+    return request.model_copy(update=changes)
+
+
+async def projected(request: EndpointRequest) -> ProjectionDraft:
+    return (await ENGINE.project(request, call())).draft
+
+
+def said(
+    alias: str, number: int, claim: str, dimension: str = "capability", targets: tuple[str, ...] = ()
+) -> Item:
+    return Item(
+        id=f"R1/{alias}/{number}",
+        dimension=Dimension(dimension),
+        claim=claim,
+        targets=targets,
+        spans=(Span(source="words", start=0, end=len(claim)),),
+    )
+
+
+def room(*items: Item, round: int = 1, earlier: tuple[Exchange, ...] = ()) -> CatalystRequest:
+    aliases = sorted({item.id.split("/")[1] for item in items})
+    projections = tuple(
+        Projection(
+            round=round,
+            alias=alias,
+            outcome=Outcome.REPLIED,
+            items=tuple(item for item in items if f"/{alias}/" in item.id),
+        )
+        for alias in aliases
+    )
+    spoken = {one.alias for turn in earlier for one in turn.projections if one.items}
+    return CatalystRequest(
+        language="en",
+        round=round,
+        tension=TENSION,
+        exchange=(*earlier, Exchange(round=round, projections=projections)),
+        contributors=tuple(sorted({*aliases, *spoken})),
+        verdict_counts=round >= 3,
+    )
+
+
+async def observed(request: CatalystRequest) -> ObservationDraft:
+    return (await ENGINE.observe(request, call("observe"))).draft
+
+
+# Every answer says what it is
+
+
+def test_it_is_an_engine_without_a_model() -> None:
+    engine: Engine = ENGINE
+    assert engine.name == "extractive"
+    assert engine.model_for("observe") == ""
+
+
+async def test_every_answer_says_that_no_language_model_was_used() -> None:
+    project = await ENGINE.project(turn(), call())
+    observe = await ENGINE.observe(room(said("P01", 1, "I can mend microscopes.")), call("observe"))
+    plan_request = PlannerRequest(language="zh", tension=TENSION, exchange=(), aliases=())
+    plan = await ENGINE.plan(plan_request, call("plan"))
+    empty = Plan(panorama=())
+    deliver = await ENGINE.deliver(DeliveryRequest(language="zh", alias="P01", plan=empty), call("deliver"))
+    for answer in (project, observe):
+        assert "no language model was used" in answer.draft.markdown
+    for answer_zh in (plan, deliver):
+        assert "没有使用语言模型" in answer_zh.draft.markdown
+    for labels in (project.labels, observe.labels, plan.labels, deliver.labels):
+        assert labels == ("extractive",)
+
+
+async def test_the_same_request_gets_the_same_answer() -> None:
+    assert await ENGINE.project(turn(), call()) == await ENGINE.project(turn(), call())
+
+
+# Sentences
+
+
+@given(st.text(alphabet="甲乙。！？” \n#-abA.1“…,，\t", max_size=300))
+@settings(max_examples=150, deadline=None)
+def test_a_sentence_is_a_verbatim_piece_at_its_place(text: str) -> None:
+    end = 0
+    for sentence in split(text):
+        assert text[sentence.start : sentence.end] == sentence.text
+        assert sentence.start >= end
+        end = sentence.end
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("他说“吃了吃了。”然后走了。没有人问。", ["他说“吃了吃了。”", "然后走了。", "没有人问。"]),
+        (
+            "Dr. Smith paid $3.50 at 5 p.m. today. Nobody saw it.",
+            ["Dr. Smith paid $3.50 at 5 p.m. today.", "Nobody saw it."],
+        ),
+        ("## Work\n- I keep bees here.\n- I mend old hives.", ["I keep bees here.", "I mend old hives."]),
+        ("我用 Python 3.11 写程序。价格是3.5元一个。", ["我用 Python 3.11 写程序。", "价格是3.5元一个。"]),
+    ],
+)
+def test_splitting_knows_quotation_marks_abbreviations_headings_and_both_languages(
+    text: str, sentences: list[str]
+) -> None:
+    assert [sentence.text for sentence in split(text)] == sentences
+
+
+def test_a_sentence_knows_its_heading() -> None:
+    assert {one.heading for one in split(PROFILE)} == {"About", "What I can offer", "What I need", "Limits"}
+
+
+def test_one_line_as_long_as_a_book_is_split_whole() -> None:
+    line = "We carried the hives up the hill again. " * 2_500
+    sentences = split(line)
+    assert sum(len(one.text) + 1 for one in sentences) == len(line)
+
+
+# Formulation
+
+
+async def formulated(intent: str, profile: str = "", language: str = "en") -> Tension:
+    request = FormulationRequest.model_validate(
+        {"language": language, "intent": intent, "material": whole(profile) if profile else None}
+    )
+    draft = (await ENGINE.formulate(request, call("formulate"))).draft
+    return from_draft(draft, language=request.language)
+
+
+async def test_sentences_are_sorted_into_the_four_lenses() -> None:
+    tension = await formulated(
+        "We want the villages along the line to keep their evening train. "
+        "Nobody counts who gets off after nine. "
+        "I can offer a year of conductors' notes. We have 14 stations and one rail bus."
+    )
+    assert "keep their evening train" in tension.transition
+    assert "14 stations" in tension.initial_state
+    assert "Nobody counts" in tension.barriers[0]
+    assert "conductors' notes" in tension.exchange
+    assert tension.grade is Grade.A
+
+
+async def test_the_need_behind_the_wish_is_the_transition() -> None:
+    tension = await formulated(
+        "我想找一个人做小程序。",
+        "## 我真正想要的\n其实我想要的是让老人在山上也记得住。\n## 现在\n现在有三个村，一百零四位老人。",
+        "zh",
+    )
+    assert tension.transition == "其实我想要的是让老人在山上也记得住。"
+    assert "三个村" in tension.initial_state
+
+
+async def test_what_is_not_there_stays_blank() -> None:
+    tension = await formulated("I want to meet interesting people.")
+    assert tension.transition == "I want to meet interesting people."
+    assert (tension.initial_state, tension.barriers, tension.exchange) == (
+        "[data_insufficient]",
+        ("[data_insufficient]",),
+        "[data_insufficient]",
+    )
+    assert tension.grade is Grade.C
+
+
+@pytest.mark.parametrize(
+    "text", ["28岁，产品经理，INTJ，坐标杭州", "Software engineer, 31, based in Leeds", "我是一名设计师。"]
+)
+def test_labels_are_no_initial_state(text: str) -> None:
+    assert is_label(text)
+
+
+@given(
+    st.text(alphabet="我想要缺不知道能提供现在有12 人。，we want can't offer. ", min_size=1, max_size=3_000)
+)
+@settings(max_examples=60, deadline=None)
+async def test_a_tension_never_exceeds_its_limit(text: str) -> None:
+    draft = (
+        await ENGINE.formulate(
+            FormulationRequest(language="zh", intent=text, material=whole(text)), call("formulate")
+        )
+    ).draft
+    assert from_draft(draft, language="zh").units <= TENSION_UNITS
+
+
+# Endpoints
+
+
+async def test_a_turn_sets_the_own_sentence_beside_the_part_of_the_tension_it_bears_on() -> None:
+    items = {item.quotes[0]: item for item in (await projected(turn())).items}
+    able = items["I can tell mites from pesticide damage under a microscope."]
+    assert (able.dimension, able.targets[0]) == (Dimension.CAPABILITY, "B1")
+    assert "Nobody in the valley can tell pesticide damage" in able.claim
+    exchange = items["I need a shed with electricity for my incubator."]
+    assert (exchange.dimension, exchange.targets[0]) == (Dimension.CAPABILITY, "E")
+    limit = items["I won't collect samples in orchards on the day when farmers spray."]
+    assert (limit.dimension, limit.targets[0]) == (Dimension.BOUNDARY, "B2")
+    assert not any("accordion" in quote for quote in items)
+    assert not any(item.inferred or item.mapping for item in items.values())
+
+
+async def test_a_profile_that_has_nothing_to_do_with_it_says_nothing() -> None:
+    draft = await projected(turn("## Offer\nI can sew wedding dresses. I can bake rye bread on Fridays."))
+    assert draft.nothing_new
+    assert not draft.items
+
+
+async def test_later_turns_say_only_what_is_new_until_nothing_is_left() -> None:
+    spoken: list[str] = []
+    own: list[Projection] = []
+    for number in range(1, 6):
+        draft = await projected(turn(round=number, own=tuple(own)))
+        if draft.nothing_new:
+            break
+        quotes = [item.quotes[0] for item in draft.items]
+        assert not set(quotes) & set(spoken)
+        spoken += quotes
+        items = tuple(
+            Item(
+                id=f"R{number}/P01/{at}",
+                dimension=item.dimension,
+                claim=item.claim,
+                spans=(
+                    Span(
+                        source="profile",
+                        start=PROFILE.index(item.quotes[0]),
+                        end=PROFILE.index(item.quotes[0]) + len(item.quotes[0]),
+                    ),
+                ),
+            )
+            for at, item in enumerate(draft.items, 1)
+        )
+        own.append(Projection(round=number, alias="P01", outcome=Outcome.REPLIED, items=items))
+    assert draft.nothing_new
+    assert len(spoken) >= 4
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        {
+            "gaps": (
+                Gap(id="g", kind=GapKind.OVERLOOKED, target="B1", text="the school camera stands unused"),
+            )
+        },
+        {"ignored": (Note(id="n", text="a camera of the school was never answered"),)},
+        {"frameworks": (Note(id="f", name="school camera", text="what a camera at school can hold fast"),)},
+    ],
+)
+async def test_what_the_catalyst_draws_attention_to_is_said_next(drawing: dict[str, object]) -> None:
+    weak = (
+        "The school has a camera that shows damage, wings, eggs, stripes, antennae, larvae, pollen, brood, "
+        "cells, combs, queens, drones, dances and stings."
+    )
+    before = await projected(turn(weak))
+    observation = Observation(round=1, verdict=Verdict.MORE).model_copy(update=drawing)
+    after = await projected(turn(weak, round=2, observations=(observation,)))
+    assert before.nothing_new
+    assert "camera" in after.items[0].quotes[0]
+
+
+async def test_a_mandate_is_kept() -> None:
+    silent = await projected(turn(mandate=Mandate(may_speak=False)))
+    assert silent.nothing_new
+    without = await projected(turn(mandate=Mandate(never=("Microscope",))))
+    assert without.items
+    assert not any("microscope" in item.claim.lower() for item in without.items)
+    only = await projected(turn(mandate=Mandate(topics=("shed",))))
+    assert [item.quotes[0] for item in only.items] == ["I need a shed with electricity for my incubator."]
+
+
+async def test_a_persons_words_are_all_kept_and_nothing_is_added() -> None:
+    words = "I can lend a microscope. I won't come on Sundays. I am looking for a shed. The moon is basalt."
+    draft = await projected(turn(words=words))
+    assert [item.claim for item in draft.items] == [sentence.text for sentence in split(words)]
+    assert [item.quotes for item in draft.items] == [[item.claim] for item in draft.items]
+    assert draft.items[1].dimension is Dimension.BOUNDARY
+
+
+@pytest.mark.parametrize("words", ["", "  \n", "Nothing new.", "没有新的信息了", "我暂时没有什么新内容。"])
+async def test_a_person_may_say_that_there_is_nothing_new(words: str) -> None:
+    assert (await projected(turn(words=words))).nothing_new
+
+
+async def test_a_reask_brings_no_invention() -> None:
+    answer = await ENGINE.project(
+        turn(),
+        Call(CallKey("p1", "project", reask=1), reask=Reask(previous="", complaints=("no such quote",))),
+    )
+    assert not answer.draft.items
+
+
+# The catalyst
+
+
+async def test_an_offer_that_meets_a_need_is_complementary() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I can cut notched wooden tags that blind hands tell apart."),
+            said("P02", 1, "I need tags that hands tell apart in the dark.", "direction"),
+            said("P03", 1, "I can drive a lorry through snow."),
+        )
+    )
+    relations = {(pair.a, pair.b): pair for pair in draft.pairs}
+    assert relations["P01", "P02"].relation is Relation.COMPLEMENTARY
+    assert sorted(relations["P01", "P02"].sources) == ["R1/P01/1", "R1/P02/1"]
+    assert relations["P01", "P03"].relation is Relation.NONE_FOUND
+    assert relations["P02", "P03"].relation is Relation.NONE_FOUND
+
+
+async def test_overlapping_directions_are_aligned() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "We hope to map orchards where bees die.", "direction", ("T",)),
+            said("P02", 1, "My plan is a map of orchards where bees thrive.", "direction", ("T",)),
+        )
+    )
+    assert draft.pairs[0].relation is Relation.ALIGNED
+
+
+async def test_a_limit_against_a_condition_is_offsetting_even_without_a_shared_word() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "病历不外传，隐私由我们守着。", "boundary"),
+            said("P02", 1, "处方要传到云平台才能用。", "boundary"),
+        )
+    )
+    assert draft.pairs[0].relation is Relation.OFFSETTING
+
+
+async def test_the_same_boat_at_two_hours_is_offsetting() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I need the Thursday ferry before 16:00.", "direction"),
+            said("P02", 1, "We need the Thursday ferry at 21:30.", "direction"),
+        )
+    )
+    assert draft.pairs[0].relation is Relation.OFFSETTING
+
+
+def test_one_pole_each_or_nothing() -> None:
+    assert opposed("数据要传到云平台", "名单不外传") is not None
+    assert opposed("数据要传到云平台", "数据也要上传") is None
+    assert opposed("云平台上的数据不外传", "名单不外传") is None
+    assert hours_apart("before 16:00", "after 21:30")
+    assert not hours_apart("at 16:00", "at 17:00")
+
+
+async def test_contributions_gaps_and_ignored_limits() -> None:
+    request = room(
+        said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",)),
+        said("P02", 1, "I won't go near the sprayed orchards.", "boundary", ("B2",)),
+    )
+    draft = await observed(request)
+    effects = {(one.alias, one.target): one.effect for one in draft.contributions}
+    assert effects == {("P01", "B1"): Effect.DISSOLVES, ("P02", "B2"): Effect.WORSENS}
+    assert [(gap.target, gap.kind) for gap in draft.gaps] == [("B2", GapKind.OVERLOOKED)]
+    assert [note.sources for note in draft.ignored] == [["R1/P02/1"]]
+
+
+async def test_a_barrier_that_nobody_names_is_absent() -> None:
+    draft = await observed(room(said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",))))
+    assert [(gap.target, gap.kind) for gap in draft.gaps] == [("B2", GapKind.ABSENT)]
+
+
+async def test_two_wordings_on_one_barrier_are_translated_with_a_hedge() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I can read slides in the laboratory.", targets=("B1",)),
+            said("P02", 1, "Grandmother recognised sick brood by smell.", targets=("B1",)),
+        )
+    )
+    (translation,) = draft.translations
+    assert "may be speaking" in translation.text
+    assert translation.a_words
+    assert translation.b_words
+    assert translation.sources == ["R1/P01/1", "R1/P02/1"]
+
+
+async def test_a_round_that_brings_nothing_is_exhausted() -> None:
+    first = room(said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",)))
+    assert (await observed(first)).verdict is Verdict.MORE
+    silent = Projection(round=2, alias="P01", outcome=Outcome.NOTHING_NEW)
+    second = first.model_copy(
+        update={"round": 2, "exchange": (*first.exchange, Exchange(round=2, projections=(silent,)))}
+    )
+    assert (await observed(second)).verdict is Verdict.EXHAUSTED
+
+
+async def test_the_catalyst_does_not_pass_on_a_recommendation() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I recommend that you should hire my cousin.", targets=("B1",)),
+            said("P02", 1, "I keep bees."),
+        )
+    )
+    assert "cousin" not in draft.model_dump_json()
+    assert [one.sources for one in draft.contributions] == [["R1/P01/1"]]
+
+
+async def test_a_reask_for_pairs_gets_those_pairs_only() -> None:
+    request = room(said("P01", 1, "I keep bees."), said("P02", 1, "I press wax."), said("P03", 1, "I sail."))
+    draft = await observed(request.model_copy(update={"only_pairs": (("P01", "P03"),)}))
+    assert [(pair.a, pair.b) for pair in draft.pairs] == [("P01", "P03")]
+    assert not draft.contributions
+
+
+# Plan and delivery
+
+
+async def test_who_needs_waits_for_who_offers_and_nobody_waits_for_themselves() -> None:
+    ran = await process(
+        "en",
+        TENSION,
+        {
+            "a": "## Offer\nI can tell mites from pesticide damage under a microscope.\n"
+            "## Need\nI need a printed map of every orchard by the river.",
+            "b": "## Offer\nI can draw a printed map of every orchard by the river, "
+            "since the farmers tell me when they spray.",
+        },
+    )
+    by_alias = {task.assignee: task for task in ran.plan.tasks if task.assignee != "P00"}
+    assert by_alias["P01"].prerequisites == [by_alias["P02"].id]
+    assert by_alias["P02"].prerequisites == []
+    assert ran.plan.tasks[0].assignee == "P00"
+
+
+async def test_an_uncovered_barrier_becomes_a_residual_tension() -> None:
+    ran = await process(
+        "en", TENSION, {"a": "## Offer\nI can tell mites from pesticide damage under a microscope."}
+    )
+    (residual,) = ran.plan.residuals
+    assert "spray the orchards" in residual.barriers[0]
+    assert residual.sources[0] == "T/B2"
+    assert residual.initial_state == TENSION.initial_state
+
+
+async def test_those_who_declined_are_not_in_a_replan() -> None:
+    ran = await process("en", TENSION, {"a": PROFILE, "b": PROFILE.replace("I teach", "I once taught")})
+    request = PlannerRequest(
+        language="en",
+        tension=TENSION,
+        exchange=ran.rounds,
+        aliases=("P01", "P02"),
+        without=("P02",),
+        revision=2,
+    )
+    plan = (await ENGINE.plan(request, call("plan"))).draft
+    assert [role.alias for role in plan.roles] == ["P01"]
+    assert "P02" not in {task.assignee for task in plan.tasks}
+
+
+async def test_a_delivery_holds_the_own_part_only() -> None:
+    plan = Plan(
+        panorama=(),
+        roles=(Role(alias="P01", role="reads slides"), Role(alias="P02", role="draws maps")),
+        tasks=(
+            Task(id="task/1", title="slides", assignee="P01"),
+            Task(id="task/2", title="maps", assignee="P02"),
+        ),
+    )
+    answer = await ENGINE.deliver(DeliveryRequest(language="en", alias="P01", plan=plan), call("deliver"))
+    assert "slides" in answer.draft.markdown
+    assert "maps" not in answer.draft.markdown

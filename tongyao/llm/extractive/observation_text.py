@@ -1,0 +1,109 @@
+"""The words of an observation, and its Markdown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tongyao.llm.extractive import wording
+from tongyao.protocol.observation import (
+    ContributionDraft,
+    Effect,
+    GapDraft,
+    GapKind,
+    NoteDraft,
+    ObservationDraft,
+    PairDraft,
+    Relation,
+    TranslationDraft,
+    Verdict,
+)
+from tongyao.protocol.requests import Language
+
+PAIR: Final[dict[Relation, dict[Language, str]]] = {
+    Relation.COMPLEMENTARY: {
+        "zh": "{offering} 说{offer}，{needing} 说{need}：前者给的，可能正是后者缺的。",
+        "en": "{offering} says {offer}, {needing} says {need}: what the first gives may be what the second lacks.",
+    },
+    Relation.ALIGNED: {
+        "zh": "{a} 说{x}，{b} 说{y}：两个方向重叠。",
+        "en": "{a} says {x}, {b} says {y}: the two directions overlap.",
+    },
+    Relation.OFFSETTING: {
+        "zh": "{a} 说{x}，{b} 说{y}：{about}，两者按现在的说法难以并存。",
+        "en": "{a} says {x}, {b} says {y}: {about}; as they stand the two may not both hold.",
+    },
+    Relation.NONE_FOUND: {"zh": "{a} 与 {b}：没有发现关系。", "en": "{a} and {b}: no relation found."},
+}
+
+EFFECT: Final[dict[Effect, dict[Language, str]]] = {
+    Effect.DISSOLVES: {
+        "zh": "{alias} 对 {target}：{said}，直接碰到它。",
+        "en": "{alias} on {target}: {said} touches it directly.",
+    },
+    Effect.HELPS: {
+        "zh": "{alias} 对 {target}：{said}，碰得到一部分。",
+        "en": "{alias} on {target}: {said} touches part of it.",
+    },
+    Effect.COLLIDES: {
+        "zh": "{alias} 对 {target}：{said}，是一个限制。",
+        "en": "{alias} on {target}: {said} is a limit.",
+    },
+    Effect.WORSENS: {
+        "zh": "{alias} 对 {target}：{said}，这一处可能更难。",
+        "en": "{alias} on {target}: {said} may make it harder.",
+    },
+}
+
+TRANSLATION: Final[dict[Language, str]] = {
+    "zh": "{a} 的{x}与 {b} 的{y}字面不同，都对着 {shared}，可能在说同一件事。",
+    "en": "{a}'s {x} and {b}'s {y} share no words and both face {shared}; "
+    "they may be speaking of the same thing.",
+}
+
+GAP: Final[dict[GapKind, dict[Language, str]]] = {
+    GapKind.OVERLOOKED: {
+        "zh": "{target} {said}：有人提到，没有人说拿什么来对它。",
+        "en": "{target} {said}: it was named, and nobody said what they have for it.",
+    },
+    GapKind.ABSENT: {
+        "zh": "{target} {said}：在场没有人碰到它。",
+        "en": "{target} {said}: nobody here touches it.",
+    },
+}
+
+_TITLES: Final[dict[str, dict[Language, str]]] = {
+    "pairs": {"zh": "两两之间", "en": "Between participants"},
+    "contributions": {"zh": "对张力的作用", "en": "Against the tension"},
+    "translations": {"zh": "翻译", "en": "Translations"},
+    "gaps": {"zh": "缺口", "en": "Gaps"},
+    "ignored": {"zh": "没有人回应的信息", "en": "Information nobody answered"},
+}
+_VERDICT: Final[dict[Verdict, dict[Language, str]]] = {
+    Verdict.MORE: {"zh": "信息差还在。", "en": "The information gap is still open."},
+    Verdict.EXHAUSTED: {"zh": "这一轮没有带来新的关系。", "en": "This round brought no new relation."},
+}
+
+
+def observation_markdown(language: Language, draft: ObservationDraft) -> str:
+    lines = [
+        wording.NOTICE[language],
+        "",
+        f"**{_VERDICT[draft.verdict][language]}** (`{draft.verdict.value}`)",
+    ]
+    for name, titles in _TITLES.items():
+        elements: list[PairDraft | ContributionDraft | TranslationDraft | GapDraft | NoteDraft] = getattr(
+            draft, name
+        )
+        if elements:
+            lines += [
+                "",
+                f"### {titles[language]}",
+                "",
+                *(f"- {element.text}{_sources(element)}" for element in elements),
+            ]
+    return "\n".join(lines)
+
+
+def _sources(element: object) -> str:
+    sources: list[str] = getattr(element, "sources", [])
+    return f" ({', '.join(sources)})" if sources else ""
