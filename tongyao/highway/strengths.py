@@ -118,11 +118,9 @@ class Bound:
         """Per unit: its success rate over that of all units, drawn towards 1 by the prior, within [0, 3]."""
         factor = np.ones(len(memory.units), np.float32)
         keys, used = _columns(strengths.used)
-        total = float(used.sum())
-        usual = float(sum(strengths.useful.values())) / total if total else 0.0
-        if usual > 0:
-            useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
-            prior = self._settings.prior
+        useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
+        if useful.sum() > 0:
+            usual, prior = float(useful.sum() / used.sum()), self._settings.prior
             rate = np.clip((useful + prior * usual) / (used + prior) / usual, 0.0, 3.0)
             units = memory.key_order()(keys)
             factor[units[units >= 0]] = rate[units >= 0]
