@@ -19,12 +19,14 @@ from tongyao.records.inbox import Inbox
 from tongyao.records.journal import Journal
 from tongyao.records.ledger import Ledger
 from tongyao.records.messages import Messages
+from tongyao.records.notifications import Notifications
 from tongyao.records.plans import Plans
 from tongyao.records.processes import Processes
 from tongyao.records.profiles import Profiles
 from tongyao.records.room import Room
 from tongyao.records.rounds import ProjectionRow, Rounds
 from tongyao.records.texts import Texts
+from tongyao.records.tokens import Tokens
 
 ERASED: Final = "[erased]"
 """What a reader gets in place of a text whose owner had it erased."""
@@ -47,6 +49,8 @@ class Library:
         self.messages = Messages(pool)
         self.inbox = Inbox(pool)
         self.budgets = Budgets(pool)
+        self.tokens = Tokens(pool)
+        self.notifications = Notifications(pool)
 
     async def record(self, process_id: str) -> Record:
         """One process with all its words. Raises `ProcessUnknown`. Erased texts read as `[erased]` or are
