@@ -118,6 +118,17 @@ async def test_a_server_without_schemas_is_understood(serve: Serve, engine_at: E
     assert "cache_control" not in json.dumps(last.request)
 
 
+async def test_a_model_with_short_answers_is_asked_for_no_more_than_it_can(
+    serve: Serve, engine_at: Engines
+) -> None:
+    server = serve(longest=8_192)
+    engine = engine_at(server)
+    for _ in range(2):
+        assert (await engine.plan(requests.planner(), requests.call("plan"))).draft.roles
+    assert [served.status for served in server.served] == [400, 200, 200]
+    assert server.served[-1].request["max_tokens"] == 8_192
+
+
 async def test_a_cut_answer_is_asked_for_again_with_more_room(serve: Serve, engine_at: Engines) -> None:
     server = serve(faults=planned([Fault.TRUNCATION]))
     answer = await engine_at(server).observe(requests.catalyst(), requests.call("observe"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,15 @@ from tests.llm import requests
 from tests.llm.conftest import Engines, Serve
 from tests.support.messages_api.faults import STATUS, Fault, always, planned
 from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
-from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, StepFailed, Transient, of_failure
+from tongyao.llm.errors import (
+    STATUSES,
+    EngineError,
+    Failure,
+    OperatorNeeded,
+    StepFailed,
+    Transient,
+    of_failure,
+)
 
 
 @pytest.mark.parametrize(
@@ -111,3 +120,9 @@ async def test_a_refused_request_passes_on_the_services_words_but_nobodys_text(
         with pytest.raises(StepFailed) as caught:
             await engine.project(requests.endpoint(), requests.call("project"))
     assert "lighthouse" not in str(caught.value)
+
+
+def test_the_table_in_the_docs_is_the_table_in_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
+    for status, (outcome, reason, _) in STATUSES.items():
+        assert f"| {status} | {outcome} | `{reason}` |" in page

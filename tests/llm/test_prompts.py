@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_what_cannot_be_loaded_is_refused(
         load(step, language, override)
 
 
+def test_a_folder_of_ones_own_stands_in_file_by_file(tmp_path: Path) -> None:
+    (tmp_path / "zh").mkdir()
+    (tmp_path / "zh" / "deliver.md").write_text("---\nversion: 9\n---\n写给他们。", "utf-8")
+    own = load("deliver", "zh", folder=tmp_path)
+    assert (own.version, own.text.split("\n")[0]) == ("9", "写给他们。")
+    assert load("plan", "zh", folder=tmp_path) == load("plan", "zh")
+
+
 def test_front_matter_is_read_and_left_out() -> None:
     assert split_front_matter("---\nstep: x\nversion: 2\n---\nbody\n---\nrest") == (
         {"step": "x", "version": "2"},
@@ -92,5 +101,5 @@ def test_front_matter_is_read_and_left_out() -> None:
 
 
 def test_a_reask_is_worded_in_both_languages() -> None:
-    assert "mended part only" in prompts.reask("en")
+    assert "what is mended and nothing else" in prompts.reask("en")
     assert "只给改好的部分" in prompts.reask("zh")

@@ -25,10 +25,15 @@ PAIR = {"a": "P01", "b": "P02", "relation": "aligned", "text": "t", "sources": [
         'Sure.\n\n```\n{"markdown": "ok"}\n```\nDone.',
         'The answer is {"markdown": "ok"}.',
         '\ufeff {"markdown": "ok", "plan": 3, "sources": null}',
+        '{"delivery": {"markdown": "ok"}}',
     ],
 )
 def test_the_ways_in_which_json_comes(text: str) -> None:
     assert read(text.lstrip("\ufeff"), DeliveryDraft).markdown == "ok"
+
+
+def test_line_breaks_inside_a_string_are_forgiven() -> None:
+    assert read('{"markdown": "two\nlines"}', DeliveryDraft).markdown == "two\nlines"
 
 
 def test_markdown_with_a_fence_of_its_own_is_not_taken_for_the_answer() -> None:

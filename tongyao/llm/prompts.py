@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from tongyao.llm.shapes import shape_of
@@ -48,8 +49,10 @@ class Prompt:
         return sha256(self.text.encode()).hexdigest()
 
 
-def load(step: str, language: Language, override: str | None = None) -> Prompt:
+def load(step: str, language: Language, override: str | None = None, *, folder: Path | None = None) -> Prompt:
     """The prompt of `step` in `language`, or `override` in its place.
+
+    With `folder`, its files `<language>/<name>.md` stand in for the shipped ones of the same name.
 
     An override replaces what the step is told to judge by, not the frame: what is data, what ids are, the
     form of the answer. Raises `ValueError` for a step or language that does not exist, and for an override
@@ -59,18 +62,20 @@ def load(step: str, language: Language, override: str | None = None) -> Prompt:
         raise ValueError(
             f"no prompt for {step!r} in {language!r}: steps are {', '.join(DRAFTS)}; languages en, zh"
         )
-    source = _file(language, step) if override is None else override
+    source = _file(language, step, folder) if override is None else override
     front, body = split_front_matter(source)
     if not body.strip():
         raise ValueError(f"the override of {step} is blank: leave it out to use the shipped prompt")
-    frame = split_front_matter(_file(language, "frame"))[1].replace("{{shape}}", shape_of(DRAFTS[step]))
+    frame = split_front_matter(_file(language, "frame", folder))[1].replace(
+        "{{shape}}", shape_of(DRAFTS[step])
+    )
     version = front.get("version", OVERRIDDEN) if override is None or "version" in front else OVERRIDDEN
     return Prompt(step, language, version, f"{body.strip()}\n\n{frame.strip()}\n")
 
 
-def reask(language: Language) -> str:
+def reask(language: Language, *, folder: Path | None = None) -> str:
     """What is said before the complaints when an answer comes back."""
-    return split_front_matter(_file(language, "reask"))[1].strip()
+    return split_front_matter(_file(language, "reask", folder))[1].strip()
 
 
 def split_front_matter(source: str) -> tuple[dict[str, str], str]:
@@ -84,5 +89,7 @@ def split_front_matter(source: str) -> tuple[dict[str, str], str]:
 
 
 @cache
-def _file(language: str, name: str) -> str:
+def _file(language: str, name: str, folder: Path | None) -> str:
+    if folder is not None and (own := folder / language / f"{name}.md").is_file():
+        return own.read_text("utf-8")
     return files("prompts").joinpath(language, f"{name}.md").read_text("utf-8")

@@ -20,13 +20,8 @@ def read(text: str, draft: type[DraftT]) -> DraftT:
     """The draft in `text`. Raises `Unreadable`, with what is wrong and where, when there is none or it has
     another shape.
     """
-    found = _object_in(text)
-    if found is None:
-        raise Unreadable("the answer holds no JSON object", text=text)
-    if not found.keys() & draft.model_fields.keys():
-        raise Unreadable(f"the JSON object has none of the fields {', '.join(draft.model_fields)}", text=text)
     try:
-        return draft.model_validate(_without_nulls(found))
+        return draft.model_validate(_found(text, draft))
     except ValidationError as error:
         raise Unreadable(_complaint(error), text=text) from None
 
@@ -37,10 +32,7 @@ def salvage(text: str, draft: type[DraftT]) -> tuple[DraftT, int]:
     For an answer that was asked for twice: what is readable in it must not be lost for the rest. Raises
     `Unreadable` when nothing is.
     """
-    found = _object_in(text)
-    if found is None or not found.keys() & draft.model_fields.keys():
-        return read(text, draft), 0
-    whole = _without_nulls(found)
+    whole: dict[Any, Any] = _found(text, draft)
     dropped = 0
     while True:
         try:
@@ -57,6 +49,19 @@ def salvage(text: str, draft: type[DraftT]) -> tuple[DraftT, int]:
                 dropped += 1
 
 
+def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
+    """The object in `text` that has fields of `draft`; one that only wraps such an object is unwrapped."""
+    found = _object_in(text)
+    if found is None:
+        raise Unreadable("the answer holds no JSON object", text=text)
+    fields = draft.model_fields.keys()
+    wrapped = [value for value in found.values() if isinstance(value, dict)] if len(found) == 1 else []
+    for candidate in (found, *wrapped):
+        if candidate.keys() & fields:
+            return {key: _without_nulls(value) for key, value in candidate.items() if value is not None}
+    raise Unreadable(f"the JSON object has none of the fields {', '.join(fields)}", text=text)
+
+
 def _object_in(text: str) -> dict[str, Any] | None:
     candidates = [text, *(match.group(1) for match in _FENCE.finditer(text))]
     start, end = text.find("{"), text.rfind("}")
@@ -64,7 +69,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
         candidates.append(text[start : end + 1])
     for candidate in candidates:
         try:
-            value = json.loads(candidate)
+            value = json.loads(candidate, strict=False)  # line breaks inside strings are a common slip
         except ValueError:
             continue
         if isinstance(value, dict):

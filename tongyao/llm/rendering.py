@@ -121,10 +121,17 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
 
 
 def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
-    own = [Block("\n\n".join(_projection(turn) for turn in request.own))] if request.own else []
+    """The plan, and of the participant's own items those that it rests on."""
+    plan = request.plan
+    used = {source for claim in plan.claims() for source in claim.sources}
+    used |= {source for task in plan.tasks for source in task.sources}
+    own = (
+        turn.model_copy(update={"items": tuple(item for item in turn.items if item.id in used)})
+        for turn in request.own
+    )
     return (
-        Block(data("plan", _plan(request.plan), revision=request.plan.revision)),
-        *own,
+        Block(data("plan", _plan(plan), revision=plan.revision)),
+        *(Block(_projection(turn)) for turn in own if turn.items),
         Block(f'<task step="deliver" alias="{request.alias}" />'),
     )
 

@@ -28,13 +28,14 @@ class Responder:
     """Speaks new items until `rounds`, then says nothing new; the catalyst is `exhausted` from
     `exhausted_from` on.
 
-    `sizes` are the bytes of Markdown of an answer by step: filler of that length, for benches that count
-    tokens.
+    `detail` are the characters that every claim has at least, `sizes` the bytes of Markdown of an answer by
+    step: filler of that length, for benches that count tokens.
     """
 
     rounds: int = 3
     exhausted_from: int = 4
     items: int = 3
+    detail: int = 0
     sizes: Mapping[str, int] = field(default_factory=lambda: SIZES)
 
     def __call__(self, request: Mapping[str, Any]) -> str:
@@ -69,7 +70,7 @@ class Responder:
         items = [
             {
                 "dimension": dimensions[index % 3],
-                "claim": f"{task['alias']}: {sentence}",
+                "claim": self._at_length(f"{task['alias']}: {sentence}"),
                 "targets": [targets[(index + number) % len(targets)]],
                 "quotes": [sentence],
                 "inferred": False,
@@ -99,7 +100,7 @@ class Responder:
                 "a": a,
                 "b": b,
                 "relation": relations[index % 4] if a in last and b in last else "none_found",
-                "text": f"{last[a][0]} / {last[b][0]}" if a in last and b in last else "",
+                "text": self._at_length(f"{last[a][0]} / {last[b][0]}") if a in last and b in last else "",
                 "sources": [last[a][0], last[b][0]] if a in last and b in last else [],
             }
             for index, (a, b) in enumerate(pairs)
@@ -115,7 +116,7 @@ class Responder:
                     "alias": alias,
                     "target": text.split("\n")[0].split(",")[0] or "T",
                     "effect": "helps",
-                    "text": _clip(text.split("\n")[1]),
+                    "text": self._at_length(_clip(text.split("\n")[1])),
                     "sources": [item],
                 }
                 for alias, (item, text) in last.items()
@@ -183,6 +184,9 @@ class Responder:
                 " ".join(text for own in items.values() for _, text in own), self.sizes.get("plan", 0)
             ),
         }
+
+    def _at_length(self, text: str) -> str:
+        return (f"{text} " * (self.detail // (len(text) + 1) + 1))[: max(self.detail, len(text))].rstrip()
 
     def _deliver(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
         own = [text for text in _data(prompt, "plan").splitlines() if task["alias"] in text]

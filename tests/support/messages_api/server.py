@@ -54,7 +54,7 @@ class MessagesServer:
     `respond` makes the text of an answer from the request. `faults` may choose a fault for a request. An
     answer takes `latency` seconds and comes in `deltas` pieces. `keys`, when given, are the only ones that
     are let in; `knows` are the parameters that this server understands: one without `output_config` refuses
-    it as older servers do.
+    it as older servers do. `longest` is the largest `max_tokens` that it takes.
     """
 
     def __init__(
@@ -67,13 +67,14 @@ class MessagesServer:
         retry_after: float = 0.0,
         keys: frozenset[str] | None = None,
         knows: frozenset[str] = frozenset({"output_config", "cache_control"}),
+        longest: int = 128_000,
         cache: PromptCache | None = None,
         port: int = 0,
     ) -> None:
         self.respond = respond or Responder()
         self.faults = faults
         self.latency, self.deltas, self.retry_after = latency, deltas, retry_after
-        self.keys, self.knows = keys, knows
+        self.keys, self.knows, self.longest = keys, knows, longest
         self.cache = cache or PromptCache()
         self.served: list[Served] = []
         self._attempts: Counter[str] = Counter()
@@ -167,6 +168,11 @@ class MessagesServer:
     def _refused(self, request: Mapping[str, Any]) -> str:
         if "output_config" in request and "output_config" not in self.knows:
             return "output_config: Extra inputs are not permitted"
+        if int(request["max_tokens"]) > self.longest:
+            sent = request["max_tokens"]
+            return (
+                f"max_tokens: {sent} > {self.longest}, which is the maximum allowed number of output tokens"
+            )
         if "cache_control" not in self.knows and "cache_control" in json.dumps(request):
             return "system.0.cache_control: Extra inputs are not permitted"
         return ""

@@ -60,7 +60,7 @@ async def converse(
             return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle)))
     except TimeoutError:
         if loop.time() - began >= total:
-            raise Transient(f"no whole answer within {total:g} s", reason="timeout") from None
+            raise Transient(f"no whole answer within {total:.3g} s", reason="timeout") from None
         raise Transient(f"the stream stalled: nothing came for {idle:g} s", reason="stalled") from None
     except anthropic.APIStatusError as error:
         raise _of_status(error) from None

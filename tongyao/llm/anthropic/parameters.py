@@ -1,0 +1,92 @@
+"""The body of a request, without what the server or the model turned out not to take."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tongyao.llm.errors import Failure
+from tongyao.llm.shapes import schema_of
+from tongyao.protocol.value import Draft
+
+log = logging.getLogger(__name__)
+
+_NUMBER: Final = re.compile(r"\d+")
+
+
+class Parameters:
+    """Remembers, for one server, what each model does without: schema, effort, breakpoints, long answers.
+
+    Servers that speak the Messages API differ in these. The first refusal that names one is the lesson.
+    """
+
+    def __init__(self, *, cache: bool = True) -> None:
+        self._cache = cache
+        self._unknown: set[tuple[str, str]] = set()
+        self._longest: dict[str, int] = {}
+
+    def body(
+        self,
+        model: str,
+        *,
+        limit: int,
+        effort: str,
+        system: str,
+        messages: list[dict[str, Any]],
+        draft: type[Draft],
+    ) -> dict[str, Any]:
+        output: dict[str, Any] = {}
+        if self._knows(model, "format"):
+            output["format"] = {"type": "json_schema", "schema": schema_of(draft)}
+        if effort and self._knows(model, "effort"):
+            output["effort"] = effort
+        body: dict[str, Any] = {
+            "model": model,
+            "max_tokens": min(limit, self._longest.get(model, limit)),
+            "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
+            "messages": messages,
+        }
+        if output:
+            body["output_config"] = output
+        return body if self._cache and self._knows(model, "cache_control") else _without_breakpoints(body)
+
+    def learn(self, body: Mapping[str, Any], failure: Failure) -> bool:
+        """Whether `failure` names something that can be left out or lowered; it is so from now on."""
+        words = failure.message.lower()
+        if "max_tokens" in words:
+            return self._lower(body, words)
+        named = {name for name in ("effort", "cache_control") if name in words}
+        if not named and any(word in words for word in ("schema", "format", "structured output")):
+            named = {"format"}
+        if not named and "output_config" in words:
+            named = {"format", "effort"}
+        sent = set(body.get("output_config", {}))
+        sent |= {"cache_control"} if "cache_control" in body["system"][0] else set()
+        learned = named & sent
+        if learned:
+            log.warning("%s does not know %s: going on without", body["model"], ", ".join(sorted(learned)))
+        self._unknown |= {(body["model"], name) for name in learned}
+        return bool(learned)
+
+    def _lower(self, body: Mapping[str, Any], words: str) -> bool:
+        """In "max_tokens: 14000 > 8192, which is …" the largest number below what was sent is the limit."""
+        named = [int(number) for number in _NUMBER.findall(words) if 256 <= int(number) < body["max_tokens"]]
+        if named:
+            self._longest[body["model"]] = max(named)
+            log.warning("%s answers with at most %d tokens: going on with that", body["model"], max(named))
+        return bool(named)
+
+    def _knows(self, model: str, name: str) -> bool:
+        return (model, name) not in self._unknown
+
+
+def _without_breakpoints(body: dict[str, Any]) -> dict[str, Any]:
+    def bare(blocks: Any) -> Any:
+        if isinstance(blocks, str):
+            return blocks
+        return [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
+
+    messages = [{**message, "content": bare(message["content"])} for message in body["messages"]]
+    return {**body, "system": bare(body["system"]), "messages": messages}
