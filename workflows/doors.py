@@ -48,6 +48,7 @@ def _update(kind: type[Message], name: str, description: str) -> Any:
 
     for function in (handle, validate):
         function.__annotations__["message"] = kind
+        del function.__annotations__["self"]  # Temporal takes an annotated first argument for one of the message's
         function.__qualname__ = function.__name__ = f"update_{name}"
     door = workflow.update(name=name, description=description)(handle)
     door.validator(validate)
@@ -59,7 +60,7 @@ def _signal(name: str, description: str) -> Any:
         self._signalled(name, payload)
 
     handle.__qualname__ = handle.__name__ = f"signal_{name}"
-    handle.__annotations__["payload"] = dict[str, JsonValue]
+    del handle.__annotations__["self"]
     return workflow.signal(name=name, description=description)(handle)
 
 

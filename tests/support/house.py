@@ -18,7 +18,7 @@ from tongyao.gateway.registering import Registering
 from tongyao.gateway.starting import Starting, Wish
 from tongyao.llm.engine import Engine
 from tongyao.protocol.messages import MESSAGE, Author
-from tongyao.protocol.process import DEMANDER, Choice, ProfileRef
+from tongyao.protocol.process import DEMANDER, Choice, ProfileRef, TensionRef
 from tongyao.protocol.record import Record
 from tongyao.protocol.refusals import Verdict
 from tongyao.protocol.requests import Material, Piece
@@ -26,6 +26,7 @@ from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.tension import Tension
 from tongyao.records.database import open_pool
 from tongyao.records.library import Library
+from tongyao.records.messages import Words, words_id
 from tongyao.records.room import CandidateRow
 from tongyao.runtime import workers
 from tongyao.runtime.settings import Settings
@@ -113,6 +114,36 @@ class House:
         async with asyncio.timeout(30):
             while (await self.library.processes.get(process_id)).phase != phase:
                 await asyncio.sleep(0.02)
+
+    async def until_round(self, process_id: str, phase: str, round_number: int) -> None:
+        """Return when the records show the process in `phase` of that round."""
+        async with asyncio.timeout(30):
+            while True:
+                row = await self.library.processes.get(process_id)
+                if (row.phase, row.round) == (phase, round_number):
+                    return
+                await asyncio.sleep(0.02)
+
+    async def revise(self, process_id: str, **parts: Any) -> Verdict:
+        """Revise the tension through the durable door, its text stored beside the message."""
+        tension = Tension.model_validate(parts)
+        key, row = uuid.uuid4().hex, await self.library.processes.get(process_id)
+        author = f"demander:{row.demander}"
+        ref = TensionRef(
+            text_id=words_id(process_id, author, key), grade=tension.grade, barriers=len(tension.barriers)
+        )
+        message = MESSAGE.validate_python(
+            {
+                "kind": "revise_tension",
+                "key": key,
+                "author": Author(role="demander", alias=DEMANDER),
+                "tension": ref.model_dump(mode="json"),
+            }
+        )
+        words = Words(owner=row.demander, kind="tension", text=tension.model_dump_json())
+        stored = await self.door.send(process_id, message, author_id=author, door="test", words=words)
+        assert stored.verdict is not None
+        return stored.verdict
 
     async def kinds(self, process_id: str) -> list[str]:
         return [event.kind.value for event in await self.library.events.events(process_id, limit=1_000)]
