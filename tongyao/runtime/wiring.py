@@ -79,4 +79,5 @@ def _engine(name: str, settings: Settings) -> Engine:
         api_key=key.get_secret_value() if key else "none",  # a server of one's own may want no key
         base_url=settings.anthropic_base_url,
         models=settings.models.model_dump(),
+        prompts_folder=settings.prompts,
     )
