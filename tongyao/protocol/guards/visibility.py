@@ -1,31 +1,32 @@
-"""The catalyst stops at visibility: no recommendation, no judgement of a person (docs/protocol.md §5.4). Pure."""
+"""The catalyst stops at visibility: no recommendation, no judgement of a person (docs/protocol.md §5.4). Pure.
+
+What somebody said they recommend is visible matter and stays; the same words as the catalyst's own go. So what stands in
+quotation marks, or follows "P02 said", is left out before a sentence is judged. Not so where another participant is named in
+it: put into somebody's mouth, "P01 and P03 should talk" weighs as much.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
+from tongyao.protocol.guards.wordings import ALIAS, ALONE, JUDGES, QUOTED, RECOMMENDS, REPORTS_EN, REPORTS_ZH
 from tongyao.protocol.observation import ObservationDraft
 from tongyao.protocol.value import Value
 
-_SENTENCE_END: Final = re.compile(r"(?<=[。！？!?；;\n])|(?<=\.)\s+")
+_SENTENCE: Final = re.compile(
+    r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
+)
+"""One sentence with what ends it. Marks inside quotation marks end nothing, nor does a full stop within a number."""
 
-_RECOMMENDS: Final = (
-    re.compile(r"\b(?:should|ought to|must|had better|need to|needs to)\s+(?:\w+\s+){0,2}(?:talk|meet|work|team|join|contact|"
-               r"collaborate|partner|pair|call|hire|start|consider|speak|discuss|cooperate|combine|introduce)", re.I),
-    re.compile(r"\b(?:I|we)(?:'d| would)? (?:recommend|suggest|propose|advise)\b", re.I),
-    re.compile(r"\b(?:recommend(?:ed|ation)?s?|suggestion|next steps?|action items?)\b\s*[:：]", re.I),
-    re.compile(r"(?:建议|推荐|应该|应当|最好|不妨|必须)[^。；\n]{0,12}(?:合作|联系|对接|沟通|交流|对话|组队|一起|牵头|负责|加入|私下|单独|聊|谈)"),
-    re.compile(r"(?:下一步|行动方案|建议)\s*[:：]"),
-)
-_JUDGES: Final = (
-    re.compile(r"\bP\d{2}\b[^.;\n]{0,40}\b(?:is|are|seems?)\s+(?:the\s+)?(?:best|better|stronger|weaker|excellent|mediocre|"
-               r"unqualified|impressive|most valuable|least useful)\b", re.I),
-    re.compile(r"P\d{2}[^。；\n]{0,16}(?:最合适|更优秀|很优秀|不够格|水平(?:高|低)|最有价值|能力(?:很|较)?(?:强|弱)|不靠谱)"),
-)
+_ANY_ALIAS: Final = re.compile(ALIAS)
 
 RECOMMENDATION: Final = "recommends what to do; say only what is visible"
+PRIVATE_TALK: Final = "proposes that some speak without the others; what is seen is seen by all"
 JUDGEMENT: Final = "judges a person; say what stands between people"
+
+_WORDS_OF_OTHERS: Final = ("a_words", "b_words")
+_OWN_TEXTS: Final = ("text", "markdown", "name")
 
 
 class Breach(Value):
@@ -37,9 +38,12 @@ class Breach(Value):
 
 def breach_of(sentence: str) -> str:
     """Why `sentence` is not the catalyst's to say; empty when it is."""
-    if any(pattern.search(sentence) for pattern in _RECOMMENDS):
+    own = _own_words(sentence)
+    if ALONE.search(own):
+        return PRIVATE_TALK
+    if RECOMMENDS.search(own):
         return RECOMMENDATION
-    return JUDGEMENT if any(pattern.search(sentence) for pattern in _JUDGES) else ""
+    return JUDGEMENT if JUDGES.search(own) else ""
 
 
 def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
@@ -71,14 +75,35 @@ def strike(draft: ObservationDraft) -> tuple[ObservationDraft, int]:
     return ObservationDraft.model_validate(cleaned), struck
 
 
+def _own_words(sentence: str) -> str:
+    """`sentence` without what it only reports."""
+
+    def unless_it_names_somebody(match: re.Match[str]) -> str:
+        return match.group() if _ANY_ALIAS.search(match.group()) else " "
+
+    def to_the_verb(match: re.Match[str]) -> str:
+        return match.group() if _ANY_ALIAS.search(match.group("said")) else match.group("who")
+
+    bare = QUOTED.sub(unless_it_names_somebody, sentence)
+    if not bare.strip(" .。!！?？;；,，:：\n"):
+        bare = sentence  # nothing but a quotation, and nobody it would be of
+    return REPORTS_ZH.sub(to_the_verb, REPORTS_EN.sub(to_the_verb, bare))
+
+
 def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE_END.split(text) if sentence]
+    return [match.group() for match in _SENTENCE.finditer(text) if match.group()]
 
 
 def _each_text(value: Any, act: Any, name: str = "") -> Any:
-    """`value` with `act` applied to every free text in it (fields `text` and `markdown`)."""
+    """`value` with `act` applied to every free text in it.
+
+    Words copied from participants are theirs, whatever they advise; but no participant calls another by an alias.
+    """
     if isinstance(value, dict):
         return {key: _each_text(item, act, key) for key, item in value.items()}
     if isinstance(value, list):
         return [_each_text(item, act, name) for item in value]
-    return act(value) if isinstance(value, str) and name in ("text", "markdown") else value
+    if not isinstance(value, str):
+        return value
+    free = name in _OWN_TEXTS or (name in _WORDS_OF_OTHERS and _ANY_ALIAS.search(value))
+    return act(value) if free else value
