@@ -19,7 +19,7 @@ _RUNS = re.compile(rf"{_HAN.pattern}+|(?:(?!{_HAN.pattern})[^\W_])+")
 
 
 def words(text: str, *, characters: bool) -> list[str]:
-    """Words; of Han runs their bi-grams (a run of one: itself), and with `characters` their characters too."""
+    """Words; of Han runs the bi-grams (of a run of one: itself), with `characters` the characters too."""
     out: list[str] = []
     for run in _RUNS.findall(text.lower()):
         if not _HAN.match(run):
@@ -105,7 +105,7 @@ class BM25:
 
 
 class RM3:
-    """BM25 with pseudo-relevance feedback (Abdul-Jaleel et al. 2004): ten texts, twenty terms, half the weight."""
+    """BM25 with pseudo-relevance feedback (Abdul-Jaleel et al. 2004): ten texts, twenty terms."""
 
     def __init__(self, bm25: BM25) -> None:
         self._bm25 = bm25
@@ -201,8 +201,10 @@ class Clicks:
 
 
 class TermWeights:
-    """BM25 whose terms are weighted by how often they occurred in what was sought with them, against the average
-    of all terms; `prior` imagined seeks stand behind each. It learns which words of a question carry it."""
+    """BM25 whose terms are weighted by how often they stood in what was sought, against the average of all terms.
+
+    `prior` imagined seeks stand behind each. It learns which words of a question carry it.
+    """
 
     def __init__(self, bm25: BM25, history: Sequence[Query], prior: float) -> None:
         self._bm25 = bm25
@@ -226,7 +228,7 @@ class TermWeights:
 def chosen(
     make: Callable[[Sequence[Query], float], Scorer], settings: Sequence[float], history: Sequence[Query]
 ) -> Scorer:
-    """A learner with the setting that does best (R@1) on each fourth query of the history, learnt from the rest."""
+    """A learner at the setting that does best (R@1) on each fourth query of the history."""
     held_out = list(history[::4])
     rest = [query for i, query in enumerate(history) if i % 4]
 

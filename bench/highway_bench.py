@@ -3,9 +3,10 @@
     python bench/highway_bench.py --cmrc FILE
     python bench/highway_bench.py --corpus FILE --queries FILE [--history FILE] --json
 
-The first finds, in the CMRC 2018 development set, the sentence with the answer, and then again with a random half
-of the questions as history. The second takes any set as JSON lines. `--json` prints one object: method →
-recall@1, recall@2, recall@5, recall@10 (share of a query's relevant texts found), latency_ms (median), and more.
+The first finds, in the CMRC 2018 development set, the sentence with the answer, and then again with a
+random half of the questions as history. The second takes any set as JSON lines. `--json` prints one object:
+method → recall@1, recall@2, recall@5, recall@10 (share of a query's relevant texts found), latency_ms
+(median), and more.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from bench import highway_baselines as base  # noqa: E402
 from bench.highway_measures import CUTS, Method, measure  # noqa: E402
 from bench.highway_sets import Collection, Query, cmrc, json_lines  # noqa: E402
+from tongyao.field.lexical import LexicalEncoder  # noqa: E402
 from tongyao.highway.memory import Memory  # noqa: E402
 from tongyao.highway.seeking import seek  # noqa: E402
 from tongyao.highway.segments import Level  # noqa: E402
@@ -102,9 +104,8 @@ def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> 
         "tfidf": base.Ranked(tfidf),
     }
     fused: list[base.Scorer] = [tuned, tfidf]
-    lexical = field_encoder(texts) if not only or "field_lexical" in only else None
-    if lexical is not None:
-        out["field_lexical"] = base.Ranked(lexical)
+    if not only or "field_lexical" in only:
+        out["field_lexical"] = base.Ranked(field_encoder(texts))
     if not only or {"small_model", "fusion"} & set(only):
         try:
             model = base.Dense(texts, base.small_model())
@@ -124,14 +125,10 @@ def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> 
     return {name: method for name, method in out.items() if not only or name in only}
 
 
-def field_encoder(texts: Sequence[str]) -> base.Scorer | None:
-    """The intent field's lexical encoder, where it is installed."""
-    try:
-        from bench.highway_field import lexical
-    except ImportError as error:
-        note(f"field_lexical left out: {error}")
-        return None
-    return lexical(texts)
+def field_encoder(texts: Sequence[str]) -> base.Dense:
+    """The intent field's lexical encoder, fitted on the corpus."""
+    encoder = LexicalEncoder.fit(texts)
+    return base.Dense(texts, encoder.encode)
 
 
 def note(text: str) -> None:
@@ -193,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         shuffled = random.Random(0).sample(collection.queries, len(collection.queries))
         half = len(shuffled) // 2
         collection.history, collection.queries = shuffled[:half], shuffled[half:]
-        results = run(collection, only or [*results, *LEARNING])
+        results = run(collection, only or [*set(results) - {"small_model", "fusion"}, *LEARNING])
     if collection.history:
         print("\n" + table(results, "resought") + "\n\n" + table(results, "never_sought"))
 

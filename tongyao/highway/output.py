@@ -124,9 +124,12 @@ def fit(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
     left, memory = budget, session.memory
     long, short = memory.tables[Level.LONG], memory.tables[Level.SHORT]
     long_glow, short_glow = session.glow(Level.LONG), session.glow(Level.SHORT)
+    misses = 0
     for place in ranked(long_glow).tolist():
-        if left <= 0 or len(chosen) >= 4096:
+        # What is far down the ranking is not worth the last few characters, nor a walk over everything lit.
+        if left <= 0 or misses >= 32:
             break
+        misses += 1
         level, score = Level.LONG, float(long_glow[place])
         unit = int(long.units[long.places[place]])
         span = memory.spans[level][place]
@@ -140,6 +143,7 @@ def fit(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
         if unit in seen:
             continue
         seen.add(unit)
+        misses = 0
         chosen.append(piece_at(session, texts, level, place, score))
         left -= chosen[-1].end - chosen[-1].start
     return chosen

@@ -29,7 +29,3 @@ class Settings:
     """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
     trodden: float = 0.02
     """Write-back: strength of a target's own walks, gated by the square of convergence."""
-    direction: float = 0.0
-    """Category field: weight of the encoder's cosine among what is lit (0: the field is not asked)."""
-    instances: bool = False
-    """Whether frequent units light only the instances whose surroundings point the query's way."""
