@@ -1,8 +1,9 @@
-"""The catalyst stops at visibility: no recommendation, no judgement of a person (docs/protocol.md §5.4). Pure.
+"""The catalyst stops at visibility: no recommendation, no judgement of a person. Pure.
 
-What somebody said they recommend is visible matter and stays; the same words as the catalyst's own go. So what stands in
-quotation marks, or follows "P02 said", is left out before a sentence is judged. Not so where another participant is named in
-it: put into somebody's mouth, "P01 and P03 should talk" weighs as much.
+See docs/protocol.md §5.4. What somebody said they recommend is visible matter and stays; the same words as the
+catalyst's own go. So what stands in quotation marks, or follows "P02 said", is left out before a sentence is
+judged. Not so where another participant is named in it: put into somebody's mouth, "P01 and P03 should talk"
+weighs as much.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from tongyao.protocol.observation import ObservationDraft
 from tongyao.protocol.value import Value
 
 _SENTENCE: Final = re.compile(
-    r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
+    r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"
+    r"(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
 )
 """One sentence with what ends it. Marks inside quotation marks end nothing, nor does a full stop within a number."""
 
@@ -61,7 +63,7 @@ def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
 
 
 def strike(draft: ObservationDraft) -> tuple[ObservationDraft, int]:
-    """`draft` without the sentences that breach visibility, and how many they were. What says less still says the rest."""
+    """`draft` without the sentences that breach visibility, and how many they were; the rest stays."""
     struck = 0
 
     def clean(text: str) -> str:

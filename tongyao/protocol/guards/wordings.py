@@ -31,8 +31,10 @@ _TOGETHER: Final = (
     r"pool|coordinate|contact|connect|reach out|get together|sit down|work (?:together|with|out)|share|exchange|compare|"
     r"form|set up|draw up|write down|split|settle)"
 )
-_COMMIT: Final = rf"(?:{_TOGETHER}|sign|accept|commit|promise|offer|take over|take on|lead|hire|pay|begin|start|act as|serve as|become|run|host|lend|"
-    r"be the one|consider|give up|hand over|take the lead|try|use|adopt|explore)"  # fmt: skip
+_COMMIT: Final = (
+    rf"(?:{_TOGETHER}|sign|accept|commit|promise|offer|take over|take on|lead|hire|pay|begin|start|act as|serve as|"
+    r"become|run|host|lend|be the one|consider|give up|hand over|take the lead|try|use|adopt|explore)"
+)
 
 REPORTS_EN: Final = re.compile(
     rf"(?P<who>{_P}|(?:both|two|all|none|each) of them|nobody|no one)(?:['’]s \w+)?(?:\s+(?:has|have|had|also|only|now|once|already|"
@@ -75,8 +77,8 @@ RECOMMENDS: Final = _any((
     r"\b(?:makes?|would make) (?:\w+ )?sense (?:for|to|that)\b",
     r"\b(?:it is|it's|it’s) (?:high |about )?time (?:for|to|that)\b",
     r"\bwhy (?:not|don't|doesn't)\b|\bif I were\b|\bhow about\b|\bhopefully\b|\blet's\b|\blet’s\b",
-    rf"\b(?:natural|obvious|ideal|right|perfect|logical) (?:person|one|choice|candidate|lead|leader|coordinator|partner|match)\b",
-    rf"\b(?:recommendations?|suggestions?|advice|next steps?|to-?dos?)\s*[:：]",
+    r"\b(?:natural|obvious|ideal|right|perfect|logical) (?:person|one|choice|candidate|lead|leader|coordinator|partner|match)\b",
+    r"\b(?:recommendations?|suggestions?|advice|next steps?|to-?dos?)\s*[:：]",
     r"\bneed(?:s)? to be (?:brought|put|merged|combined|joined|connected|introduced)\b",
     # English: orders and requests
     rf"{_START}(?:please\b|let (?:{_P}|them|us|both|the\b)|consider\b|start (?:with|by|from)\b|begin (?:with|by)\b|bring (?:{_P}|the|both|them)|"
