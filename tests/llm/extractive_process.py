@@ -50,6 +50,8 @@ class Case:
     intent: str
     demander: str
     profiles: dict[str, str]
+    links: tuple[tuple[frozenset[str], str], ...]
+    """What a careful reader expects between two people: who, and which relation."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,15 @@ def cases() -> list[Case]:
                 intent=case["intent"],
                 demander=demander.read_text(encoding="utf-8") if demander else "",
                 profiles=profiles,
+                links=_links(path.with_name("expected.json")),
             )
         )
     return found
+
+
+def _links(path: Path) -> tuple[tuple[frozenset[str], str], ...]:
+    links = json.loads(path.read_text(encoding="utf-8"))["links"]
+    return tuple((frozenset(one["between"]), one["kind"]) for one in links if len(one["between"]) == 2)
 
 
 async def formulated(language: Language, intent: str, demander: str) -> Tension:
@@ -189,23 +197,21 @@ def _contributors(rounds: list[Exchange]) -> tuple[str, ...]:
 
 
 async def _report() -> None:
-    print("case  grade  rounds  items  pairs  none_found  cpu s")
+    print("case  people  grade  rounds  items  pairs  none_found  links found  unexpected  cpu s")
     for case in cases():
         before = time.process_time()
         tension = await formulated(case.language, case.intent, case.demander)
         ran = await process(case.language, tension, case.profiles)
         spent = time.process_time() - before
-        pairs = ran.last.pairs
-        none = sum(pair.relation is Relation.NONE_FOUND for pair in pairs)
+        names = dict(zip(ran.profiles, case.profiles, strict=True))
+        seen = {frozenset((names[pair.a], names[pair.b])): pair.relation for pair in ran.last.pairs}
+        none = sum(relation is Relation.NONE_FOUND for relation in seen.values())
+        hits = sum(seen.get(who) == kind for who, kind in case.links)
+        expected = {who for who, _ in case.links}
+        stray = sum(relation.related and who not in expected for who, relation in seen.items())
         print(
-            case.id,
-            tension.grade,
-            len(ran.rounds),
-            len(ran.said()),
-            len(pairs),
-            none,
-            f"{spent:.2f}",
-            sep="  ",
+            f"{case.id} | {len(case.profiles)} | {tension.grade} | {len(ran.rounds)} | {len(ran.said())} | "
+            f"{len(seen)} | {none} | {hits} of {len(case.links)} | {stray} | {spent:.1f}"
         )
     ferry = next(case for case in cases() if "oysters" in case.profiles)
     for characters in (5_000, 50_000, 2_000_000):

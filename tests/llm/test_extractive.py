@@ -315,6 +315,17 @@ async def test_what_the_catalyst_draws_attention_to_is_said_next(drawing: dict[s
     assert "camera" in after.items[0].quotes[0]
 
 
+async def test_of_a_profile_beyond_all_bounds_the_beginning_is_read() -> None:
+    bound = 200_000
+    filler = "The accordion was played at a wedding again. " * (bound // 44)
+    draft = await projected(
+        turn(PROFILE + filler + "I can tell pesticide damage from mites under a microscope.")
+    )
+    quotes = [item.quotes[0] for item in draft.items]
+    assert "I can tell mites from pesticide damage under a microscope." in quotes
+    assert "I can tell pesticide damage from mites under a microscope." not in quotes
+
+
 async def test_a_mandate_is_kept() -> None:
     silent = await projected(turn(mandate=Mandate(may_speak=False)))
     assert silent.nothing_new

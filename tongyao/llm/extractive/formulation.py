@@ -17,6 +17,9 @@ ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
 """Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent
 is about it."""
 
+MOST_READ: Final = 200_000
+"""Characters of a material that are read, from its beginning: some five seconds of work, far above retrieval."""
+
 BARRIERS: Final = 5
 LEAST: Final = 2.0
 """A sentence enters a lens when it says so itself, or stands under a heading that does and bears on the
@@ -56,10 +59,13 @@ _CUE: Final = {"T": Cue.WISH, "I": Cue.STATE, "B": Cue.OBSTACLE, "E": Cue.OFFER}
 
 
 def sentences_of(material: Material | None) -> list[Sentence]:
-    """Every sentence of what may be looked at, with its place in the whole text."""
-    if material is None:
-        return []
-    return [sentence for piece in material.pieces for sentence in split(piece.text, offset=piece.start)]
+    """The sentences of at most `MOST_READ` characters of what may be looked at, placed in the whole text."""
+    found: list[Sentence] = []
+    left = MOST_READ
+    for piece in material.pieces if material else ():
+        found += split(piece.text[:left], offset=piece.start)
+        left -= min(left, len(piece.text))
+    return found
 
 
 def formulate(request: FormulationRequest) -> TensionDraft:

@@ -22,7 +22,8 @@ from tongyao.protocol.requests import Language
 PAIR: Final[dict[Relation, dict[Language, str]]] = {
     Relation.COMPLEMENTARY: {
         "zh": "{offering} 说{offer}，{needing} 说{need}：前者给的，可能正是后者缺的。",
-        "en": "{offering} says {offer}, {needing} says {need}: what the first gives may be what the second lacks.",
+        "en": "{offering} says {offer}, {needing} says {need}: "
+        "what the first gives may be what the second lacks.",
     },
     Relation.ALIGNED: {
         "zh": "{a} 说{x}，{b} 说{y}：两个方向重叠。",
