@@ -18,7 +18,7 @@ ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
 is about it."""
 
 MOST_READ: Final = 200_000
-"""Characters of a material that are read, from its beginning: some five seconds of work, far above retrieval."""
+"""Characters of a material that are read, from its beginning: five seconds of work, far above retrieval."""
 
 BARRIERS: Final = 5
 LEAST: Final = 2.0
