@@ -1,0 +1,50 @@
+"""Recites one profile version in the background, a level at a time. What is recited is kept, so a retry goes on."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+
+with workflow.unsafe.imports_passed_through():
+    from tongyao.protocol.contracts_recitation import (
+        RECITATION,
+        RECITATION_PROGRESS,
+        RECITE_LEVEL,
+        RecitationInput,
+        RecitationProgress,
+    )
+
+MOST_LEVELS = 8
+"""More steps than there are levels: a memory that is never done must not be recited for ever."""
+
+
+@workflow.defn(name=RECITATION)
+class Recitation:
+    """Start it with `RecitationInput.workflow_id`, so that there is one for each profile version."""
+
+    def __init__(self) -> None:
+        self._progress = RecitationProgress()
+
+    @workflow.run
+    async def run(self, what: RecitationInput) -> RecitationProgress:
+        for _ in range(MOST_LEVELS):
+            self._progress = await workflow.execute_activity(
+                RECITE_LEVEL,
+                what,
+                result_type=RecitationProgress,
+                start_to_close_timeout=timedelta(minutes=10),
+                heartbeat_timeout=timedelta(seconds=30),
+                retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=1), maximum_attempts=20),
+                summary=f"after {self._progress.level.lower() or 'nothing'}",
+            )
+            workflow.set_current_details(f"recited: {self._progress.level.lower()}")
+            if self._progress.done:
+                break
+        return self._progress
+
+    @workflow.query(name=RECITATION_PROGRESS)
+    def progress(self) -> RecitationProgress:
+        """How far it is."""
+        return self._progress
