@@ -1,0 +1,68 @@
+"""A whole house with its gateway, and callers of every role."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from temporalio.client import Client
+
+from tests.support.house import House, open_house
+from tongyao.gateway.gateway import Gateway
+from tongyao.gateway.options import GatewayOptions
+from tongyao.gateway.serving import application
+from tongyao.llm.scripted import Script, ScriptedEngine
+from tongyao.protocol.observation import Verdict
+
+
+class Doors:
+    """The gateway of a house, and clients of it."""
+
+    def __init__(self, house: House, gateway: Gateway, app: FastAPI, engine: ScriptedEngine) -> None:
+        self.house, self.gateway, self.app, self.engine = house, gateway, app, engine
+
+    @asynccontextmanager
+    async def client(self, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8700", headers=headers) as client:
+            yield client
+
+    async def ask(self, method: str, path: str, token: str | None = None, **more: Any) -> httpx.Response:
+        """One request; POSTs get a fresh key unless they bring one."""
+        headers = more.pop("headers", {})
+        if method == "POST":
+            headers = {"Idempotency-Key": more.pop("key", uuid.uuid4().hex), **headers}
+        async with self.client(token) as client:
+            return await client.request(method, path, headers=headers, **more)
+
+    async def operator(self) -> str:
+        return (await self.gateway.library.tokens.issue("operator")).secret
+
+    async def person(self, person: str) -> str:
+        return (await self.gateway.library.tokens.issue("person", person=person)).secret
+
+    async def scene(self) -> str:
+        scene = f"scene-{uuid.uuid4().hex[:8]}"
+        await self.gateway.library.profiles.put_scene(scene, scene)
+        return scene
+
+    async def join(self, scene: str, text: str = "I keep bees and sell honey at two markets.", **more: Any) -> Any:
+        said = {"scene": scene, "name": "Anna Example", "text": text, **more}
+        answer = await self.ask("POST", "/profiles", json=said)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="session")
+async def doors(temporal: Client, database_url: str) -> AsyncIterator[Doors]:
+    engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
+    async with open_house(temporal, database_url, engine) as house:
+        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
+        gateway = Gateway(house.library, house.starting, house.registering, house.door, options)
+        yield Doors(house, gateway, application(gateway), engine)

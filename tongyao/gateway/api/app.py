@@ -1,0 +1,84 @@
+"""The HTTP API: every resource is a module beside this one; the OpenAPI document is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from tongyao.gateway.api import events, inbox, messages, processes, profiles, scenes, tokens
+from tongyao.gateway.gateway import Gateway
+from tongyao.gateway.limiting import Limits, TooOften
+from tongyao.gateway.problems import Problem, problem_of
+
+log = structlog.get_logger()
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def make_app(gateway: Gateway, *, lifespan: Lifespan | None = None) -> FastAPI:
+    """The application over one gateway."""
+    app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
+    app.state.gateway = gateway
+    app.state.limits = Limits(gateway.options)
+    for resource in (scenes, profiles, processes, messages, inbox, events, tokens):
+        app.include_router(resource.router)
+    app.add_exception_handler(Exception, _failed)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _http)
+    app.middleware("http")(_problems)
+    return app
+
+
+async def _problems(request: Request, call_next: Callable[[Request], Any]) -> Any:
+    """Errors on purpose become problems here, before anything counts them as failures."""
+    try:
+        return await call_next(request)
+    except Exception as error:
+        problem = problem_of(error)
+        if problem is None:
+            raise
+        return answer(problem)
+
+
+def answer(problem: Problem) -> JSONResponse:
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
+    if isinstance(problem, TooOften):
+        headers["Retry-After"] = str(problem.retry_after)
+    return JSONResponse(problem.body(), problem.status, headers, media_type="application/problem+json")
+
+
+async def _not_valid(request: Request, error: Exception) -> JSONResponse:
+    """Where and why; what was sent is not repeated."""
+    assert isinstance(error, RequestValidationError)
+    wrong = [
+        {"where": ".".join(_printable(str(part)) for part in one["loc"]), "why": _printable(str(one["msg"]))}
+        for one in error.errors()
+    ]
+    detail = "; ".join(f"{one['where']}: {one['why']}" for one in wrong[:3])
+    return answer(Problem("not_valid", detail, status=422, errors=wrong[:20]))
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = {404: "no_such_place", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
+    response = answer(Problem(code, str(error.detail), status=error.status_code))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    log.error("request failed", path=request.url.path, error=type(error).__name__)
+    return answer(Problem("failed", "something failed here that should not have; it is in the log", status=500))
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+

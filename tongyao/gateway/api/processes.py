@@ -1,0 +1,67 @@
+"""Processes: started by demanders, read by each party as the views allow."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from tongyao.gateway import running
+from tongyao.gateway.api.common import Here, Key, Who, action
+from tongyao.gateway.incoming import Id
+from tongyao.gateway.permissions import Action
+from tongyao.protocol.plan import Delivery, Plan
+from tongyao.protocol.value import Value
+from tongyao.protocol.views import PartyView
+from tongyao.records.room import CandidateRow
+
+router = APIRouter(prefix="/processes", tags=["processes"])
+
+
+class Started(Value):
+    id: str
+
+
+@router.post("", status_code=201, openapi_extra=action(Action.START_PROCESS))
+async def start_process(demand: running.Demand, here: Here, who: Who, key: Key = None) -> Started:
+    return Started(id=await running.start(here, who, demand, key=key))
+
+
+@router.get("", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PROCESSES))
+async def list_processes(
+    here: Here,
+    who: Who,
+    role: Literal["demander", "participant"] = "demander",
+    scene: Annotated[str | None, Query(max_length=200)] = None,
+    phase: Annotated[list[str] | None, Query(max_length=20)] = None,
+    open: bool | None = None,
+    parent: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=300)] = None,
+) -> running.ProcessList:
+    """Yours, as demander or as participant, newest first; for operators all."""
+    return await running.processes(
+        here, who, role=role, scene=scene, phase=phase, open=open, parent=parent, limit=limit, cursor=cursor
+    )
+
+
+@router.get("/{process_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROCESS))
+async def read_process(process_id: Id, here: Here, who: Who) -> PartyView:
+    """Everything you may see of it now; what you may not see is absent."""
+    return await running.read(here, who, process_id)
+
+
+@router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
+async def read_candidates(process_id: Id, here: Here, who: Who) -> list[CandidateRow]:
+    return await running.candidates(here, who, process_id)
+
+
+@router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
+async def read_plan(process_id: Id, here: Here, who: Who) -> Plan:
+    return await running.plan(here, who, process_id)
+
+
+@router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))
+async def read_delivery(process_id: Id, here: Here, who: Who) -> Delivery:
+    """Your own part of the plan."""
+    return await running.delivery(here, who, process_id)

@@ -1,0 +1,48 @@
+"""Scenes, and the public cards of the people in them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from tongyao.gateway import people
+from tongyao.gateway.api.common import Here, Who, action
+from tongyao.gateway.auth import permit
+from tongyao.gateway.incoming import Given, Id
+from tongyao.gateway.permissions import Action
+
+router = APIRouter(prefix="/scenes", tags=["scenes"])
+
+
+class SceneGiven(Given):
+    title: str = Field(min_length=1, max_length=200)
+    public: tuple[str, ...] = Field(default=(), max_length=5, description='`["name"]`: cards show names.')
+
+
+@router.get("", openapi_extra=action(Action.LIST_SCENES))
+async def list_scenes(here: Here, who: Who) -> list[dict[str, str]]:
+    permit(who, Action.LIST_SCENES)
+    return await people.scenes(here)
+
+
+@router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
+async def write_scene(scene: Id, given: SceneGiven, here: Here, who: Who) -> dict[str, str]:
+    permit(who, Action.WRITE_SCENE)
+    settings: dict[str, Any] = {"public": list(given.public)} if given.public else {}
+    await here.library.profiles.put_scene(scene, given.title, settings or None)
+    return {"id": scene, "title": given.title}
+
+
+@router.get("/{scene}/people", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PEOPLE))
+async def list_people(
+    scene: Id,
+    here: Here,
+    who: Who,
+    near: Annotated[str, Query(max_length=5_000, description="Look for people near this, best first.")] = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
+) -> list[people.Card]:
+    """What is public of people: an opaque id, language, grade; names only where the scene says so."""
+    return await people.cards(here, who, scene, near=near, limit=limit, after=after)

@@ -1,0 +1,44 @@
+"""Tokens, and who one is with them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from tongyao.gateway import people
+from tongyao.gateway.api.common import Here, Key, Who, action
+from tongyao.gateway.auth import permit
+from tongyao.gateway.incoming import Id
+from tongyao.gateway.permissions import Action
+from tongyao.gateway.speaking import checked_key
+from tongyao.records.tokens import Issued, Token
+
+router = APIRouter(tags=["tokens"])
+
+
+@router.get("/me", openapi_extra=action(Action.WHO_AM_I))
+async def who_am_i(who: Who) -> dict[str, str]:
+    permit(who, Action.WHO_AM_I)
+    token = who.token
+    return {
+        "role": who.role.value,
+        "person": who.person,
+        "process_id": (token.process_id or "") if token else "",
+        "alias": (token.alias or "") if token else "",
+    }
+
+
+@router.post("/tokens", status_code=201, openapi_extra=action(Action.ISSUE_TOKEN))
+async def issue_token(wish: people.TokenWish, here: Here, who: Who, key: Key = None) -> Issued:
+    """A further token; its secret is shown this once. The key is asked for as everywhere, but a repeat makes a new one."""
+    checked_key(key)
+    return await people.issue(here, who, wish)
+
+
+@router.get("/tokens", openapi_extra=action(Action.LIST_TOKENS))
+async def list_tokens(here: Here, who: Who) -> list[Token]:
+    return await people.tokens(here, who)
+
+
+@router.delete("/tokens/{token_id}", openapi_extra=action(Action.REVOKE_TOKEN))
+async def revoke_token(token_id: Id, here: Here, who: Who) -> Token:
+    return await people.revoke(here, who, token_id)

@@ -1,0 +1,109 @@
+"""Who may do what: one table, role × action (docs/api.md, "Roles"). Everything not in it is refused.
+
+A role is what somebody is towards the thing they touch: the same token is `demander` in one process, `participant` in
+another, and nobody (`None`: the thing does not exist for them) in the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class Role(StrEnum):
+    ANONYMOUS = "anonymous"
+    PERSON = "person"  # with a token of their own, towards what belongs to nobody in particular
+    OWNER = "owner"  # towards their own profile and their own tokens
+    DEMANDER = "demander"
+    PARTICIPANT = "participant"
+    OPERATOR = "operator"
+
+
+class Action(StrEnum):
+    """Every operation of the API and every tool of the MCP server is one of these."""
+
+    LIST_SCENES = "list_scenes"
+    WRITE_SCENE = "write_scene"
+    LIST_PEOPLE = "list_people"
+    JOIN = "join"
+    WHO_AM_I = "who_am_i"
+    READ_PROFILE = "read_profile"
+    READ_PROFILE_TEXT = "read_profile_text"
+    WRITE_PROFILE = "write_profile"
+    DELETE_PROFILE = "delete_profile"
+    MANDATE = "mandate"
+    CHANNELS = "channels"
+    START_PROCESS = "start_process"
+    LIST_PROCESSES = "list_processes"
+    READ_PROCESS = "read_process"
+    READ_EVENTS = "read_events"
+    READ_CANDIDATES = "read_candidates"
+    READ_PLAN = "read_plan"
+    READ_DELIVERY = "read_delivery"
+    SEND_MESSAGE = "send_message"
+    READ_MESSAGE = "read_message"
+    READ_INBOX = "read_inbox"
+    ISSUE_TOKEN = "issue_token"
+    LIST_TOKENS = "list_tokens"
+    REVOKE_TOKEN = "revoke_token"
+
+
+_EVERYBODY: Final = frozenset(Role)
+_OWN: Final = frozenset({Role.OWNER})
+_OWN_OR_OPERATOR: Final = frozenset({Role.OWNER, Role.OPERATOR})
+_WITH_A_TOKEN: Final = frozenset({Role.PERSON, Role.PARTICIPANT, Role.OPERATOR})
+_IN_THE_PROCESS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT, Role.OPERATOR})
+
+TABLE: Final[Mapping[Action, frozenset[Role]]] = {
+    Action.LIST_SCENES: _EVERYBODY,
+    Action.WRITE_SCENE: frozenset({Role.OPERATOR}),
+    Action.LIST_PEOPLE: frozenset({Role.PERSON, Role.OPERATOR}),
+    Action.JOIN: _EVERYBODY,
+    Action.WHO_AM_I: _EVERYBODY,
+    Action.READ_PROFILE: _OWN_OR_OPERATOR,
+    Action.READ_PROFILE_TEXT: _OWN,
+    Action.WRITE_PROFILE: _OWN_OR_OPERATOR,
+    Action.DELETE_PROFILE: _OWN_OR_OPERATOR,
+    Action.MANDATE: _OWN,
+    Action.CHANNELS: _OWN,
+    Action.START_PROCESS: frozenset({Role.PERSON, Role.OPERATOR}),
+    Action.LIST_PROCESSES: _WITH_A_TOKEN,
+    Action.READ_PROCESS: _IN_THE_PROCESS,
+    Action.READ_EVENTS: _IN_THE_PROCESS,
+    Action.READ_CANDIDATES: frozenset({Role.DEMANDER}),
+    Action.READ_PLAN: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
+    Action.READ_DELIVERY: frozenset({Role.PARTICIPANT}),
+    Action.SEND_MESSAGE: _IN_THE_PROCESS,
+    Action.READ_MESSAGE: _OWN_OR_OPERATOR,
+    Action.READ_INBOX: _WITH_A_TOKEN,
+    Action.ISSUE_TOKEN: _OWN_OR_OPERATOR,
+    Action.LIST_TOKENS: _OWN_OR_OPERATOR,
+    Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,
+}
+
+_DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
+_SEATS: Final = frozenset({Role.PARTICIPANT, Role.OPERATOR})
+
+KINDS: Final[Mapping[str, frozenset[Role]]] = {
+    "revise_tension": frozenset({Role.DEMANDER}),
+    "confirm_tension": _DEMANDERS,
+    "select_participants": _DEMANDERS,
+    "submit_projection": frozenset({Role.PARTICIPANT}),
+    "switch_endpoint": _SEATS,
+    "extend_deadline": _DEMANDERS,
+    "leave": _SEATS,
+    "decide": _DEMANDERS,
+    "conclude": _DEMANDERS,
+    "set_mandate": frozenset({Role.PARTICIPANT}),
+    "resume": _DEMANDERS,
+    "cancel": _DEMANDERS,
+    "answer_plan": frozenset({Role.PARTICIPANT}),
+    "approve_residual": _DEMANDERS,
+    "replan": _DEMANDERS,
+}
+"""Which message whom. Nobody speaks or answers for another here; operators who must have signals, which show as theirs."""
+
+
+def may(role: Role | None, action: Action) -> bool:
+    return role is not None and role in TABLE[action]
