@@ -65,16 +65,27 @@ def check_items(
 
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text`, as (start, end) in characters; None when it does not. White space is folded."""
-    words = _SPACE.split(quote.strip())
-    if not any(words):
+    wanted = quote.strip()
+    if not wanted:
         return None
-    exact = text.find(quote.strip())
+    exact = text.find(wanted)
     if exact >= 0:
-        return exact, exact + len(quote.strip())
-    if len(words) == 1:
+        return exact, exact + len(wanted)
+    if not _SPACE.search(wanted):
         return None
-    found = re.search(r"\s+".join(re.escape(word) for word in words), text)
-    return found.span() if found else None
+    # Two plain searches instead of one pattern: a pattern of many words and `\s+` backtracks for hours on a long text.
+    at = _SPACE.sub(" ", text).find(folded := _SPACE.sub(" ", wanted))
+    return None if at < 0 else (_unfolded(text, at), _unfolded(text, at + len(folded) - 1) + 1)
+
+
+def _unfolded(text: str, folded_at: int) -> int:
+    """Where the character at `folded_at` of the folded text stands in `text`."""
+    surplus = 0
+    for run in _SPACE.finditer(text):
+        if run.start() - surplus >= folded_at:
+            break
+        surplus += run.end() - run.start() - 1
+    return folded_at + surplus
 
 
 def _problem(draft: ItemDraft, text: str, never: Sequence[str]) -> str:
