@@ -36,7 +36,7 @@ class Reciting:
 
     @activity.defn(name=RECITE_LEVEL)
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
-        """Recite the next level and keep it. Called again after a crash, it goes on with the first missing level."""
+        """Recite the next level and keep it; after a crash, the first level that is missing."""
         text = await self._text(what.profile_id, what.version)
         work = asyncio.ensure_future(self._recite_level(what.profile_id, what.version, [text]))
         try:

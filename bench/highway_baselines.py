@@ -201,7 +201,7 @@ class Clicks:
 
 
 class TermWeights:
-    """BM25 whose terms are weighted by how often they stood in what was sought, against the average of all terms.
+    """BM25 whose terms are weighted by how often they stood in what was sought, against all terms.
 
     `prior` imagined seeks stand behind each. It learns which words of a question carry it.
     """

@@ -1,4 +1,4 @@
-"""Recites one profile version in the background, a level at a time. What is recited is kept, so a retry goes on."""
+"""Recites one profile version in the background, a level at a time; a retry goes on where it was."""
 
 from __future__ import annotations
 
