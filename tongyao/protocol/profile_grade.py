@@ -8,7 +8,7 @@ from typing import Final
 from tongyao.protocol.sizes import units
 from tongyao.protocol.tension import Audit, Grade
 
-_SENTENCE: Final = re.compile(r"[^。！？!?；;\n]+")
+_END: Final = re.compile(r"[。！？!?；;\n]+|\.\s+")
 _SAYS_SOMETHING: Final = 8
 """Units below which a sentence is a label ("backend engineer, Chengdu") rather than a statement."""
 
@@ -26,11 +26,35 @@ _OFFERS: Final = re.compile(
 )  # fmt: skip
 
 
+_BEARS: Final = re.compile(
+    r"我|咱|\d|[一二三四五六七八九十百两半几][年月天个次条台户人岁里亩斤间家本份轮套座只]|"
+    r"\b(?:i|my|me|we|our|us)\b|"
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b",
+    re.I,
+)
+"""A statement has somebody who says it, or a number that could be wrong. A slogan has neither."""
+
+_LIST: Final = re.compile(r"[|｜/·、]|,\s|，")
+_LABEL_UNITS: Final = 5
+"""A line whose parts between separators have no more units than this on average is a list of labels."""
+
+_ENOUGH: Final = 5
+"""Whoever says so many things of themselves says where they are going, in whatever words."""
+
+
+def _is_statement(sentence: str) -> bool:
+    if units(sentence) < _SAYS_SOMETHING or not _BEARS.search(sentence):
+        return False
+    parts = [part for part in _LIST.split(sentence) if part.strip()]
+    speaks = re.search(r"我|\b(?:I|my|we|our)\b", sentence)
+    return bool(speaks) or len(parts) < 3 or units(sentence) / len(parts) > _LABEL_UNITS
+
+
 def audit_profile(text: str) -> Audit:
     """Which lenses `text` has statements for: T what changes, I facts, B needs and limits, E what can be given."""
-    said = [sentence for sentence in _SENTENCE.findall(text) if units(sentence) >= _SAYS_SOMETHING]
+    said = [sentence for sentence in _END.split(text) if _is_statement(sentence)]
     return Audit(
-        transition=any(_CHANGES.search(sentence) for sentence in said),
+        transition=len(said) >= _ENOUGH or any(_CHANGES.search(sentence) for sentence in said),
         initial_state=len(said) >= 2,
         barriers=any(_NEEDS.search(sentence) for sentence in said),
         exchange=any(_OFFERS.search(sentence) for sentence in said),
