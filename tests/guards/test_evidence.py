@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tongyao.protocol.guards.evidence import check_items, find_quote
+from tongyao.protocol.guards.evidence import Checked, check_items, find_quote
 from tongyao.protocol.projection import Dimension, ItemDraft
 
 TEXTS = st.text(alphabet=st.sampled_from("ab钟 \n\t.*+(\\"), min_size=1, max_size=80)
 
 
-def checked(*drafts: ItemDraft, text: str = "I mend nets\nand own a boat.", never: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
+def checked(*drafts: ItemDraft, never: tuple[str, ...] = ()) -> Checked:
     return check_items(
         drafts,
-        text=text,
+        text="I mend nets\nand own a boat.",
         source="profile",
         round_number=2,
         alias="P01",
@@ -29,7 +29,7 @@ def fact(claim: str = "mends nets", *quotes: str) -> ItemDraft:
 
 
 @given(TEXTS, st.data())
-def test_every_piece_of_a_text_is_found_however_its_white_space_was_folded(text: str, data: st.DataObject) -> None:
+def test_a_piece_is_found_however_its_white_space_was_folded(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     piece = text[start:end]
@@ -76,7 +76,7 @@ def test_what_the_owner_never_discloses_is_rejected_also_in_quotes_and_steps() -
 
 
 def test_hostile_quotes_on_a_text_of_two_million_characters_are_answered() -> None:
-    """Each of these would make a backtracking search quadratic: runs of white space, and prefixes that nearly fit."""
+    """A backtracking search would not come back: runs of white space, prefixes that nearly fit."""
     blank = " " * 1_000_000 + "a" + "\n" * 1_000_000
     repeated = "a " * 1_000_000
     assert find_quote(blank, "a b") is None

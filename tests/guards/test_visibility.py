@@ -34,9 +34,7 @@ def test_few_breaches_pass_and_few_statements_are_sent_back(part: str, language:
 
 
 def test_there_are_enough_sentences_and_none_stands_in_both_halves() -> None:
-    halves = {
-        part: {s for lang in ("en", "zh") for _, s in labelled(part, lang)} for part in ("dev", "unseen")
-    }
+    halves = {part: {s for lang in ("en", "zh") for _, s in labelled(part, lang)} for part in ("dev", "unseen")}
     assert sum(map(len, halves.values())) >= 240
     assert not halves["dev"] & halves["unseen"]
 
@@ -60,9 +58,7 @@ def test_only_the_sentences_that_breach_are_struck_and_they_are_counted() -> Non
         ],
         ignored=[NoteDraft(text="P02 is the strongest candidate.", name="P01 and P02 should team up")],
         translations=[
-            TranslationDraft(
-                a="P01", b="P02", a_words="you should ask the miller", b_words="P01 and P02 must talk"
-            )
+            TranslationDraft(a="P01", b="P02", a_words="you should ask the miller", b_words="P01 and P02 must talk")
         ],
         markdown="同向。\n建议P01和P02合作。\n",
     )
@@ -75,7 +71,7 @@ def test_only_the_sentences_that_breach_are_struck_and_they_are_counted() -> Non
     assert strike(cleaned) == (cleaned, 0)
 
 
-@given(st.text(alphabet=st.sampled_from("P01 shouldtak应该建议谈。；.“”\"「」 \n"), max_size=200))
+@given(st.text(alphabet=st.sampled_from('P01 shouldtak应该建议谈。；.“”"「」 \n'), max_size=200))
 def test_striking_leaves_nothing_to_strike(text: str) -> None:
     cleaned, _ = strike(ObservationDraft(markdown=text))
     again, struck = strike(cleaned)
