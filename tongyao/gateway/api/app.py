@@ -80,5 +80,3 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
 
 def _printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-

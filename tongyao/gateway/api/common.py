@@ -49,5 +49,7 @@ Here = Annotated[Gateway, Depends(gateway_of)]
 Who = Annotated[Caller, Depends(caller_of)]
 Key = Annotated[
     str | None,
-    Header(alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."),
+    Header(
+        alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."
+    ),
 ]

@@ -70,9 +70,7 @@ async def stream_events(
     )
 
 
-async def _stream(
-    gateway: Gateway, process_id: str, secret: str | None, after: int
-) -> AsyncIterator[ServerSentEvent]:
+async def _stream(gateway: Gateway, process_id: str, secret: str | None, after: int) -> AsyncIterator[ServerSentEvent]:
     """Asks at each look who this is: a revoked token hears nothing more."""
     while True:
         try:

@@ -1,0 +1,69 @@
+"""Whatever is sent, nothing fails: no 5xx from the API, no crash behind an MCP tool."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from mcp.client import Client as McpClient
+
+from tests.gateway.conftest import Doors
+from tongyao.gateway.mcp import make_server
+
+EXAMPLES = 6
+
+
+async def test_no_request_that_fits_the_document_makes_the_api_fail(doors: Doors) -> None:
+    token = await doors.person("fuzzing-person")
+    schema = schemathesis.openapi.from_dict(doors.app.openapi())
+    loop = asyncio.get_running_loop()
+    failed: list[Any] = []
+
+    def try_all() -> None:
+        for result in schema.get_all_operations():
+            operation: Any = result.ok()  # type: ignore[union-attr]  # an unreadable operation raises, and should
+
+            @settings(
+                max_examples=EXAMPLES,
+                deadline=None,
+                database=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+                derandomize=True,
+            )
+            @given(case=operation.as_strategy())
+            def one(case: Any) -> None:
+                kwargs = case.as_transport_kwargs(base_url="http://127.0.0.1:8700")
+                kwargs = {name: kwargs[name] for name in ("method", "url", "json", "params") if kwargs.get(name)}
+                method, url = kwargs.pop("method"), kwargs.pop("url")
+                asked = asyncio.run_coroutine_threadsafe(
+                    doors.ask(method, url, token, key=uuid.uuid4().hex, **kwargs)
+                    if method == "POST"
+                    else doors.ask(method, url, token, **kwargs),
+                    loop,
+                )
+                answer = asked.result(20)
+                if answer.status_code >= 500 and answer.status_code != 501:
+                    failed.append((method, url, kwargs, answer.status_code))
+
+            one()
+
+    await asyncio.to_thread(try_all)
+    assert failed == []
+
+
+ODD: tuple[Any, ...] = ("", "\x00", "x" * 300, -1, 10**30, 1.5, None, [], {}, {"kind": "decide"}, True)
+
+
+async def test_no_argument_crashes_an_mcp_tool(doors: Doors) -> None:
+    server = make_server(doors.gateway, token=await doors.person("fuzzing-agent"))
+    async with McpClient(server) as client:
+        for tool in await server.list_tools():
+            names = [name for name in tool.input_schema["properties"] if name != "token"]
+            for odd in ODD:
+                result = await client.call_tool(tool.name, dict.fromkeys(names, odd))
+                said = "".join(getattr(part, "text", "") for part in result.content)
+                assert said != f"Error executing tool {tool.name}", (tool.name, odd)  # what the SDK says of a crash

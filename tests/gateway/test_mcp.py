@@ -1,0 +1,66 @@
+"""A real MCP client over streamable HTTP joins, is asked, and speaks; errors are text that says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+from mcp.client import Client as McpClient
+
+from tests.gateway.conftest import Doors
+from tests.gateway.test_api import room
+from tongyao.gateway.mcp import make_server
+from tongyao.gateway.serving import serve
+
+
+async def _answers(http: httpx.AsyncClient, port: int) -> bool:
+    try:
+        return (await http.get(f"http://127.0.0.1:{port}/scenes")).is_success
+    except httpx.ConnectError:
+        return False
+
+
+async def call(client: Any, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content[0].text
+    return json.loads(result.content[0].text)
+
+
+async def speak(doors: Doors, client: Any) -> None:
+    pid, _, people = await room(doors)
+    token = people[1]["token"]
+    async with asyncio.timeout(30):
+        while not (waits := (await call(client, "pending", token=token))["pending"]):
+            await asyncio.sleep(0.05)
+    assert waits[0]["process_id"] == pid and waits[0]["view"]["tension"]
+    said = {"process": pid, "round": 1, "key": "k1", "parts": {"capability": "I splice rope."}, "token": token}
+    first, again = await call(client, "respond", **said), await call(client, "respond", **said)
+    assert first["state"] == "applied" and again["id"] == first["id"]
+    wrong = await client.call_tool("respond", {**said, "round": 9, "key": "k2"})
+    assert wrong.is_error and "wrong_round: " in wrong.content[0].text
+    stranger = await client.call_tool("status", {"process": pid, "token": "ty_guess"})
+    assert stranger.is_error and "token_unknown" in stranger.content[0].text
+    left = await call(client, "leave", process=pid, key="k3", token=token)
+    assert left["state"] == "applied"
+    await doors.house.handle(pid).cancel()
+
+
+async def test_a_turn_is_spoken_by_an_mcp_client(doors: Doors) -> None:
+    async with McpClient(make_server(doors.gateway)) as client:
+        await speak(doors, client)
+
+
+async def test_a_turn_is_spoken_over_streamable_http(doors: Doors, unused_tcp_port_factory: Any) -> None:
+    stop, port = asyncio.Event(), unused_tcp_port_factory()
+    server = asyncio.create_task(serve(doors.gateway, stop, port=port))
+    try:
+        async with asyncio.timeout(10), httpx.AsyncClient() as http:
+            while not await _answers(http, port):
+                await asyncio.sleep(0.02)
+        async with McpClient(f"http://127.0.0.1:{port}/mcp") as client:
+            await speak(doors, client)
+    finally:
+        stop.set()
+        await server

@@ -1,0 +1,154 @@
+"""No open cell: every operation of the API and every tool of MCP, for every role, towards what is theirs and what is not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import Doors
+from tests.gateway.test_api import asked, room
+from tongyao.gateway.mcp import ACTIONS, make_server
+from tongyao.gateway.permissions import KINDS, TABLE, Action, Role
+from tongyao.protocol.messages import KINDS as MESSAGE_KINDS
+
+PROCESS, PROFILE = "process_id", "profile_id"
+BODIES: dict[tuple[str, str], Any] = {
+    ("post", "/profiles"): {"scene": "none-such", "name": "A", "text": "b"},
+    ("put", "/scenes/{scene}"): {"title": "t"},
+    ("put", "/profiles/{profile_id}"): {"text": "I keep bees, and sheep now."},
+    ("put", "/profiles/{profile_id}/mandate"): {},
+    ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
+    ("post", "/tokens"): {"role": "operator"},
+}
+TURN = {"kind": "submit_projection", "round": 999, "nothing_new": True}
+EXTEND = {"kind": "extend_deadline", "alias": "P98", "seconds": 60}
+MESSAGES = {"participant": TURN, "scoped": TURN, "anonymous": TURN, "demander": EXTEND, "operator": EXTEND}
+SKIP_OWN = {("delete", "/profiles/{profile_id}"), ("delete", "/tokens/{token_id}")}
+"""Would end what the other cells need; each has its own test."""
+
+
+def operations(doors: Doors) -> list[tuple[str, str, Action]]:
+    found = []
+    for path, methods in doors.app.openapi()["paths"].items():
+        for method, operation in methods.items():
+            found.append((method, path, Action(operation["x-tongyao-action"])))
+    return found
+
+
+def test_the_tables_have_no_empty_cell(doors: Doors) -> None:
+    assert set(TABLE) == set(Action)
+    assert set(KINDS) == set(MESSAGE_KINDS)
+    used = {action for _, _, action in operations(doors)} | set(ACTIONS.values())
+    assert used == set(Action) - {Action.CHANNELS}
+
+
+async def test_every_tool_is_in_the_table(doors: Doors) -> None:
+    tools = {tool.name for tool in await make_server(doors.gateway).list_tools()}
+    assert tools == set(ACTIONS)
+
+
+async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(doors: Doors) -> None:
+    pid, demander, people = await room(doors)
+    other_pid, _, _ = await room(doors)
+    speaker = people[1]
+    await asked(doors, speaker["token"], "projection", 1)
+    scoped = await doors.gateway.library.tokens.issue(
+        "participant", person=speaker["profile_id"], process_id=pid,
+        alias=next(s.alias for s in await doors.gateway.library.room.seats(pid) if s.profile_id == speaker["profile_id"]),
+    )  # fmt: skip
+    callers = {
+        "anonymous": (None, ""),
+        "demander": (demander, (await doors.ask("GET", "/me", demander)).json()["person"]),
+        "participant": (speaker["token"], speaker["profile_id"]),
+        "scoped": (scoped.secret, speaker["profile_id"]),
+        "operator": (await doors.operator(), ""),
+    }
+    wrong = []
+    for method, path, action in operations(doors):
+        for name, (token, person) in callers.items():
+            for own in (True, False):
+                if not own and "{" not in path:
+                    continue
+                expected = _expected(name, action, path, own)
+                if expected and (method, path) in SKIP_OWN:
+                    continue
+                names = {
+                    "process_id": pid if own else other_pid,
+                    "profile_id": (person or people[0]["profile_id"]) if own else people[0]["profile_id"],
+                    "scene": "none-such", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none",
+                }  # fmt: skip
+                where = path.format(**names)
+                if where.endswith("/events"):
+                    where += "?after=4000000"
+                    if expected:
+                        continue  # an open stream: tested where it ends
+                answer = await doors.ask(method.upper(), where, token, json=BODIES.get((method, path), MESSAGES[name]))
+                code, detail = _said(answer)
+                refused = answer.status_code in (401, 403) or (
+                    code in ("no_such_process", "no_such_profile") and detail.startswith("you ")
+                )
+                if refused == expected:
+                    wrong.append((method, path, name, "own" if own else "other", answer.status_code, code))
+                assert answer.status_code < 500, (method, path, answer.text)
+    allowed_bodies = {("post", "/tokens")}  # everybody but operators is refused for asking for an operator's token
+    assert [one for one in wrong if one[:2] not in allowed_bodies] == []
+    for process in (pid, other_pid):
+        await doors.house.handle(process).cancel()
+
+
+def _said(answer: httpx.Response) -> tuple[str, str]:
+    body = answer.json() if "json" in answer.headers.get("content-type", "") else None
+    return (body.get("code", ""), body.get("detail", "")) if isinstance(body, dict) else ("", "")
+
+
+def _expected(caller: str, action: Action, path: str, own: bool) -> bool:
+    roles = TABLE[action]
+    if caller in ("anonymous", "operator"):
+        return Role(caller) in roles
+    if PROCESS in path:
+        return own and Role("demander" if caller == "demander" else "participant") in roles
+    if PROFILE in path:
+        return own and caller != "scoped" and Role.OWNER in roles
+    if caller == "scoped":
+        return Role.PARTICIPANT in roles or action is Action.READ_MESSAGE
+    return bool({Role.PERSON, Role.OWNER} & roles)
+
+
+async def test_guessed_expired_and_revoked_tokens_open_nothing(doors: Doors) -> None:
+    tokens = doors.gateway.library.tokens
+    expired = await tokens.issue("operator", lasts=timedelta(seconds=-1))
+    revoked = await tokens.issue("operator")
+    await tokens.revoke(revoked.token.id)
+    cells = {"ty_guess": "token_unknown", expired.secret: "token_expired", revoked.secret: "token_revoked"}
+    for secret, code in cells.items():
+        answer = await doors.ask("GET", "/scenes", secret)
+        assert (answer.status_code, answer.json()["code"]) == (401, code)
+
+
+async def test_nobody_learns_of_a_process_by_guessing_its_id(doors: Doors) -> None:
+    pid, _, _ = await room(doors)
+    stranger = await doors.person("somebody-else")
+    real = await doors.ask("GET", f"/processes/{pid}", stranger)
+    guessed = await doors.ask("GET", "/processes/c-0123456789abcdef", stranger)
+    assert real.status_code == guessed.status_code == 404
+    assert real.text.replace(pid, "X") == guessed.text.replace("c-0123456789abcdef", "X")
+    await doors.house.handle(pid).cancel()
+
+
+async def test_a_deleted_profile_takes_its_tokens_along(doors: Doors) -> None:
+    joined = await doors.join(await doors.scene())
+    path = f"/profiles/{joined['profile_id']}"
+    assert (await doors.ask("DELETE", path, joined["token"])).status_code == 204
+    assert (await doors.ask("GET", path, joined["token"])).json()["code"] == "token_revoked"
+
+
+@pytest.mark.parametrize("settings", [{"strategy": "x"}, {"turn_seconds": 10**15}, {"token_budget": 10**30}])
+async def test_settings_that_name_anothers_text_or_break_a_calendar_are_refused(
+    doors: Doors, settings: dict[str, Any]
+) -> None:
+    demand = {"intent": "x", "participants": ["a", "b"], "settings": settings}
+    answer = await doors.ask("POST", "/processes", await doors.person("somebody"), json=demand)
+    assert answer.status_code == 422

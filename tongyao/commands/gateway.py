@@ -1,0 +1,115 @@
+"""`gateway`, `mcp`, `token`: the doors for people and agents."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from datetime import timedelta
+from typing import Annotated, Optional
+
+import typer
+from rich.table import Table
+
+from tongyao.commands.common import console, fail, run, settings
+from tongyao.gateway.gateway import Gateway
+from tongyao.gateway.mcp import make_server
+from tongyao.gateway.serving import serve
+from tongyao.records.tokens import TokenUnknown
+from tongyao.runtime import office
+
+TOKEN_VARIABLE = "TY_TOKEN"
+
+token = typer.Typer(no_args_is_help=True, help="Tokens: keys to the gateway, each shown once.")
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(gateway)
+    app.command()(mcp)
+    app.add_typer(token, name="token")
+
+
+def of_office(here: office.Office) -> Gateway:
+    """The gateway of a running installation."""
+    return Gateway(here.library, here.starting, here.registering, here.door)
+
+
+def gateway() -> None:
+    """Serve the API and MCP (streamable HTTP, at /mcp) until Ctrl-C, for a service that runs already."""
+    run(_gateway())
+
+
+async def _gateway() -> None:
+    stop = asyncio.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    config = settings()
+    async with office.running(config) as here:
+        console.print(f"API and MCP: http://{config.gateway_host}:{config.gateway_port} (documents: /docs, MCP: /mcp)")
+        relay = asyncio.create_task(here.door.relay(stop))
+        try:
+            await serve(of_office(here), stop, host=config.gateway_host, port=config.gateway_port)
+        finally:
+            stop.set()
+            await asyncio.gather(relay, return_exceptions=True)
+
+
+def mcp() -> None:
+    """Serve MCP over standard input and output; the token of calls that name none is in TY_TOKEN."""
+    run(_mcp())
+
+
+async def _mcp() -> None:
+    async with office.running(settings()) as here:
+        await make_server(of_office(here), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
+
+
+@token.command("create")
+def create(
+    person: Annotated[Optional[str], typer.Option(help="Whose: a profile's or a demander's id.")] = None,
+    operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
+    days: Annotated[Optional[float], typer.Option(help="Good for so many days; left out: until revoked.")] = None,
+    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+) -> None:
+    """Make a token and print it. It is not kept: only its hash is."""
+    if operator == (person is not None):
+        fail("say --person ID or --operator", 2)
+    lasts = timedelta(days=days) if days is not None else None
+
+    async def work() -> str:
+        async with office.running(settings()) as here:
+            role = "operator" if operator else "person"
+            issued = await here.library.tokens.issue(role, person=person, label=label, lasts=lasts)  # type: ignore[arg-type]  # two literals
+            return issued.secret
+
+    typer.echo(run(work()))
+
+
+@token.command("list")
+def list_tokens(person: Annotated[Optional[str], typer.Option(help="Only theirs.")] = None) -> None:
+    """All tokens, newest first, without their secrets."""
+
+    async def work() -> Table:
+        table = Table("id", "role", "person", "process", "state", "label", box=None)
+        async with office.running(settings()) as here:
+            for one in await here.library.tokens.list(person=person):
+                state = "revoked" if one.revoked_at else "expired" if one.expired else "good"
+                table.add_row(one.id, one.role, one.person or "", one.process_id or "", state, one.label)
+        return table
+
+    console.print(run(work()))
+
+
+@token.command("revoke")
+def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list` shows it.")]) -> None:
+    """From now on this token opens nothing."""
+
+    async def work() -> None:
+        async with office.running(settings()) as here:
+            try:
+                await here.library.tokens.revoke(token_id)
+            except TokenUnknown as error:
+                fail(str(error), 2)
+
+    run(work())
+    console.print(f"{token_id} is revoked")
