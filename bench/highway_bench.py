@@ -82,6 +82,7 @@ class HighwayMethod:
 def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> dict[str, Method]:
     """All methods on a collection; with a history, those that learn from it too."""
     texts, history = collection.texts, collection.history
+    asked = [query.text for query in collection.queries]
 
     def bigrams(text: str) -> list[str]:
         return base.words(text, characters=False)
@@ -105,10 +106,10 @@ def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> 
     }
     fused: list[base.Scorer] = [tuned, tfidf]
     if not only or "field_lexical" in only:
-        out["field_lexical"] = base.Ranked(field_encoder(texts))
+        out["field_lexical"] = base.Ranked(field_encoder(texts, asked))
     if not only or {"small_model", "fusion"} & set(only):
         try:
-            model = base.Dense(texts, base.small_model())
+            model = base.Dense(texts, asked, base.small_model())
         except ImportError as error:
             note(f"small_model left out: {error}")
         else:
@@ -125,10 +126,10 @@ def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> 
     return {name: method for name, method in out.items() if not only or name in only}
 
 
-def field_encoder(texts: Sequence[str]) -> base.Dense:
+def field_encoder(texts: Sequence[str], asked: Sequence[str]) -> base.Dense:
     """The intent field's lexical encoder, fitted on the corpus."""
     encoder = LexicalEncoder.fit(texts)
-    return base.Dense(texts, encoder.encode)
+    return base.Dense(texts, asked, encoder.encode)
 
 
 def note(text: str) -> None:
@@ -155,22 +156,16 @@ def table(results: dict[str, Any], split: str = "") -> str:
                 f"{part['interval'][f'recall@{cut}'][1]:.3f}]"
                 for cut in CUTS
             ]
-            rows.append(
-                f"| {name} ({part['queries']}) | " + " | ".join(cells) + f" | {result['latency_ms']} |"
-            )
+            rows.append(f"| {name} ({part['queries']}) | " + " | ".join(cells) + f" | {result['latency_ms']} |")
     return "\n".join(rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cmrc", type=Path, help="cmrc2018_dev.json")
     parser.add_argument("--corpus", type=Path, help='JSON lines {"id", "text"}')
     parser.add_argument("--queries", type=Path, help='JSON lines {"query", "relevant": [ids]}')
-    parser.add_argument(
-        "--history", type=Path, help="JSON lines like the queries: sought before, in this order"
-    )
+    parser.add_argument("--history", type=Path, help="JSON lines like the queries: sought before, in this order")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument("--methods", default="", help="only these, separated by commas (default: all)")
     options = parser.parse_args(arguments)
