@@ -42,7 +42,7 @@ def test_the_tables_have_no_empty_cell(doors: Doors) -> None:
     assert set(TABLE) == set(Action)
     assert set(KINDS) == set(MESSAGE_KINDS)
     used = {action for _, _, action in operations(doors)} | set(ACTIONS.values())
-    assert used == set(Action) - {Action.CHANNELS}
+    assert used == set(Action)
 
 
 async def test_every_tool_is_in_the_table(doors: Doors) -> None:
