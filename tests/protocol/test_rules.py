@@ -1,0 +1,154 @@
+"""The protocol's rules as properties: what holds for every tension, every course of rounds, every state."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tongyao.protocol.anonymity import HIDDEN, Anonymizer
+from tongyao.protocol.convergence import EARLIEST_END, MAX_ROUNDS, Course, RoundResult, course
+from tongyao.protocol.observation import Verdict, all_pairs
+from tongyao.protocol.process import ENDED, IllegalTransition, Phase, State, legal, next_alias
+from tongyao.protocol.projection import Outcome
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.sizes import cut, units
+from tongyao.protocol.tension import MISSING, TENSION_UNITS, Grade, Lens, Tension, TensionDraft, from_draft, from_raw
+
+MIXED = st.text(alphabet=st.sampled_from("ab0 我想学。，'-_ \n?"), max_size=900)
+LENS = st.sampled_from(["", "  ", "a thing that is known", MISSING])
+OUTCOMES = st.dictionaries(st.sampled_from(["P01", "P02", "P03"]), st.sampled_from(list(Outcome)), min_size=1)
+ROUNDS = st.lists(st.tuples(OUTCOMES, st.sampled_from(list(Verdict))), min_size=1, max_size=MAX_ROUNDS)
+
+
+def rounds(told: list[tuple[dict[str, Outcome], Verdict]]) -> list[RoundResult]:
+    return [RoundResult(number=n, outcomes=o, verdict=v) for n, (o, v) in enumerate(told, 1)]
+
+
+@given(MIXED, st.integers(0, 400))
+def test_a_cut_text_is_a_prefix_within_the_limit_and_the_longest_one(text: str, limit: int) -> None:
+    short = cut(text, limit)
+    assert text.startswith(short)
+    assert units(short) == min(units(text), limit)
+
+
+@given(MIXED.filter(lambda text: bool(text.strip())), st.sampled_from(["zh", "en"]))
+def test_a_raw_intent_of_any_length_stands_as_a_tension_of_grade_c(intent: str, language: str) -> None:
+    if not units(intent):
+        return
+    raw = from_raw(intent, language=language)  # type: ignore[arg-type]
+    assert raw.tension.units <= TENSION_UNITS
+    assert raw.tension.grade is Grade.C
+    assert intent.strip().startswith(raw.tension.transition)
+    assert raw.was_cut == (raw.tension.transition != intent.strip())
+
+
+@given(LENS, LENS, st.lists(LENS, max_size=3), LENS)
+def test_the_grade_follows_from_the_four_lenses(t: str, i: str, b: list[str], e: str) -> None:
+    tension = from_draft(TensionDraft(transition=t, initial_state=i, barriers=b, exchange=e), language="en")
+    missing = tension.audit.missing()
+    if Lens.T in missing or Lens.I in missing:
+        assert tension.grade is Grade.C
+    else:
+        assert tension.grade is (Grade.B if missing else Grade.A)
+    assert {name[0] for name in tension.targets()} == {lens.value for lens in Lens if lens not in missing}
+
+
+def test_a_tension_over_the_limit_or_with_a_blank_barrier_is_refused_and_says_why() -> None:
+    with pytest.raises(ValidationError, match="at most 300"):
+        Tension(transition="word " * 298)
+    with pytest.raises(ValidationError, match="barrier may not be blank"):
+        Tension(transition="change", barriers=("",))
+    with pytest.raises(ValidationError, match="needs a transition"):
+        Tension(transition="  ")
+
+
+@given(ROUNDS)
+def test_no_course_ends_before_the_second_round_or_goes_on_after_the_last(
+    told: list[tuple[dict[str, Outcome], Verdict]],
+) -> None:
+    follows = course(rounds(told))
+    if follows.converged:
+        assert len(told) >= EARLIEST_END
+    if len(told) == MAX_ROUNDS:
+        assert follows is not Course.GO_ON
+
+
+@given(ROUNDS)
+def test_only_what_was_said_accelerates(told: list[tuple[dict[str, Outcome], Verdict]]) -> None:
+    """A lapsed or a failed turn in the last round, and the others' silence no longer ends the rounds."""
+    *before, (outcomes, verdict) = told
+    for unsaid in (Outcome.LAPSED, Outcome.FAILED):
+        assert course(rounds([*before, (outcomes | {"P09": unsaid}, verdict)])) is not Course.ALL_SILENT
+    everybody_left = {alias: Outcome.LEFT for alias in outcomes}
+    assert course(rounds([*before, (everybody_left, verdict)])) is not Course.ALL_SILENT
+
+
+@given(st.lists(st.sampled_from(list(Verdict)), min_size=1, max_size=MAX_ROUNDS))
+def test_two_exhausted_in_a_row_from_the_third_round_converge_and_nothing_less_does(said: list[Verdict]) -> None:
+    told = [({"P01": Outcome.REPLIED, "P02": Outcome.NOTHING_NEW}, verdict) for verdict in said]
+    enough = len(said) >= 4 and said[-1] is said[-2] is Verdict.EXHAUSTED
+    assert (course(rounds(told)) is Course.CONVERGED) == enough
+
+
+def test_everybody_saying_nothing_new_ends_the_second_round_but_not_the_first() -> None:
+    silent = ({"P01": Outcome.NOTHING_NEW, "P02": Outcome.NOTHING_NEW, "P03": Outcome.LEFT}, Verdict.MORE)
+    assert course(rounds([silent])) is Course.GO_ON
+    assert course(rounds([silent, silent])) is Course.ALL_SILENT
+
+
+@pytest.mark.parametrize(("origin", "target"), list(itertools.product(Phase, Phase)))
+def test_a_step_the_protocol_does_not_know_raises_and_names_both_states(origin: Phase, target: Phase) -> None:
+    state = State(process_id="p", phase=origin)
+    if legal(origin, target):
+        assert state.move(target) is origin
+        assert not origin.ended
+        return
+    with pytest.raises(IllegalTransition) as error:
+        state.move(target)
+    assert origin.value in str(error.value)
+    assert target.value in str(error.value)
+    assert state.phase is origin
+
+
+@pytest.mark.parametrize("origin", [phase for phase in Phase if not phase.ended and phase is not Phase.SUSPENDED])
+def test_a_suspended_process_goes_back_only_where_it_came_from_or_ends(origin: Phase) -> None:
+    state = State(process_id="p", phase=origin)
+    state.move(Phase.SUSPENDED)
+    back = {target for target in Phase if legal(Phase.SUSPENDED, target, resume_to=state.resume_to)}
+    assert back == {origin} | (ENDED - {Phase.COMPLETED})
+    state.move(origin)
+    assert (state.phase, state.resume_to) == (origin, None)
+
+
+@given(st.sets(st.integers(1, 12)))
+def test_all_pairs_are_each_there_once(numbers: set[int]) -> None:
+    aliases = [next_alias(number - 1) for number in numbers]
+    pairs = all_pairs([*aliases, *aliases])
+    assert len(pairs) == len({frozenset(pair) for pair in pairs}) == len(numbers) * (len(numbers) - 1) // 2
+    assert all(a < b for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"quorum": 5, "max_participants": 3},
+        {"residuals": "auto", "depth_limit": 0},
+        {"wait_for_children": True, "residuals": "off"},
+        {"turn_seconds": 100, "process_seconds": 99},
+        {"max_participants": 9},
+        {"no_such_setting": 1},
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ProcessSettings.model_validate(wrong)
+
+
+def test_names_become_aliases_and_addresses_vanish() -> None:
+    names = Anonymizer({"P00": ["李默"], "P01": ["Ann", "Ann Bell", "ann@bell.example"], "P02": ["x"]})
+    said = "Ann Bell plans with 李默妹; planning, ann@bell.example, +44 20 7946 0000, 13812345678, x"
+    assert names.text(said) == f"P01 plans with P00妹; planning, P01, {HIDDEN}, {HIDDEN}, x"
