@@ -83,7 +83,7 @@ def test_only_what_was_said_accelerates(told: list[tuple[dict[str, Outcome], Ver
     *before, (outcomes, verdict) = told
     for unsaid in (Outcome.LAPSED, Outcome.FAILED):
         assert course(rounds([*before, (outcomes | {"P09": unsaid}, verdict)])) is not Course.ALL_SILENT
-    everybody_left = {alias: Outcome.LEFT for alias in outcomes}
+    everybody_left = dict.fromkeys(outcomes, Outcome.LEFT)
     assert course(rounds([*before, (everybody_left, verdict)])) is not Course.ALL_SILENT
 
 

@@ -83,7 +83,9 @@ class Decide(_Message):
     decision: Decision
     participants: tuple[Choice, ...] = ()
     tokens: int | None = Field(default=None, gt=0, description="The new limit of the process, not an addition.")
-    cost: str | None = Field(default=None, description="The new limit in US dollars.")
+    cost: str | None = Field(
+        default=None, pattern=r"^\d{1,9}(\.\d{1,6})?$", description="The new limit in US dollars, as `12.50`."
+    )
 
 
 class Conclude(_Message):
