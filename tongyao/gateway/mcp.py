@@ -21,8 +21,12 @@ from tongyao.gateway.problems import Problem, problem_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Token = Annotated[str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")]
-Key = Annotated[str, Field(description="Of your own making; the same key again is the same request, so repeating is safe.")]
+Token = Annotated[
+    str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")
+]
+Key = Annotated[
+    str, Field(description="Of your own making; the same key again is the same request, so repeating is safe.")
+]
 ProcessId = Annotated[str, Field(description="The id of the process.")]
 
 ACTIONS: Final[dict[str, Action]] = {
@@ -159,9 +163,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         token: Token = "",
     ) -> Any:
         """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a deadline."""
-        return await send(
-            token, ctx, process, key, kind="switch_endpoint", endpoint=endpoint, fallback=fallback
-        )
+        return await send(token, ctx, process, key, kind="switch_endpoint", endpoint=endpoint, fallback=fallback)
 
     async def leave(ctx: Context, process: ProcessId, key: Key, token: Token = "") -> Any:
         """Leave a process. What you said stays."""

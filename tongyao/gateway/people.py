@@ -139,9 +139,7 @@ async def join(gateway: Gateway, caller: Caller, said: Introduction, *, key: str
         "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
     )
     note = "keep the token: it is shown this once"
-    return Joined(
-        profile_id=profile_id, version=version.version, grade=version.grade, token=issued.secret, note=note
-    )
+    return Joined(profile_id=profile_id, version=version.version, grade=version.grade, token=issued.secret, note=note)
 
 
 async def scenes(gateway: Gateway) -> list[dict[str, str]]:
@@ -254,7 +252,12 @@ async def export(gateway: Gateway, caller: Caller, profile_id: str) -> dict[str,
         if (cursor := page.next) is None:
             break
     return {
-        "profile": {"id": profile.id, "scene": profile.scene_id, "name": profile.display_name, "contact": profile.contact},
+        "profile": {
+            "id": profile.id,
+            "scene": profile.scene_id,
+            "name": profile.display_name,
+            "contact": profile.contact,
+        },
         "versions": [{**_version(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
         "mandate": (await library.mandate(profile_id)).model_dump(mode="json"),
         "channels": [one.model_dump(exclude={"secret"}) for one in await library.notifications.channels(profile_id)],

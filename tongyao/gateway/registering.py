@@ -50,7 +50,9 @@ class Registering:
         """`text` in canonical form (NFC, no control characters). Raises `BadInput` for empty or too long ones."""
         clean = _CONTROL.sub("", unicodedata.normalize("NFC", text)).strip()
         if not clean:
-            raise BadInput("profile_empty", f"the profile {where} is empty: write who this is and what they do", field="text")
+            raise BadInput(
+                "profile_empty", f"the profile {where} is empty: write who this is and what they do", field="text"
+            )
         if len(clean) > self._max_chars:
             raise BadInput(
                 "profile_too_long",

@@ -80,9 +80,7 @@ async def send(
     return await deliver(gateway, standing, message, words, door=door)
 
 
-async def deliver(
-    gateway: Gateway, standing: Standing, message: Message, words: Words | None, *, door: str
-) -> Receipt:
+async def deliver(gateway: Gateway, standing: Standing, message: Message, words: Words | None, *, door: str) -> Receipt:
     """Through the durable door. Raises `Refused`."""
     stored = await gateway.door.send(
         standing.process.id,

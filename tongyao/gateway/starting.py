@@ -141,7 +141,9 @@ class Starting:
             raise BadInput("intent_empty", "the intent is empty: say in a sentence what you want", field="intent")
         if len(intent) > MAX_INTENT_CHARS:
             raise BadInput(
-                "intent_too_long", f"the intent has {len(intent):,} characters; at most {MAX_INTENT_CHARS:,}", field="intent"
+                "intent_too_long",
+                f"the intent has {len(intent):,} characters; at most {MAX_INTENT_CHARS:,}",
+                field="intent",
             )
         settings = self._settings(wish)
         named = [choice.profile_id for choice in wish.participants]
@@ -158,7 +160,9 @@ class Starting:
             raise BadInput("named_twice", f"named twice: {', '.join(twice)}", field="participants")
         if wish.demander in named:
             raise BadInput(
-                "demander_among_participants", f"{wish.demander} brought the intent and cannot take part as well", field="participants"
+                "demander_among_participants",
+                f"{wish.demander} brought the intent and cannot take part as well",
+                field="participants",
             )
         if named and len(named) < settings.quorum:
             raise BadInput(
@@ -178,7 +182,11 @@ class Starting:
         unknown = sorted(set(wish.settings) - set(ProcessSettings.model_fields))
         if unknown:
             raise BadInput("unknown_setting", f"there is no setting {', '.join(unknown)}", field="settings")
-        values = {"language": language_of(wish.intent), **self._defaults.model_dump(exclude={"language"}), **wish.settings}
+        values = {
+            "language": language_of(wish.intent),
+            **self._defaults.model_dump(exclude={"language"}),
+            **wish.settings,
+        }
         try:
             return ProcessSettings.model_validate(values)
         except ValidationError as error:
