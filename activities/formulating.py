@@ -49,9 +49,7 @@ class Formulating:
             spent=await self._deps.settling.spent(what.process_id),
         )
 
-    async def _formulated(
-        self, request: FormulationRequest, process_id: str, owner: str, seconds: float
-    ) -> Tension:
+    async def _formulated(self, request: FormulationRequest, process_id: str, owner: str, seconds: float) -> Tension:
         """The tension as formulated, sent back once when it breaks a limit. Raises `ValueError` if it still does."""
         settling = self._deps.settling
         key = CallKey(process_id, "formulate")

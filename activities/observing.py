@@ -107,9 +107,7 @@ class Observing:
             return draft
         return _merged(draft, again.draft, missing, bool(found))
 
-    async def _write(
-        self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float
-    ) -> None:
+    async def _write(self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float) -> None:
         library = self._deps.library
         stored = await library.texts.put(
             f"process:{what.process_id}",

@@ -73,9 +73,7 @@ class Planning:
             spent=await self._deps.settling.spent(what.process_id),
         )
 
-    async def _drafted(
-        self, what: PlanInput, request: PlannerRequest, seconds: float
-    ) -> tuple[PlanDraft, bool]:
+    async def _drafted(self, what: PlanInput, request: PlannerRequest, seconds: float) -> tuple[PlanDraft, bool]:
         """The three lines of defence: an answer and its repair, a block in the text, the record itself."""
         key = CallKey(what.process_id, "plan", revision=what.revision)
         try:

@@ -156,9 +156,7 @@ class Projecting:
         assert record.tension is not None
         return await self._deps.retriever.retrieve(profile, text, record.tension)
 
-    async def _write(
-        self, what: ProjectInput, projection: Projection, guards: Counter[str], seconds: float
-    ) -> None:
+    async def _write(self, what: ProjectInput, projection: Projection, guards: Counter[str], seconds: float) -> None:
         library = self._deps.library
         stored = None
         if projection.outcome.spoken:

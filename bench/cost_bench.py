@@ -93,9 +93,7 @@ class Sum:
 
 def profiles(language: Language, people: int, characters: int) -> list[str]:
     """Profiles of exactly `characters`, one text each, cut out of all the language's examples end to end."""
-    texts = [
-        path.read_text("utf-8") for path in sorted(Path("examples").glob(f"**/{language}-*/profiles/*.md"))
-    ]
+    texts = [path.read_text("utf-8") for path in sorted(Path("examples").glob(f"**/{language}-*/profiles/*.md"))]
     if not texts:
         raise SystemExit("no example profiles: run this from the repository's root")
     whole = "\n\n".join(texts)
@@ -183,9 +181,7 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
                 tension=tension,
                 exchange=exchange,
                 aliases=aliases,
-                materials={
-                    alias: _material(of.text[: case.plan_characters]) for alias, of in materials.items()
-                },
+                materials={alias: _material(of.text[: case.plan_characters]) for alias, of in materials.items()},
             ),
             _call("plan"),
         )
@@ -194,9 +190,7 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         for delivered in await asyncio.gather(
             *(
                 engine.deliver(
-                    DeliveryRequest(
-                        language=case.language, alias=alias, plan=plan, own=_own(exchange, alias)
-                    ),
+                    DeliveryRequest(language=case.language, alias=alias, plan=plan, own=_own(exchange, alias)),
                     _call("deliver", alias=alias),
                 )
                 for alias in aliases
@@ -294,9 +288,7 @@ def _steps(sums: Mapping[str, Sum]) -> Iterable[str]:
 
 
 async def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", action="store_true", help="also a table by step for each case")
     parser.add_argument("--json", action="store_true", help="the sums as JSON instead of tables")
     parser.add_argument(
@@ -313,14 +305,9 @@ async def main() -> None:
         for people in (3, 5)
         for characters in (4_000, 40_000)
     ]
-    runs = [
-        (case, await one_process(case, cache=True), await one_process(case, cache=False)) for case in cases
-    ]
+    runs = [(case, await one_process(case, cache=True), await one_process(case, cache=False)) for case in cases]
     if options.json:
-        told = [
-            {"case": asdict(case), "cached": _plain(cached), "bare": _plain(bare)}
-            for case, cached, bare in runs
-        ]
+        told = [{"case": asdict(case), "cached": _plain(cached), "bare": _plain(bare)} for case, cached, bare in runs]
         print(json.dumps(told, default=str))
         return
     print(

@@ -41,12 +41,9 @@ def summary(found: NDArray[np.float64]) -> dict[str, Any]:
     means = np.stack([found[draw].mean(axis=0) for draw in draws])
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
     out: dict[str, Any] = {"queries": len(found)}
-    out |= {
-        f"recall@{cut}": round(float(mean), 4) for cut, mean in zip(CUTS, found.mean(axis=0), strict=True)
-    }
+    out |= {f"recall@{cut}": round(float(mean), 4) for cut, mean in zip(CUTS, found.mean(axis=0), strict=True)}
     out["interval"] = {
-        f"recall@{cut}": [round(float(a), 4), round(float(b), 4)]
-        for cut, a, b in zip(CUTS, low, high, strict=True)
+        f"recall@{cut}": [round(float(a), 4), round(float(b), 4)] for cut, a, b in zip(CUTS, low, high, strict=True)
     }
     return out
 

@@ -40,11 +40,7 @@ def main() -> None:
         whole += "\n".join(draw.sample(contexts, len(contexts))).translate(shift) + "\n"
     warm = recite([whole[:20_000]])
     converge(seek(warm, [("T", questions[0])]), [whole[:20_000]], 2000)
-    print(
-        "| characters | recited, s | units | paths | arrays, MB | seek p50, ms | p99, ms |\n"
-        + "|---" * 7
-        + "|"
-    )
+    print("| characters | recited, s | units | paths | arrays, MB | seek p50, ms | p99, ms |\n" + "|---" * 7 + "|")
     rows = []
     for size in SIZES:
         text = whole[:size]

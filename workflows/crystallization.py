@@ -283,9 +283,7 @@ class Crystallization(Rounds):
         revision = self.state.plan_revision + 1
         output = await self.call(
             PLAN,
-            PlanInput(
-                process_id=self.start.process_id, revision=revision, unconverged=unconverged, without=without
-            ),
+            PlanInput(process_id=self.start.process_id, revision=revision, unconverged=unconverged, without=without),
             summary=f"plan {revision}",
             using=options.models(self.start.settings, calls=5),
             on_models=True,
@@ -340,6 +338,5 @@ async def _settled(task: asyncio.Task[None]) -> None:
     """Wait until a cancelled task has really stopped, whatever it raised."""
     try:
         await task
-    except (asyncio.CancelledError, Exception):  # noqa: BLE001 - what it was doing no longer matters
+    except (asyncio.CancelledError, Exception):
         workflow.logger.debug("stopped")
-

@@ -14,8 +14,8 @@ from temporalio.exceptions import ApplicationError
 from tongyao.protocol import effects
 from tongyao.protocol.contracts import REFUSED, ProcessInput
 from tongyao.protocol.events import EventKind, SignalledText
-from tongyao.protocol.messages import MESSAGE, Message, SubmitProjection, dedupe_key
 from tongyao.protocol.messages import (
+    MESSAGE,
     AnswerPlan,
     ApproveResidual,
     Cancel,
@@ -24,12 +24,15 @@ from tongyao.protocol.messages import (
     Decide,
     ExtendDeadline,
     Leave,
+    Message,
     Replan,
     Resume,
     ReviseTension,
     SelectParticipants,
     SetMandate,
+    SubmitProjection,
     SwitchEndpoint,
+    dedupe_key,
 )
 from tongyao.protocol.process import DEMANDER, State, TensionRef
 from tongyao.protocol.refusals import ACCEPTED, Refusal, Verdict, refuse
@@ -146,5 +149,3 @@ class Doors:
         locals()[f"update_{_name}"] = _update(_kind, _name, _description)
         locals()[f"signal_{_name}"] = _signal(_name, _description)
     del _name, _kind, _description, _D
-
-

@@ -34,7 +34,9 @@ def static_summary(start: ProcessInput) -> str:
 
 def details(state: State, *, now: datetime) -> str:
     """Current details, in Markdown: phase, who is waited for and until when, the rounds so far, the cost."""
-    lines = [f"**{state.phase.value}**" + (f", round {state.round} of at most {state.round_limit}" if state.round else "")]
+    lines = [
+        f"**{state.phase.value}**" + (f", round {state.round} of at most {state.round_limit}" if state.round else "")
+    ]
     if state.phase is Phase.SUSPENDED:
         lines.append(f"Suspended: {state.suspended_reason}")
     lines += [f"Waits for {who}{_until(due, now)}" for who, due in _waits(state)]

@@ -70,8 +70,10 @@ class Rounds(Steps):
                     if turn.open and (alias not in running or running[alias].done()):
                         running[alias] = asyncio.create_task(self._turn(turn))
                 await workflow.wait_condition(
-                    lambda: all(task.done() for task in running.values())
-                    or any(turn.open and running[turn.alias].done() for turn in self.state.turns.values())
+                    lambda: (
+                        all(task.done() for task in running.values())
+                        or any(turn.open and running[turn.alias].done() for turn in self.state.turns.values())
+                    )
                 )
                 for task in running.values():
                     if task.done():

@@ -30,8 +30,7 @@ def test_the_arrows_between_the_rooms_hold() -> None:
 def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> None:
     heavy = ["anthropic", "torch", "sklearn", "psycopg", "numpy", "httpx", "activities"]
     script = (
-        "import sys, workflows.crystallization\n"
-        f"print(*[name for name in {heavy!r} if name in sys.modules], end='')"
+        f"import sys, workflows.crystallization\nprint(*[name for name in {heavy!r} if name in sys.modules], end='')"
     )
     loaded = run("-c", script)
     assert loaded.returncode == 0, loaded.stderr

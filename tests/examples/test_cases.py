@@ -48,9 +48,7 @@ def test_every_expected_term_is_a_literal_part_of_its_side(case: Path) -> None:
     for entry in [*expected["links"], *expected["translations"]]:
         sides = [*zip(entry["between"], (entry["a_terms"], entry["b_terms"]), strict=False)]
         sides.append(("demander", entry.get("barrier_terms", [])))
-        absent += [
-            (entry["id"], who, term) for who, terms in sides for term in terms if term not in said[who]
-        ]
+        absent += [(entry["id"], who, term) for who, terms in sides for term in terms if term not in said[who]]
     assert absent == []
 
 

@@ -62,9 +62,7 @@ def test_a_needle_in_text_without_punctuation_is_found() -> None:
     assert any("望远镜" in piece.text or "木星" in piece.text for piece in found.fitted)
 
 
-MIXTURE = (
-    "今天 deploy 了 v2.0 给用户。\nユーザー数は三百人です。\nСпасибо за помощь!\nภาษาไทยง่าย\nNow 🎉 is fun."
-)
+MIXTURE = "今天 deploy 了 v2.0 给用户。\nユーザー数は三百人です。\nСпасибо за помощь!\nภาษาไทยง่าย\nNow 🎉 is fun."
 
 
 @pytest.mark.parametrize(

@@ -91,9 +91,7 @@ async def test_what_was_used_is_lit_more_the_next_time(pool: Pool, owner: str) -
     await highway.recite(owner, 1, [PROFILE])
     before, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION], budget=500)
     for occasion in ("process-1", "process-2", "process-3"):
-        assert await highway.write_back(
-            owner, 1, occasion, [Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))]
-        )
+        assert await highway.write_back(owner, 1, occasion, [Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
     after, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION], budget=500)
     assert light(after, EVIDENCE) > light(before, EVIDENCE)
     rival = "果园的账由妹妹管，果园的车由我开。"
@@ -139,12 +137,8 @@ def dump(database_url: str) -> str:
     """Everything in the Highway's tables, bytes read as UTF-8 wherever they can be."""
     tables = ("memories", "stages", "starts", "targets", "directs", "written", "dictionary")
     with psycopg.connect(database_url) as connection:
-        rows = [
-            row for table in tables for row in connection.execute(f"SELECT * FROM highway_{table}").fetchall()
-        ]
-    parts = (
-        bytes(v).decode("utf-8", "ignore") if isinstance(v, bytes) else str(v) for row in rows for v in row
-    )
+        rows = [row for table in tables for row in connection.execute(f"SELECT * FROM highway_{table}").fetchall()]
+    parts = (bytes(v).decode("utf-8", "ignore") if isinstance(v, bytes) else str(v) for row in rows for v in row)
     return "".join(parts)
 
 
@@ -183,9 +177,7 @@ async def test_forgetting_an_owner_removes_every_row(pool: Pool, owner: str) -> 
     await highway.forget(owner)
     async with pool.connection() as connection:
         for table in ("memories", "stages", "starts", "targets", "directs", "written"):
-            cursor = await connection.execute(
-                f"SELECT count(*) FROM highway_{table} WHERE owner = %s", (owner,)
-            )
+            cursor = await connection.execute(f"SELECT count(*) FROM highway_{table} WHERE owner = %s", (owner,))
             assert await cursor.fetchone() == (0,)
     with pytest.raises(NotRecited):
         await highway.seek(owner, 1, [PROFILE], [QUESTION])
@@ -215,8 +207,6 @@ async def test_the_retriever_gives_spans_within_the_budget(pool: Pool, owner: st
     spans = await retriever.retrieve(owner=owner, version=3, text=PROFILE, queries=queries, budget=60)
     assert spans
     assert sum(span.end - span.start for span in spans) <= 60
-    assert (
-        "无人机" in PROFILE[spans[0].start : spans[0].end] or "狗" in PROFILE[spans[0].start : spans[0].end]
-    )
+    assert "无人机" in PROFILE[spans[0].start : spans[0].end] or "狗" in PROFILE[spans[0].start : spans[0].end]
     assert all(set(span.labels) <= {"T", "I", "B1", "E"} for span in spans)
     assert await retriever.retrieve(owner=owner, version=3, text=PROFILE, queries=[], budget=60) == []

@@ -115,9 +115,7 @@ def test_each_level_is_recited_over_the_segments_of_the_level_below() -> None:
     sentence = unit_named(memory, "春天来了河水涨了")
     assert sentence is not None
     assert memory.units.level[sentence] == Level.LONG
-    assert memory.units.strength[sentence] > 0, (
-        "two short sentences in a row, walked again and again, consolidate"
-    )
+    assert memory.units.strength[sentence] > 0, "two short sentences in a row, walked again and again, consolidate"
 
 
 def test_english_is_recited_by_words() -> None:

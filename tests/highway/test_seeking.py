@@ -107,9 +107,7 @@ def test_a_rare_unit_says_more_than_a_frequent_one() -> None:
 
 def test_neighbours_light_each_other_only_where_they_belong_together() -> None:
     topics = ("木匠刨子", "渔船罗盘", "蜂箱蜂蜜", "陶窑釉色")
-    story = [
-        f"{topic[:2]}{verb}{topic[2:]}。" for topic in topics for verb in ("擦净", "带来", "看重", "卖掉")
-    ]
+    story = [f"{topic[:2]}{verb}{topic[2:]}。" for topic in topics for verb in ("擦净", "带来", "看重", "卖掉")]
     heap = [story[(7 * i) % 16] for i in range(16)]
     assert recite(["\n".join(story)]).kin[Level.LONG] == 1
     assert recite(["\n".join(heap)]).kin[Level.LONG] == 0
@@ -140,18 +138,14 @@ def test_the_collapsed_table_holds_what_walking_the_texts_finds(texts: list[str]
             assert set(units[start[row] : start[row + 1]].tolist()) >= expected
 
 
-@pytest.mark.parametrize(
-    ("text", "query"), [(GARDEN, "无人机 缺水 邻村"), (LETTERS, "students pay for lessons")]
-)
+@pytest.mark.parametrize(("text", "query"), [(GARDEN, "无人机 缺水 邻村"), (LETTERS, "students pay for lessons")])
 def test_an_explanation_names_the_starts_their_ways_and_adds_up(text: str, query: str) -> None:
     memory = recite([text])
     session = seek(memory, [("T", query), ("B1", "霜 winters")])
     found = converge(session, [text])
     for piece in (*found.short, *found.long, *found.paragraphs):
         why = explain(session, piece)
-        assert sum(why.activation.values()) + sum(why.surroundings.values()) == pytest.approx(
-            piece.score, abs=1e-5
-        )
+        assert sum(why.activation.values()) + sum(why.surroundings.values()) == pytest.approx(piece.score, abs=1e-5)
         assert why.touches
         for touch in why.touches:
             assert touch.way[0] == touch.surface

@@ -91,8 +91,7 @@ def cases() -> list[Case]:
         case = json.loads(path.read_text(encoding="utf-8"))
         demander = path.parent / case["demander"] if case["demander"] else None
         profiles = {
-            name: (path.parent / "profiles" / f"{name}.md").read_text(encoding="utf-8")
-            for name in case["participants"]
+            name: (path.parent / "profiles" / f"{name}.md").read_text(encoding="utf-8") for name in case["participants"]
         }
         found.append(
             Case(
@@ -113,9 +112,7 @@ def _links(path: Path) -> tuple[tuple[frozenset[str], str], ...]:
 
 
 async def formulated(language: Language, intent: str, demander: str) -> Tension:
-    request = FormulationRequest(
-        language=language, intent=intent, material=whole(demander) if demander else None
-    )
+    request = FormulationRequest(language=language, intent=intent, material=whole(demander) if demander else None)
     return from_draft((await ENGINE.formulate(request, call("formulate"))).draft, language=language)
 
 
@@ -126,9 +123,7 @@ async def process(language: Language, tension: Tension, profiles: dict[str, str]
     rounds: list[Exchange] = []
     verdicts: list[Verdict] = []
     for number in range(1, 8):
-        turns = tuple(
-            [await _turn(language, tension, alias, text, rounds) for alias, text in aliases.items()]
-        )
+        turns = tuple([await _turn(language, tension, alias, text, rounds) for alias, text in aliases.items()])
         rounds.append(Exchange(round=number, projections=turns))
         contributors = _contributors(rounds)
         request = CatalystRequest(
@@ -145,9 +140,7 @@ async def process(language: Language, tension: Tension, profiles: dict[str, str]
             round_number=number,
             contributors=contributors,
             targets=tension.target_names(),
-            item_texts={
-                item.id: item.claim for turn in rounds for one in turn.projections for item in one.items
-            },
+            item_texts={item.id: item.claim for turn in rounds for one in turn.projections for item in one.items},
             verdict_counts=number >= 3,
         )
         rounds[-1] = rounds[-1].model_copy(update={"observation": observation})
@@ -163,9 +156,7 @@ async def process(language: Language, tension: Tension, profiles: dict[str, str]
     return Ran(tension, tuple(rounds), plan, aliases)
 
 
-async def _turn(
-    language: Language, tension: Tension, alias: str, text: str, rounds: list[Exchange]
-) -> Projection:
+async def _turn(language: Language, tension: Tension, alias: str, text: str, rounds: list[Exchange]) -> Projection:
     own = tuple(one for turn in rounds for one in turn.projections if one.alias == alias)
     request = EndpointRequest(
         language=language,
@@ -187,9 +178,7 @@ async def _turn(
     )
     assert not checked.rejected, checked.rejected
     outcome = Outcome.NOTHING_NEW if draft.nothing_new else Outcome.REPLIED
-    return Projection(
-        round=request.round, alias=alias, outcome=outcome, items=checked.items, markdown=draft.markdown
-    )
+    return Projection(round=request.round, alias=alias, outcome=outcome, items=checked.items, markdown=draft.markdown)
 
 
 def _contributors(rounds: list[Exchange]) -> tuple[str, ...]:

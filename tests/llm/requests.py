@@ -33,9 +33,7 @@ TENSION = Tension(
 )
 
 
-def call(
-    step: str, *, round: int = 1, alias: str = "P01", reask: Reask | None = None, **more: object
-) -> Call:
+def call(step: str, *, round: int = 1, alias: str = "P01", reask: Reask | None = None, **more: object) -> Call:
     return Call(CallKey("process", step, round, alias, reask=int(reask is not None)), reask=reask, **more)  # type: ignore[arg-type]
 
 
@@ -49,9 +47,7 @@ def formulation(
     return FormulationRequest(language="en", intent=intent, material=material())
 
 
-def turn(
-    round: int, alias: str, claim: str = "keeps a register", outcome: Outcome = Outcome.REPLIED
-) -> Projection:
+def turn(round: int, alias: str, claim: str = "keeps a register", outcome: Outcome = Outcome.REPLIED) -> Projection:
     item = Item(
         id=f"R{round}/{alias}/1",
         dimension=Dimension.CAPABILITY,
@@ -59,9 +55,7 @@ def turn(
         targets=("B1",),
         spans=(Span(source="profile", start=0, end=5),),
     )
-    return Projection(
-        round=round, alias=alias, outcome=outcome, items=(item,) if outcome is Outcome.REPLIED else ()
-    )
+    return Projection(round=round, alias=alias, outcome=outcome, items=(item,) if outcome is Outcome.REPLIED else ())
 
 
 def seen(round: int, *aliases: str, text: str = "") -> Observation:
@@ -130,9 +124,7 @@ def catalyst(
 
 
 def planner(aliases: tuple[str, ...] = ("P01", "P02", "P03")) -> PlannerRequest:
-    return PlannerRequest(
-        language="en", tension=TENSION, exchange=exchange(2, aliases, observed=True), aliases=aliases
-    )
+    return PlannerRequest(language="en", tension=TENSION, exchange=exchange(2, aliases, observed=True), aliases=aliases)
 
 
 def delivery() -> DeliveryRequest:

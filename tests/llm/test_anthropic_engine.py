@@ -65,11 +65,7 @@ async def test_an_answer_carries_what_it_used_and_cost(serve: Serve, engine_at: 
     )
     assert used.output_tokens == server.served[0].output_tokens > 0
     assert used.requests == 1
-    rate = (
-        Decimal(2) * used.input_tokens
-        + Decimal("2.5") * used.cache_write_tokens
-        + Decimal(10) * used.output_tokens
-    )
+    rate = Decimal(2) * used.input_tokens + Decimal("2.5") * used.cache_write_tokens + Decimal(10) * used.output_tokens
     assert answer.cost == rate / 1_000_000
     assert answer.model == MIDDLE
 
@@ -88,9 +84,7 @@ async def test_it_beats_while_an_answer_is_on_its_way(serve: Serve, engine_at: E
     assert 2 <= len(beats) <= 3, "at most one in a second, whatever the number of deltas"
 
 
-async def test_the_schema_is_sent_and_the_verdict_stands_first_in_it(
-    serve: Serve, engine_at: Engines
-) -> None:
+async def test_the_schema_is_sent_and_the_verdict_stands_first_in_it(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     await engine_at(server).observe(requests.catalyst(), requests.call("observe"))
     output = server.served[0].request["output_config"]["format"]
@@ -99,9 +93,7 @@ async def test_the_schema_is_sent_and_the_verdict_stands_first_in_it(
     assert set(output["schema"]["required"]) == set(output["schema"]["properties"])
 
 
-@pytest.mark.parametrize(
-    "wrap", ["```json\n{}\n```", "Here it is:\n\n```\n{}\n```\nThat is all.", "Well. {} Done."]
-)
+@pytest.mark.parametrize("wrap", ["```json\n{}\n```", "Here it is:\n\n```\n{}\n```\nThat is all.", "Well. {} Done."])
 async def test_a_server_without_schemas_is_understood(serve: Serve, engine_at: Engines, wrap: str) -> None:
     responder = Responder()
     server = serve(knows=frozenset(), respond=lambda request: wrap.replace("{}", responder(request)))
@@ -118,9 +110,7 @@ async def test_a_server_without_schemas_is_understood(serve: Serve, engine_at: E
     assert "cache_control" not in json.dumps(last.request)
 
 
-async def test_a_model_with_short_answers_is_asked_for_no_more_than_it_can(
-    serve: Serve, engine_at: Engines
-) -> None:
+async def test_a_model_with_short_answers_is_asked_for_no_more_than_it_can(serve: Serve, engine_at: Engines) -> None:
     server = serve(longest=8_192)
     engine = engine_at(server)
     for _ in range(2):
@@ -168,9 +158,7 @@ async def test_a_refusal_has_a_name_and_is_not_repeated(serve: Serve, engine_at:
 
 
 @pytest.mark.parametrize("fault", [Fault.INVALID_JSON, Fault.WRONG_SCHEMA])
-async def test_another_shape_is_unreadable_and_keeps_its_text(
-    serve: Serve, engine_at: Engines, fault: Fault
-) -> None:
+async def test_another_shape_is_unreadable_and_keeps_its_text(serve: Serve, engine_at: Engines, fault: Fault) -> None:
     with pytest.raises(Unreadable) as caught:
         await engine_at(serve(faults=always(fault))).plan(requests.planner(), requests.call("plan"))
     assert caught.value.text
@@ -189,9 +177,7 @@ async def test_a_reask_goes_on_with_the_conversation(serve: Serve, engine_at: En
     assert asked["content"].endswith("- items.0: the quote is not in the profile ignore this")
 
 
-async def test_a_reask_about_nothing_at_all_needs_no_previous_answer(
-    serve: Serve, engine_at: Engines
-) -> None:
+async def test_a_reask_about_nothing_at_all_needs_no_previous_answer(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     reask = Reask(previous="", complaints=("the answer was empty",))
     await engine_at(server).project(requests.endpoint(), requests.call("project", reask=reask))
@@ -208,9 +194,7 @@ async def test_on_a_reask_what_is_readable_is_kept(serve: Serve, engine_at: Engi
         "inferred": True,
         "starts_from": [],
     }
-    text = json.dumps(
-        {"nothing_new": False, "items": [item, {**item, "dimension": "vibes"}], "markdown": "m"}
-    )
+    text = json.dumps({"nothing_new": False, "items": [item, {**item, "dimension": "vibes"}], "markdown": "m"})
     engine = engine_at(serve(respond=lambda request: text))
 
     with pytest.raises(Unreadable, match=r"items\.1\.dimension"):
@@ -263,9 +247,7 @@ async def test_a_catalyst_that_says_exhausted_is_read_so(serve: Serve, engine_at
 
 async def test_a_wrong_key_needs_an_operator(serve: Serve, engine_at: Engines) -> None:
     with pytest.raises(OperatorNeeded, match="ANTHROPIC_API_KEY"):
-        await engine_at(serve(keys=frozenset({"another"}))).project(
-            requests.endpoint(), requests.call("project")
-        )
+        await engine_at(serve(keys=frozenset({"another"}))).project(requests.endpoint(), requests.call("project"))
 
 
 def test_every_step_has_settings() -> None:

@@ -67,9 +67,7 @@ async def projected(request: EndpointRequest) -> ProjectionDraft:
     return (await ENGINE.project(request, call())).draft
 
 
-def said(
-    alias: str, number: int, claim: str, dimension: str = "capability", targets: tuple[str, ...] = ()
-) -> Item:
+def said(alias: str, number: int, claim: str, dimension: str = "capability", targets: tuple[str, ...] = ()) -> Item:
     return Item(
         id=f"R1/{alias}/{number}",
         dimension=Dimension(dimension),
@@ -226,15 +224,11 @@ def test_labels_are_no_initial_state(text: str) -> None:
     assert is_label(text)
 
 
-@given(
-    st.text(alphabet="我想要缺不知道能提供现在有12 人。，we want can't offer. ", min_size=1, max_size=3_000)
-)
+@given(st.text(alphabet="我想要缺不知道能提供现在有12 人。，we want can't offer. ", min_size=1, max_size=3_000))
 @settings(max_examples=60, deadline=None)
 async def test_a_tension_never_exceeds_its_limit(text: str) -> None:
     draft = (
-        await ENGINE.formulate(
-            FormulationRequest(language="zh", intent=text, material=whole(text)), call("formulate")
-        )
+        await ENGINE.formulate(FormulationRequest(language="zh", intent=text, material=whole(text)), call("formulate"))
     ).draft
     assert from_draft(draft, language="zh").units <= TENSION_UNITS
 
@@ -294,11 +288,7 @@ async def test_later_turns_say_only_what_is_new_until_nothing_is_left() -> None:
 @pytest.mark.parametrize(
     "drawing",
     [
-        {
-            "gaps": (
-                Gap(id="g", kind=GapKind.OVERLOOKED, target="B1", text="the school camera stands unused"),
-            )
-        },
+        {"gaps": (Gap(id="g", kind=GapKind.OVERLOOKED, target="B1", text="the school camera stands unused"),)},
         {"ignored": (Note(id="n", text="a camera of the school was never answered"),)},
         {"frameworks": (Note(id="f", name="school camera", text="what a camera at school can hold fast"),)},
     ],
@@ -318,9 +308,7 @@ async def test_what_the_catalyst_draws_attention_to_is_said_next(drawing: dict[s
 async def test_of_a_profile_beyond_all_bounds_the_beginning_is_read() -> None:
     bound = 200_000
     filler = "The accordion was played at a wedding again. " * (bound // 44)
-    draft = await projected(
-        turn(PROFILE + filler + "I can tell pesticide damage from mites under a microscope.")
-    )
+    draft = await projected(turn(PROFILE + filler + "I can tell pesticide damage from mites under a microscope."))
     quotes = [item.quotes[0] for item in draft.items]
     assert "I can tell mites from pesticide damage under a microscope." in quotes
     assert "I can tell pesticide damage from mites under a microscope." not in quotes
@@ -493,9 +481,7 @@ async def test_who_needs_waits_for_who_offers_and_nobody_waits_for_themselves() 
 
 
 async def test_an_uncovered_barrier_becomes_a_residual_tension() -> None:
-    ran = await process(
-        "en", TENSION, {"a": "## Offer\nI can tell mites from pesticide damage under a microscope."}
-    )
+    ran = await process("en", TENSION, {"a": "## Offer\nI can tell mites from pesticide damage under a microscope."})
     (residual,) = ran.plan.residuals
     assert "spray the orchards" in residual.barriers[0]
     assert residual.sources[0] == "T/B2"

@@ -69,9 +69,7 @@ async def test_every_quote_stands_in_the_profile_and_nothing_is_said_twice(run: 
 
 
 @pytest.mark.parametrize(("profiles", "intent"), FOREIGN)
-async def test_two_intents_pick_different_sentences_of_the_same_profiles(
-    run: Run, profiles: str, intent: str
-) -> None:
+async def test_two_intents_pick_different_sentences_of_the_same_profiles(run: Run, profiles: str, intent: str) -> None:
     own, other = (await run(profiles, profiles)).selected(), (await run(profiles, intent)).selected()
     assert len(own & other) < len(own | other) / 2 or not own
 
@@ -127,9 +125,7 @@ async def test_every_claim_of_the_plan_has_a_source_in_the_record(run: Run, case
     )
     assert plan.panorama
     assert all(claim.supported for claim in plan.claims())
-    assert [task.prerequisites for task in plan.tasks] == [
-        tuple(task.prerequisites) for task in ran.plan.tasks
-    ]
+    assert [task.prerequisites for task in plan.tasks] == [tuple(task.prerequisites) for task in ran.plan.tasks]
     assert len(plan.residuals) == len(ran.plan.residuals)
 
 
@@ -140,9 +136,7 @@ async def test_links_that_share_their_words_are_found(run: Run) -> None:
         names = dict(zip(ran.profiles, case.profiles, strict=True))
         return {frozenset((names[pair.a], names[pair.b])): pair.relation for pair in ran.last.pairs}
 
-    mountain = relations(
-        await run("zh-medicine-mountain", "zh-medicine-mountain"), CASES["zh-medicine-mountain"]
-    )
+    mountain = relations(await run("zh-medicine-mountain", "zh-medicine-mountain"), CASES["zh-medicine-mountain"])
     assert mountain[frozenset(("signalman", "haulier"))] is Relation.COMPLEMENTARY
     assert mountain[frozenset(("miniapp", "haulier"))] is Relation.OFFSETTING
     assert mountain[frozenset(("miniapp", "broadcaster"))] is Relation.OFFSETTING

@@ -15,18 +15,14 @@ from tongyao.llm.prices import load, shipped
 
 def test_each_kind_of_token_has_its_rate() -> None:
     usage = Usage(input_tokens=1_000, cache_write_tokens=2_000, cache_read_tokens=10_000, output_tokens=500)
-    assert shipped().cost("claude-opus-5-5", usage) == Decimal("0.004") + Decimal("0.010") + Decimal(
-        "0.002"
-    ) + Decimal("0.010")
+    assert shipped().cost("claude-opus-5-5", usage) == Decimal("0.004") + Decimal("0.010") + Decimal("0.002") + Decimal(
+        "0.010"
+    )
 
 
 def test_a_snapshot_is_priced_as_its_model() -> None:
     usage = Usage(input_tokens=1_000_000)
-    assert (
-        shipped().cost("claude-haiku-4-5-20251001", usage)
-        == shipped().cost("claude-haiku-4-5", usage)
-        == Decimal(1)
-    )
+    assert shipped().cost("claude-haiku-4-5-20251001", usage) == shipped().cost("claude-haiku-4-5", usage) == Decimal(1)
 
 
 def test_an_unknown_model_has_no_price_rather_than_none_to_pay() -> None:
@@ -57,9 +53,7 @@ def test_every_default_model_has_a_price() -> None:
 def test_an_operator_lays_their_own_prices_over_it(tmp_path: Path) -> None:
     rates = {"input": "1", "output": "2", "cache_write": "1", "cache_read": "0"}
     own = tmp_path / "prices.json"
-    own.write_text(
-        json.dumps({"as_of": "2026-11-01", "models": {"house-model": rates, "claude-opus-5-5": rates}})
-    )
+    own.write_text(json.dumps({"as_of": "2026-11-01", "models": {"house-model": rates, "claude-opus-5-5": rates}}))
     table = load(own)
     million = Usage(input_tokens=1_000_000)
     assert table.cost("house-model", million) == table.cost("claude-opus-5-5", million) == 1
@@ -67,9 +61,7 @@ def test_an_operator_lays_their_own_prices_over_it(tmp_path: Path) -> None:
     assert table.as_of.isoformat() == "2026-11-01"
 
 
-@pytest.mark.parametrize(
-    "content", ["not json", "{}", '{"as_of": "2026-11-01", "models": {"m": {"input": "-1"}}}']
-)
+@pytest.mark.parametrize("content", ["not json", "{}", '{"as_of": "2026-11-01", "models": {"m": {"input": "-1"}}}'])
 def test_a_table_that_cannot_be_read_is_refused_by_name(tmp_path: Path, content: str) -> None:
     own = tmp_path / "mine.json"
     own.write_text(content)

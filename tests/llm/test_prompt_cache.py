@@ -29,9 +29,7 @@ def counts(server: MessagesServer) -> list[Count]:
     return [served.count for served in server.served if served.count is not None]
 
 
-async def test_each_round_reads_all_that_the_round_before_wrote_or_read(
-    serve: Serve, engine_at: Engines
-) -> None:
+async def test_each_round_reads_all_that_the_round_before_wrote_or_read(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     engine = engine_at(server)
     for number in range(1, 6):
@@ -53,15 +51,11 @@ async def test_the_catalyst_reads_its_whole_exchange_again(serve: Serve, engine_
     assert all(after.read == before.read + before.written for before, after in pairwise(seen))
 
 
-async def test_participants_share_the_system_prompt_and_nothing_of_each_other(
-    serve: Serve, engine_at: Engines
-) -> None:
+async def test_participants_share_the_system_prompt_and_nothing_of_each_other(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     engine = engine_at(server)
     await engine.project(requests.endpoint(1, "P01", profile=LONG), requests.call("project", alias="P01"))
-    await engine.project(
-        requests.endpoint(1, "P02", profile=f"Another. {LONG}"), requests.call("project", alias="P02")
-    )
+    await engine.project(requests.endpoint(1, "P02", profile=f"Another. {LONG}"), requests.call("project", alias="P02"))
     first, second = counts(server)
     assert second.read > 0
     assert first.written - second.read >= estimate_tokens(LONG)
@@ -72,9 +66,7 @@ async def test_a_reask_reads_the_whole_conversation_before_it(serve: Serve, engi
     engine = engine_at(server)
     answer = await engine.observe(requests.catalyst(2), requests.call("observe", round=2))
     reask = Reask(previous=answer.text, complaints=("P01-P02 is missing",))
-    await engine.observe(
-        requests.catalyst(2, only=(("P01", "P02"),)), requests.call("observe", round=2, reask=reask)
-    )
+    await engine.observe(requests.catalyst(2, only=(("P01", "P02"),)), requests.call("observe", round=2, reask=reask))
     first, second = counts(server)
     assert second.read == first.written
 

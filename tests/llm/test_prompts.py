@@ -45,9 +45,7 @@ def test_every_step_has_a_versioned_prompt_in_both_languages(step: str, language
     assert prompt.version.isdigit()
     assert prompt.sha256 == sha256(prompt.text.encode()).hexdigest()
     for field in DRAFTS[step].model_fields:
-        assert f'"{field}"' in prompt.text, (
-            "the shape of the answer is in words too, for servers without schemas"
-        )
+        assert f'"{field}"' in prompt.text, "the shape of the answer is in words too, for servers without schemas"
     assert "not_examined" not in prompt.text
 
 
@@ -76,9 +74,7 @@ def test_an_override_takes_the_place_of_the_steps_text_only() -> None:
         ("plan", "en", " \n", "blank"),
     ],
 )
-def test_what_cannot_be_loaded_is_refused(
-    step: str, language: Language, override: str | None, said: str
-) -> None:
+def test_what_cannot_be_loaded_is_refused(step: str, language: Language, override: str | None, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         load(step, language, override)
 

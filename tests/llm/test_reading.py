@@ -41,9 +41,7 @@ def test_markdown_with_a_fence_of_its_own_is_not_taken_for_the_answer() -> None:
     assert "look" in read(text, DeliveryDraft).markdown
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no json", "[]", '"markdown"', '{"markdown": "cut', '{"verdict": "more"}']
-)
+@pytest.mark.parametrize("text", ["", "no json", "[]", '"markdown"', '{"markdown": "cut', '{"verdict": "more"}'])
 def test_what_cannot_be_read_keeps_its_text(text: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read(text, DeliveryDraft)

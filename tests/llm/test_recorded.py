@@ -17,9 +17,7 @@ from tongyao.protocol.requests import FormulationRequest
 SOURCE = ScriptedEngine(
     Script(
         model="m-1",
-        rules=[
-            Rule(step="plan", usage=TokenCounts(input_tokens=7, cache_read_tokens=5), cost=Decimal("0.25"))
-        ],
+        rules=[Rule(step="plan", usage=TokenCounts(input_tokens=7, cache_read_tokens=5), cost=Decimal("0.25"))],
     )
 )
 
@@ -59,9 +57,7 @@ async def test_what_was_settled_is_played_back_whole_in_any_process(tmp_path: Pa
         (call("project", round=1, alias="P01", reask=1), "project, round 1, P01, re-ask"),
     ],
 )
-async def test_a_missing_answer_fails_the_step_and_names_key_and_file(
-    tmp_path: Path, key: object, named: str
-) -> None:
+async def test_a_missing_answer_fails_the_step_and_names_key_and_file(tmp_path: Path, key: object, named: str) -> None:
     engine = RecordedEngine(await recording(tmp_path))
     with pytest.raises(StepFailed, match=rf"no recorded answer for {named} in .*case\.jsonl"):
         await engine.project(turn(), key)  # type: ignore[arg-type]
@@ -103,9 +99,7 @@ async def test_two_answers_for_one_key_are_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_file_that_is_no_recording_is_refused_with_its_line(
-    tmp_path: Path, lines: str, problem: str
-) -> None:
+def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path, lines: str, problem: str) -> None:
     path = tmp_path / "case.jsonl"
     path.write_text(lines)
     with pytest.raises(RecordingError, match=problem):

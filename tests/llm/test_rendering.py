@@ -65,9 +65,7 @@ def test_an_endpoint_is_given_its_own_words_and_the_observations_and_nobody_else
 def test_the_catalyst_reads_the_tension_then_the_growing_exchange() -> None:
     text = text_of(rendering.catalyst(requests.catalyst(3)))
     found = re.findall(r'kind="(tension|projection|observation)"(?: by="(\w+)" round="(\d)")?', text)
-    projected = [
-        [("projection", alias, str(number)) for alias in ("P01", "P02", "P03")] for number in (1, 2, 3)
-    ]
+    projected = [[("projection", alias, str(number)) for alias in ("P01", "P02", "P03")] for number in (1, 2, 3)]
     assert found == [
         ("tension", "", ""),
         *projected[0],
@@ -115,14 +113,10 @@ def test_a_strategy_and_a_mandate_come_after_what_is_cached() -> None:
 
 
 def test_retrieved_pieces_say_that_they_are_not_the_whole() -> None:
-    pieces = Material(
-        pieces=(Piece(start=3, text="first"), Piece(start=90, text="second")), total_chars=700_000
-    )
+    pieces = Material(pieces=(Piece(start=3, text="first"), Piece(start=90, text="second")), total_chars=700_000)
     request = requests.endpoint().model_copy(update={"material": pieces})
     text = text_of(rendering.endpoint(request))
-    assert (
-        '<data kind="profile" of="P01" shown="11" of_characters="700000">\nfirst\n…\nsecond\n</data>' in text
-    )
+    assert '<data kind="profile" of="P01" shown="11" of_characters="700000">\nfirst\n…\nsecond\n</data>' in text
 
 
 def test_markdown_is_for_people_and_is_not_read_twice() -> None:

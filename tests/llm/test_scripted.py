@@ -29,9 +29,7 @@ from tongyao.protocol.requests import (
 )
 from tongyao.protocol.tension import Grade, Lineage, Tension, from_draft
 
-PROFILE = (
-    "I mend clocks that nobody else will open, and have done so for thirty years. I keep a shop by the quay."
-)
+PROFILE = "I mend clocks that nobody else will open, and have done so for thirty years. I keep a shop by the quay."
 TENSION = Tension(
     transition="from a stopped tower clock to one the town can hear",
     initial_state="a clock of 1888 without its striking train",
@@ -46,13 +44,9 @@ def call(step: str, *, round: int = 0, alias: str = "", reask: int = 0, process:
     return Call(key, reask=Reask(previous="{}", complaints=("mend it",)) if reask else None)
 
 
-def turn(
-    alias: str = "P01", round: int = 1, text: str = PROFILE, words: str | None = None
-) -> EndpointRequest:
+def turn(alias: str = "P01", round: int = 1, text: str = PROFILE, words: str | None = None) -> EndpointRequest:
     material = Material(pieces=(Piece(start=0, text=text),) if text else (), total_chars=len(text))
-    return EndpointRequest(
-        language="en", alias=alias, round=round, tension=TENSION, material=material, words=words
-    )
+    return EndpointRequest(language="en", alias=alias, round=round, tension=TENSION, material=material, words=words)
 
 
 def heard(round: int = 1, only: tuple[tuple[str, str], ...] = ()) -> CatalystRequest:
@@ -120,9 +114,7 @@ async def test_without_a_script_a_turn_quotes_the_material_and_passes_the_guard(
 
 
 async def test_a_persons_words_are_quoted_and_an_empty_profile_says_nothing_new() -> None:
-    answer = await engine().project(
-        turn(words="I have the old drawings."), call("project", round=1, alias="P01")
-    )
+    answer = await engine().project(turn(words="I have the old drawings."), call("project", round=1, alias="P01"))
     assert answer.draft.items[0].quotes == ["I have the old drawings."]
     silent = await engine().project(turn(text=""), call("project", round=1, alias="P01"))
     assert silent.draft.nothing_new
@@ -281,9 +273,7 @@ async def test_fields_of_a_rule_stand_in_the_draft_beside_the_defaults() -> None
 
 async def test_calls_are_kept_so_that_a_canary_can_be_looked_for() -> None:
     one = engine()
-    await one.project(
-        turn(text='the canary says "tweet"\nand more of it'), call("project", round=1, alias="P01")
-    )
+    await one.project(turn(text='the canary says "tweet"\nand more of it'), call("project", round=1, alias="P01"))
     await one.observe(heard(), call("observe", round=1))
     assert [received.mentions('canary says "tweet"\nand') for received in one.received] == [True, False]
 
@@ -298,9 +288,7 @@ def test_a_script_that_is_wrong_names_file_and_place(tmp_path: Path) -> None:
 
 
 def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(
-        "verdicts: [exhausted]\nrules:\n  - {step: [plan, deliver], do: silent}\n"
-    )
+    (tmp_path / "a.yaml").write_text("verdicts: [exhausted]\nrules:\n  - {step: [plan, deliver], do: silent}\n")
     (tmp_path / "a.json").write_text(
         '{"verdicts": ["exhausted"], "rules": [{"step": ["plan", "deliver"], "do": "silent"}]}'
     )
@@ -322,9 +310,7 @@ def test_a_worker_that_is_killed_at_its_first_attempt_answers_at_its_second(tmp_
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"rules": [{"step": "plan", "attempt": 1, "do": "crash"}]}))
     runs = [
-        subprocess.run(
-            [sys.executable, "-c", _WORKER, str(script)], capture_output=True, text=True, check=False
-        )
+        subprocess.run([sys.executable, "-c", _WORKER, str(script)], capture_output=True, text=True, check=False)
         for _ in range(2)
     ]
     assert [run.returncode for run in runs] == [-9, 0], runs[1].stderr

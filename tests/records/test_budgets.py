@@ -48,12 +48,8 @@ async def test_another_attempt_reserves_again_and_both_count(pool: Pool, new_id:
     assert sums(await budgets.get(root)) == (0, 0, 350, 0)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "cost"), [(201, Decimal("0.1")), (10, Decimal("0.201"))], ids=["tokens", "dollars"]
-)
-async def test_what_would_pass_a_limit_is_refused_whole(
-    pool: Pool, new_id: NewId, tokens: int, cost: Decimal
-) -> None:
+@pytest.mark.parametrize(("tokens", "cost"), [(201, Decimal("0.1")), (10, Decimal("0.201"))], ids=["tokens", "dollars"])
+async def test_what_would_pass_a_limit_is_refused_whole(pool: Pool, new_id: NewId, tokens: int, cost: Decimal) -> None:
     budgets, root = Budgets(pool), new_id("root")
     await budgets.open(root, tokens=1_000, cost=Decimal("1"))
     await budgets.reserve(root, "first", tokens=800, cost=Decimal("0.8"))

@@ -32,9 +32,7 @@ async def test_a_database_that_does_not_exist_is_named(database_url: str) -> Non
 
 async def test_connections_carry_the_application_name(pool: Pool) -> None:
     async with session(pool) as connection:
-        row = await (
-            await connection.execute("SELECT current_setting('application_name') AS name")
-        ).fetchone()
+        row = await (await connection.execute("SELECT current_setting('application_name') AS name")).fetchone()
     assert row == {"name": "tests"}
 
 

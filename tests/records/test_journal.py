@@ -71,9 +71,7 @@ async def test_the_end_is_noted_with_its_time_and_outcome(pool: Pool, announce: 
     assert process not in await Processes(pool).open_ids()
 
 
-async def test_a_process_that_was_given_up_and_still_speaks_is_open_again(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_a_process_that_was_given_up_and_still_speaks_is_open_again(pool: Pool, announce: Announce) -> None:
     """What reconciliation notes is a guess; the workflow's own word stands."""
     process, processes = await announce(), Processes(pool)
     await processes.set_ended(process, "failed")
@@ -101,9 +99,7 @@ async def test_outboxes_in_any_order_and_repeated_leave_the_same_records(
     assert await Inbox(pool).of_process(process, open_only=True) == []
 
 
-async def test_a_reader_who_goes_on_from_the_last_seen_misses_no_event(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_a_reader_who_goes_on_from_the_last_seen_misses_no_event(pool: Pool, announce: Announce) -> None:
     """Outboxes are written concurrently and out of order, while somebody reads all along."""
     process, journal, events = await announce(), Journal(pool), Events(pool)
     total = 40
@@ -120,9 +116,7 @@ async def test_a_reader_who_goes_on_from_the_last_seen_misses_no_event(
     assert seen == list(range(1, total + 1))
 
 
-async def test_what_stands_behind_a_hole_waits_for_the_hole_to_be_filled(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_what_stands_behind_a_hole_waits_for_the_hole_to_be_filled(pool: Pool, announce: Announce) -> None:
     process, journal, events = await announce(), Journal(pool), Events(pool)
     await journal.write(outbox(process, 1, 1))
     await journal.write(outbox(process, 4, 5))
@@ -163,9 +157,7 @@ async def test_what_waits_is_opened_once_closed_when_it_waits_no_longer_and_may_
     assert len(await inbox.of_process(process)) == 2
 
 
-async def test_a_process_that_was_never_announced_is_refused_and_leaves_no_trace(
-    pool: Pool, new_id: NewId
-) -> None:
+async def test_a_process_that_was_never_announced_is_refused_and_leaves_no_trace(pool: Pool, new_id: NewId) -> None:
     process = new_id("process")
     with pytest.raises(ProcessUnknown, match=process):
         await Journal(pool).write(outbox(process, 1, 1))

@@ -72,9 +72,7 @@ async def test_the_same_settling_again_changes_nothing(pool: Pool, announce: Ann
     assert await states(ledger, key) == ["settled"]
 
 
-async def test_concurrent_claims_settle_once_and_everybody_gets_that_answer(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_concurrent_claims_settle_once_and_everybody_gets_that_answer(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "project", round=1, alias="P01")
 
     async def call(number: int) -> SettledCall:
@@ -128,9 +126,7 @@ async def test_what_was_not_claimed_or_has_failed_cannot_be_settled(pool: Pool, 
     assert await states(ledger, key) == ["failed"]
 
 
-async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(pool: Pool, announce: Announce) -> None:
     ledger, process = Ledger(pool), await announce()
     assert (await ledger.usage(process)).calls == 0
     project, plan = CallKey(process, "project", round=1, alias="P01"), CallKey(process, "plan")
@@ -150,10 +146,7 @@ async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(
     (day,) = await ledger.totals(("process", "day"), process_id=process)
     assert (day.process_id, day.calls) == (process, 4)
     assert day.day is not None
-    assert (
-        await ledger.totals(("day",), process_id=process, until=(await ledger.calls(process))[0].claimed_at)
-        == []
-    )
+    assert await ledger.totals(("day",), process_id=process, until=(await ledger.calls(process))[0].claimed_at) == []
 
 
 async def test_an_erased_answer_says_so(pool: Pool, announce: Announce) -> None:

@@ -44,9 +44,7 @@ async def test_a_message_waits_with_its_words_and_is_read_back_whole(pool: Pool,
     assert await messages.pending(process) == [stored]
 
 
-async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool: Pool, announce: Announce) -> None:
     messages, process = Messages(pool), await announce()
     stores = (put(messages, process, "k1") for _ in range(5))
     assert len({stored.id for stored in await asyncio.gather(*stores)}) == 1
@@ -148,6 +146,4 @@ async def test_what_does_not_exist_is_named(pool: Pool, new_id: NewId, announce:
 
 async def _process(pool: Pool) -> str:
 
-    return (
-        await Processes(pool).create(NewProcess(id="p", demander="d", language="en", intent_text_id=None))
-    ).id
+    return (await Processes(pool).create(NewProcess(id="p", demander="d", language="en", intent_text_id=None))).id

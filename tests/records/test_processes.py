@@ -56,9 +56,7 @@ async def test_pages_go_on_where_the_last_one_ended(pool: Pool, new_id: NewId) -
         found += [row.id for row in page.rows]
         if (cursor := page.next) is None:
             break
-        await processes.create(
-            NewProcess(id=new_id("process"), demander=demander, language="zh", intent_text_id=None)
-        )
+        await processes.create(NewProcess(id=new_id("process"), demander=demander, language="zh", intent_text_id=None))
     assert found == ids[::-1], "those made meanwhile belong to a newer first page"
     for forged in ("nonsense", "~", "2026-01-01~x\x00"):
         with pytest.raises(BadCursor):
@@ -118,9 +116,7 @@ async def test_an_alias_keeps_its_owner_while_the_seat_changes(
     await room.seat(
         process,
         [
-            SeatRow.of(other, alias="P01", endpoint="proxy", fallback="leave").model_copy(
-                update={"active": False}
-            ),
+            SeatRow.of(other, alias="P01", endpoint="proxy", fallback="leave").model_copy(update={"active": False}),
             SeatRow.of(other, alias="P02", endpoint="proxy", fallback="lapse", joined_round=3),
         ],
     )

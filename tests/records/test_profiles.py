@@ -30,9 +30,7 @@ async def test_an_import_is_idempotent_and_a_new_text_is_a_new_version(pool: Poo
     assert (await profiles.get(id)).display_name == "Ada Lindh"
     second = await save("Mends looms and sails.")
     assert second.version == (await profiles.get(id)).current_version == 2
-    assert (await save("Mends looms.")).version == 3, (
-        "going back to an earlier text is a change like any other"
-    )
+    assert (await save("Mends looms.")).version == 3, "going back to an earlier text is a change like any other"
     assert await profiles.version(id, 1) == first
     assert await Texts(pool).get(first.text_id) == "Mends looms."
     assert [version.profile_id for version in await profiles.of_scene(scene)] == [id]
@@ -66,9 +64,7 @@ async def test_a_deleted_profile_leaves_its_scene_but_not_the_processes_that_fro
     with pytest.raises(ProfileUnknown, match=version.profile_id):
         await profiles.get(version.profile_id)
     with pytest.raises(ProfileUnknown):
-        await profiles.save(
-            version.profile_id, scene_id=scene, display_name="x", text="x", grade="C", language="en"
-        )
+        await profiles.save(version.profile_id, scene_id=scene, display_name="x", text="x", grade="C", language="en")
 
 
 async def test_a_profile_stays_in_its_scene(pool: Pool, person: Person, new_id: NewId) -> None:
@@ -96,9 +92,7 @@ async def test_a_scene_keeps_its_settings_when_only_its_title_changes(pool: Pool
         await profiles.scene(new_id("scene"))
 
 
-async def test_without_a_mandate_everything_is_allowed_and_the_last_one_counts(
-    pool: Pool, person: Person
-) -> None:
+async def test_without_a_mandate_everything_is_allowed_and_the_last_one_counts(pool: Pool, person: Person) -> None:
     profiles, id = Profiles(pool), (await person()).profile_id
     mandate = await profiles.mandate(id)
     assert (mandate.may_speak, mandate.text_id) == (True, None)

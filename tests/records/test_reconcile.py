@@ -31,9 +31,7 @@ async def test_what_started_and_went_silent_is_found_by_age(pool: Pool, announce
     for process in (old, young):
         await Journal(pool).write(outbox(process, 1, 2))
     async with session(pool) as connection:
-        await connection.execute(
-            "UPDATE processes SET updated_at = now() - interval '2 hours' WHERE id = %s", [old]
-        )
+        await connection.execute("UPDATE processes SET updated_at = now() - interval '2 hours' WHERE id = %s", [old])
     silent = await look.silent(older_than=3600)
     assert ids(silent) & {old, young} == {old}
     (drift,) = [drift for drift in silent if drift.id == old]

@@ -23,9 +23,7 @@ async def text(pool: Pool, process: str, *name: object) -> str:
     return await Texts(pool).put(f"process:{process}", "record", "{}", id=text_id(process, *name))
 
 
-async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(
-    pool: Pool, announce: Announce
-) -> None:
+async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(pool: Pool, announce: Announce) -> None:
     rounds, process = Rounds(pool), await announce()
     words = await text(pool, process, "R1/P01")
     failed = ProjectionRow(round=1, alias="P01", outcome=Outcome.FAILED)

@@ -21,17 +21,11 @@ async def test_a_text_comes_back_as_it_was_put(pool: Pool, new_id: NewId) -> Non
 async def test_the_same_put_again_changes_nothing(pool: Pool, new_id: NewId) -> None:
     texts, owner = Texts(pool), new_id("owner")
     id = text_id(owner, "project", 2, "P03")
-    assert (
-        await texts.put(owner, "words", "first", id=id)
-        == await texts.put(owner, "words", "first", id=id)
-        == id
-    )
+    assert await texts.put(owner, "words", "first", id=id) == await texts.put(owner, "words", "first", id=id) == id
 
 
 @pytest.mark.parametrize(("kind", "text"), [("words", "second"), ("answer", "first")])
-async def test_an_id_that_stands_for_something_else_is_refused(
-    pool: Pool, new_id: NewId, kind: str, text: str
-) -> None:
+async def test_an_id_that_stands_for_something_else_is_refused(pool: Pool, new_id: NewId, kind: str, text: str) -> None:
     texts, owner = Texts(pool), new_id("owner")
     id = await texts.put(owner, "words", "first", id=text_id(owner))
     with pytest.raises(TextConflict, match=id) as refused:
@@ -64,9 +58,7 @@ async def test_texts_are_read_together_whatever_their_order(pool: Pool, new_id: 
         "TRUNCATE texts CASCADE; -- %s",
     ],
 )
-async def test_the_database_itself_refuses_to_change_a_text(
-    pool: Pool, new_id: NewId, statement: str
-) -> None:
+async def test_the_database_itself_refuses_to_change_a_text(pool: Pool, new_id: NewId, statement: str) -> None:
     texts = Texts(pool)
     id = await texts.put(new_id("owner"), "words", "for good")
     with pytest.raises(psycopg.errors.RestrictViolation, match="append-only"):
@@ -87,9 +79,7 @@ async def test_erasure_removes_the_words_of_one_owner_and_leaves_the_rows(pool: 
         await texts.put(one, "words", "gone", id=gone)
     assert await texts.get_many([gone, kept], erased="[erased]") == {gone: "[erased]", kept: "kept"}
     async with session(pool) as connection:
-        cursor = await connection.execute(
-            "SELECT destroyed_at, wrapped FROM data_keys WHERE owner = %s", [one]
-        )
+        cursor = await connection.execute("SELECT destroyed_at, wrapped FROM data_keys WHERE owner = %s", [one])
         key = await cursor.fetchone()
     assert key is not None
     assert key["destroyed_at"] is not None

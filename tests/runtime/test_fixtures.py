@@ -23,9 +23,7 @@ class WaitsAWeek:
         return workflow.now().isoformat()
 
 
-def test_a_fresh_database_has_the_schema_and_belongs_to_one_test(
-    fresh_database_url: str, database_url: str
-) -> None:
+def test_a_fresh_database_has_the_schema_and_belongs_to_one_test(fresh_database_url: str, database_url: str) -> None:
     assert fresh_database_url != database_url
     with psycopg.connect(fresh_database_url) as connection:
         version = connection.execute("SHOW server_version_num").fetchone()

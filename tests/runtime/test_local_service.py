@@ -182,9 +182,7 @@ async def test_a_running_service_is_joined_and_left_running(home: Path, start_ow
     assert (home / FILE).stat().st_mode & 0o777 == 0o600
 
 
-async def test_joining_with_the_address_of_another_server_is_refused(
-    home: Path, start_owner: StartOwner
-) -> None:
+async def test_joining_with_the_address_of_another_server_is_refused(home: Path, start_owner: StartOwner) -> None:
     start_owner()
     with pytest.raises(LocalServiceError, match="another TEMPORAL_ADDRESS runs in"):
         async with LocalService(Settings(home=home, temporal_address="elsewhere:7233")):
@@ -202,9 +200,7 @@ async def test_of_two_starts_at_once_in_one_home_the_second_joins_the_first(home
         await asyncio.gather(first.__aexit__(None, None, None), second.__aexit__(None, None, None))
 
 
-async def test_a_service_file_without_its_owner_is_not_a_running_service(
-    home: Path, start_owner: StartOwner
-) -> None:
+async def test_a_service_file_without_its_owner_is_not_a_running_service(home: Path, start_owner: StartOwner) -> None:
     owner, service = start_owner()
     owner.kill()
     owner.wait()
@@ -224,9 +220,7 @@ def test_a_server_that_cannot_start_is_reported_with_the_end_of_its_log(home: Pa
 
 def test_one_server_has_one_supervisor(home: Path) -> None:
     def sleeper() -> ServerProcess:
-        return ServerProcess(
-            "Sleep", ["sleep", "60"], lock=home / "run" / "x.lock", log=home / "logs" / "x.log"
-        )
+        return ServerProcess("Sleep", ["sleep", "60"], lock=home / "run" / "x.lock", log=home / "logs" / "x.log")
 
     first = sleeper()
     first.start()
@@ -238,9 +232,7 @@ def test_one_server_has_one_supervisor(home: Path) -> None:
     second.stop()
 
 
-def test_variables_meant_for_another_postgres_do_not_touch_ours(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variables_meant_for_another_postgres_do_not_touch_ours(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "PGPORT": "6543",
         "PGDATA": "/nowhere",

@@ -56,9 +56,7 @@ def test_a_file_that_fails_leaves_nothing_of_itself(empty_url: str, folder: Path
     with pytest.raises(psycopg.errors.UndefinedColumn):
         migrate(empty_url, folder)
     with psycopg.connect(empty_url) as connection:
-        assert connection.execute(
-            "SELECT to_regclass('half'), to_regclass('words') IS NOT NULL"
-        ).fetchone() == (
+        assert connection.execute("SELECT to_regclass('half'), to_regclass('words') IS NOT NULL").fetchone() == (
             None,
             True,
         )

@@ -33,9 +33,7 @@ def test_a_group_is_set_member_by_member(monkeypatch: pytest.MonkeyPatch) -> Non
     assert settings.models.observe == "some-model"
 
 
-def test_a_key_may_come_from_a_file_and_chooses_the_engine(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_key_may_come_from_a_file_and_chooses_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("sk-canary\n")
     monkeypatch.setenv("ANTHROPIC_API_KEY_FILE", str(tmp_path / "key"))
     settings = load_settings()

@@ -16,9 +16,7 @@ case "$1" in
   install) echo "$@" >> "{log}"; {install} ;;
 esac
 """
-BUILDS = (
-    'mkdir -p "$GOBIN"; printf "#!/bin/sh\\necho built\\n" > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal"'
-)
+BUILDS = 'mkdir -p "$GOBIN"; printf "#!/bin/sh\\necho built\\n" > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal"'
 FAILS = 'echo "dial tcp: no route to host" >&2; exit 1'
 
 

@@ -129,9 +129,7 @@ class House:
         tension = Tension.model_validate(parts)
         key, row = uuid.uuid4().hex, await self.library.processes.get(process_id)
         author = f"demander:{row.demander}"
-        ref = TensionRef(
-            text_id=words_id(process_id, author, key), grade=tension.grade, barriers=len(tension.barriers)
-        )
+        ref = TensionRef(text_id=words_id(process_id, author, key), grade=tension.grade, barriers=len(tension.barriers))
         message = MESSAGE.validate_python(
             {
                 "kind": "revise_tension",

@@ -26,14 +26,9 @@ def find_in_database(url: str, canary: str) -> list[str]:
     with psycopg.connect(url, autocommit=True) as connection:
         for schema, table, column, kind in connection.execute(_COLUMNS).fetchall():
             needle = sql.SQL("convert_to(form, 'UTF8')" if kind == "bytea" else "form")
-            value = (
-                sql.Identifier(column)
-                if kind == "bytea"
-                else sql.SQL("{}::text").format(sql.Identifier(column))
-            )
+            value = sql.Identifier(column) if kind == "bytea" else sql.SQL("{}::text").format(sql.Identifier(column))
             query = sql.SQL(
-                "SELECT 1 FROM {table}, unnest(%s::text[]) AS form"
-                " WHERE position({needle} IN {value}) > 0 LIMIT 1"
+                "SELECT 1 FROM {table}, unnest(%s::text[]) AS form WHERE position({needle} IN {value}) > 0 LIMIT 1"
             ).format(table=sql.Identifier(schema, table), needle=needle, value=value)
             if connection.execute(query, [sorted(forms)]).fetchone():
                 found.append(f"{table}.{column}" if schema == "public" else f"{schema}.{table}.{column}")

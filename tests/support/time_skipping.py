@@ -37,9 +37,7 @@ def ensure_wrapper() -> Path:
     """
     java = shutil.which("java")
     if java is None:
-        raise TimeSkippingUnavailable(
-            "java is missing: install default-jre-headless (Debian) or any JRE >= 11"
-        )
+        raise TimeSkippingUnavailable("java is missing: install default-jre-headless (Debian) or any JRE >= 11")
     version = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
     target = cache_directory() / f"time-skipping-{version}"
     with file_lock(target.with_suffix(".lock")):
@@ -69,9 +67,7 @@ def _fetch_jars(target: Path) -> None:
             cwd=scratch,
         )  # fmt: skip
         if done.returncode != 0:
-            raise TimeSkippingUnavailable(
-                f"mvn could not fetch the time-skipping server:\n{done.stdout[-2000:]}"
-            )
+            raise TimeSkippingUnavailable(f"mvn could not fetch the time-skipping server:\n{done.stdout[-2000:]}")
         os.rename(f"{scratch}/jars", target)
 
 

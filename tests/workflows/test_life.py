@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import pytest
-
 from temporalio.client import Client
 
 from tests.support.house import House, open_house
@@ -33,7 +33,7 @@ def house(temporal: Client, database_url: str) -> Opened:
     return opened
 
 
-async def three(house: House, **wish: object) -> str:
+async def three(house: House, **wish: Any) -> str:
     people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
     return await house.start(people, auto_confirm=True, **wish)
 

@@ -27,7 +27,9 @@ def add_to(app: typer.Typer) -> None:
 
 def demo(
     lang: Annotated[str, typer.Option(help="zh or en: which of the two example cases.")] = "en",
-    crash: Annotated[bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")] = False,
+    crash: Annotated[
+        bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")
+    ] = False,
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL, and print its plan and its audit."""
     if lang not in CASES:

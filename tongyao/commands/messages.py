@@ -57,9 +57,7 @@ async def _revise(process: str, tension: Tension, key: str) -> None:
     async with office.running(settings()) as here:
         row = await here.library.processes.get(process)
         author = f"demander:{row.demander}"
-        ref = TensionRef(
-            text_id=words_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers)
-        )
+        ref = TensionRef(text_id=words_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers))
         message = _message("revise_tension", key, tension=ref.model_dump())
         words = Words(owner=row.demander, kind="tension", text=tension.model_dump_json())
         await _deliver(here, process, message, author, words)
@@ -83,9 +81,7 @@ def decide(
     key: Key = None,
 ) -> None:
     """Decide how a process goes on that has come to a limit."""
-    _send(
-        process, "decide", key, decision=decision, participants=_choices(participant or []), tokens=tokens, cost=cost
-    )
+    _send(process, "decide", key, decision=decision, participants=_choices(participant or []), tokens=tokens, cost=cost)
 
 
 def conclude(process: Process, key: Key = None) -> None:
@@ -139,7 +135,10 @@ async def _say(process: str, alias: str, round_number: int, text: str, nothing_n
 
 
 def switch(
-    process: Process, alias: Alias, endpoint: Annotated[str, typer.Argument(help="proxy, human or agent")], key: Key = None
+    process: Process,
+    alias: Alias,
+    endpoint: Annotated[str, typer.Argument(help="proxy, human or agent")],
+    key: Key = None,
 ) -> None:
     """Change what speaks for a participant."""
     _send(process, "switch_endpoint", key, operator=True, alias=alias, endpoint=endpoint)

@@ -36,7 +36,9 @@ async def picture(library: Library, process_id: str) -> RenderableType:
         parts.append(await _rounds(library, process_id, [seat.alias for seat in seats], row.round))
     for ask in await library.inbox.of_process(process_id, open_only=True):
         until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
-        parts.append(Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow"))
+        parts.append(
+            Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow")
+        )
     if row.cost or row.tokens:
         parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
     return Group(*parts)

@@ -47,7 +47,9 @@ def start(
         Optional[list[str]], typer.Option(help="NAME=VALUE of the process's settings (docs/protocol.md §10).")
     ] = None,
     strategy: Annotated[str, typer.Option(help="What the catalyst should attend to.")] = "",
-    wait: Annotated[bool, typer.Option("--wait", help="Watch it to its end; brings a service up if none runs.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Watch it to its end; brings a service up if none runs.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Start a process from a raw intent."""
@@ -63,7 +65,13 @@ def start(
 
 class _Ask:
     def __init__(
-        self, intent: str, demander: str | None, participants: list[str], scene: str, changes: dict[str, Any], strategy: str
+        self,
+        intent: str,
+        demander: str | None,
+        participants: list[str],
+        scene: str,
+        changes: dict[str, Any],
+        strategy: str,
     ) -> None:
         self.intent, self.demander, self.participants = intent, demander, participants
         self.scene, self.changes, self.strategy = scene, changes, strategy
@@ -72,7 +80,9 @@ class _Ask:
 async def _start(ask: _Ask, *, wait: bool, as_json: bool) -> None:
     config = settings()
     async with office.brought_up(config) if wait else office.running(config) as here:
-        pid = await start_from_files(here, ask.intent, ask.demander, ask.participants, ask.scene, ask.changes, ask.strategy)
+        pid = await start_from_files(
+            here, ask.intent, ask.demander, ask.participants, ask.scene, ask.changes, ask.strategy
+        )
         if not wait:
             print_json({"id": pid}) if as_json else console.print(f"started [bold]{pid}[/bold]  (tongyao watch {pid})")
             return
@@ -250,5 +260,3 @@ async def _list(scene: str | None, phase: str | None, open_only: bool, limit: in
                 "for people" if row.waiting else "", f"{row.created_at:%Y-%m-%d %H:%M}",
             )  # fmt: skip
         console.print(table if page.rows else Text("no processes yet: `tongyao start --help`"))
-
-

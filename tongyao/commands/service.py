@@ -105,5 +105,3 @@ def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object o
 async def _reconcile() -> reconciling.Report:
     async with office.running(settings()) as here:
         return await reconciling.reconcile(here.library, here.starting)
-
-

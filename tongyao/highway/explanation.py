@@ -69,9 +69,7 @@ def _ways(session: Session, piece: Piece) -> dict[int, tuple[tuple[str, ...], in
     """By unit: the surfaces on its shortest way up to the piece, itself first, and how often it occurs."""
     memory, text = session.memory, piece.text
     layout = lay_out([text])
-    symbols = (
-        memory.unit_of(layout.keys)[layout.symbols].astype(np.int64) if len(layout.symbols) else np.zeros(0)
-    )
+    symbols = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64) if len(layout.symbols) else np.zeros(0)
     phrases = layout.bounds(Level.PHRASE)
     above = {up: layout.bounds(up) for up in Level if Level.PHRASE < up <= piece.level}
     ways: dict[int, tuple[tuple[str, ...], int]] = {}

@@ -125,9 +125,7 @@ class Highway:
         memory = await self._memory(owner, version)
         left = Strengths()
         for walk in walks:
-            spans = [
-                (int(memory.sources[s]) + start, int(memory.sources[s]) + end) for s, start, end in walk.spans
-            ]
+            spans = [(int(memory.sources[s]) + start, int(memory.sources[s]) + end) for s, start, end in walk.spans]
             left.add(await asyncio.to_thread(walked, memory, walk.queries, spans))
         return await self._store.add(owner, occasion, left)
 

@@ -62,9 +62,7 @@ def converge(session: Session, texts: Sequence[str], budget: int = 0) -> Found:
     memory = session.memory
     lengths = np.diff(memory.sources) - 1
     if [len(text) for text in texts] != lengths.tolist():
-        raise ValueError(
-            "these are not the texts that were recited (their lengths differ); recite them first"
-        )
+        raise ValueError("these are not the texts that were recited (their lengths differ); recite them first")
     if budget < 0:
         raise ValueError(f"budget must not be negative, got {budget}")
     seen: set[int] = set()

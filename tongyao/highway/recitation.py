@@ -126,9 +126,7 @@ class Reciter:
         for _ in range(passes):
             first = 0
             while first < len(segments):
-                last = max(
-                    first + 1, int(np.searchsorted(stretches, stretches[first] + _CHUNK, side="right")) - 1
-                )
+                last = max(first + 1, int(np.searchsorted(stretches, stretches[first] + _CHUNK, side="right")) - 1)
                 load = int(stretches[last] - stretches[first])
                 self._room(load + last - first)
                 trie_keys, trie = _wider(trie_keys, trie, int(sizes[NODES]) + 2 * load)

@@ -167,7 +167,5 @@ def seek(
     for label, text in queries:
         starts, unknown = starts_of(memory, text)
         session.unknown[label] = unknown
-        session.lit.append(
-            (label, {level: light(memory, level, starts, settings, strengths) for level in levels})
-        )
+        session.lit.append((label, {level: light(memory, level, starts, settings, strengths) for level in levels}))
     return session

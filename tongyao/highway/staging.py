@@ -19,9 +19,7 @@ class Recitation:
     """Source texts being recited. Deterministic: the same texts and settings give the same memory, byte for
     byte, whether or not it was interrupted."""
 
-    def __init__(
-        self, texts: Sequence[str], settings: Settings, stages: Mapping[Level, bytes] | None = None
-    ) -> None:
+    def __init__(self, texts: Sequence[str], settings: Settings, stages: Mapping[Level, bytes] | None = None) -> None:
         """`stages`: what `step` returned for the levels that are done. Raises ValueError if one of them is
         damaged."""
         self._texts = texts

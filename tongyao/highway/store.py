@@ -50,8 +50,7 @@ class Store:
             if row is not None:
                 await self._drop(cursor, owner, version)
             await cursor.execute(
-                "INSERT INTO highway_memories (owner, version, fingerprint) VALUES (%s, %s, %s)"
-                " ON CONFLICT DO NOTHING",
+                "INSERT INTO highway_memories (owner, version, fingerprint) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
                 (owner, version, fingerprint),
             )
             return True
@@ -86,17 +85,14 @@ class Store:
             )
             if cursor.rowcount == 1:
                 await _count(cursor, memory, 1)
-            await cursor.execute(
-                "DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version)
-            )
+            await cursor.execute("DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version))
 
     async def memory(self, owner: str, version: int) -> Memory | None:
         """A finished memory, or None."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
-                "SELECT arrays FROM highway_memories"
-                " WHERE owner = %s AND version = %s AND arrays IS NOT NULL",
+                "SELECT arrays FROM highway_memories WHERE owner = %s AND version = %s AND arrays IS NOT NULL",
                 (owner, version),
                 binary=True,
             )
@@ -121,12 +117,8 @@ class Store:
                 left.used[unit], left.useful[unit] = used, useful
             await cursor.execute("SELECT unit, reached FROM highway_targets WHERE owner = %s", (owner,))
             left.reached = Counter(dict(await cursor.fetchall()))
-            await cursor.execute(
-                "SELECT start, target, walks FROM highway_directs WHERE owner = %s", (owner,)
-            )
-            left.direct = Counter(
-                {(start, target): walks for start, target, walks in await cursor.fetchall()}
-            )
+            await cursor.execute("SELECT start, target, walks FROM highway_directs WHERE owner = %s", (owner,))
+            left.direct = Counter({(start, target): walks for start, target, walks in await cursor.fetchall()})
         return left
 
     async def add(self, owner: str, occasion: str, left: Strengths) -> bool:
@@ -194,12 +186,8 @@ class Store:
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             gone = keys.tolist()
-            await cursor.execute(
-                "DELETE FROM highway_starts WHERE owner = %s AND unit = ANY(%s)", (owner, gone)
-            )
-            await cursor.execute(
-                "DELETE FROM highway_targets WHERE owner = %s AND unit = ANY(%s)", (owner, gone)
-            )
+            await cursor.execute("DELETE FROM highway_starts WHERE owner = %s AND unit = ANY(%s)", (owner, gone))
+            await cursor.execute("DELETE FROM highway_targets WHERE owner = %s AND unit = ANY(%s)", (owner, gone))
             await cursor.execute(
                 "DELETE FROM highway_directs WHERE owner = %s AND (start = ANY(%s) OR target = ANY(%s))",
                 (owner, gone, gone),
@@ -234,6 +222,4 @@ async def _count(cursor: AsyncCursor[TupleRow], memory: Memory, sign: int) -> No
         " WHERE highway_dictionary.unit = gone.unit",
         (keys, occurs),
     )
-    await cursor.execute(
-        "DELETE FROM highway_dictionary WHERE occurs = 0 AND unit = ANY(%s::bigint[])", (keys,)
-    )
+    await cursor.execute("DELETE FROM highway_dictionary WHERE occurs = 0 AND unit = ANY(%s::bigint[])", (keys,))

@@ -148,9 +148,7 @@ class Bound:
                 entries = slice(begin[unit], begin[unit + 1])
                 np.add.at(direct, self._row[level][entries], share * self._walks[level][entries])
         settings = self._settings
-        lent = (
-            settings.direct * direct * convergence + settings.trodden * self._reached[level] * convergence**2
-        )
+        lent = settings.direct * direct * convergence + settings.trodden * self._reached[level] * convergence**2
         return lent.astype(np.float32)
 
 

@@ -148,18 +148,14 @@ def of_failure(failure: Failure) -> EngineError:
     if status >= 500 and status not in STATUSES:
         outcome, reason, advice = RETRY, "server_error", "the service failed"
     else:
-        outcome, reason, advice = STATUSES.get(
-            status, (FAIL, "bad_request", "the service refuses this request")
-        )
+        outcome, reason, advice = STATUSES.get(status, (FAIL, "bad_request", "the service refuses this request"))
     words = failure.message.lower()
     if any(code in failure.code for code in _OPERATOR_CODES) or (
         status in (400, 403, 429) and any(word in words for word in _OPERATOR_WORDS)
     ):
         outcome, reason, advice = OPERATOR, "no_credit", STATUSES[402][2]
     seen = ", ".join(filter(None, (f"status {status}" if status else "", failure.kind, failure.code)))
-    message = (
-        f"{advice} ({seen or 'no status'}{f', request {failure.request_id}' if failure.request_id else ''})"
-    )
+    message = f"{advice} ({seen or 'no status'}{f', request {failure.request_id}' if failure.request_id else ''})"
     if outcome == RETRY:
         return Transient(message, retry_after=failure.retry_after, reason=reason)
     error: EngineError = OperatorNeeded(message) if outcome == OPERATOR else StepFailed(message)

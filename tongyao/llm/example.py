@@ -58,14 +58,10 @@ class _Words:
 _WORDS: Final[dict[Language, _Words]] = {
     "en": _Words(
         intent=(
-            "I need a van, or an app, or something. The bread is baked by five and half the "
-            "villages get it at noon."
+            "I need a van, or an app, or something. The bread is baked by five and half the villages get it at noon."
         ),
         lenses=(
-            (
-                "To let something that spoils by the hour reach scattered takers on movements "
-                "that happen anyway."
-            ),
+            ("To let something that spoils by the hour reach scattered takers on movements that happen anyway."),
             "A bakery in a valley; ovens done at 05:00; nine villages within 31 km; one car until 07:30.",
             "The single morning tour ends at 12:10, after the takers have left for work.",
             "Asking neighbours to carry crates failed twice: nobody knew who was driving on which day.",
@@ -81,19 +77,14 @@ _WORDS: Final[dict[Language, _Words]] = {
                 "An empty vehicle climbs the east side at 05:40 every school day; against B1 "
                 "that is a tour already paid for."
             ),
-            (
-                "Nothing may be carried while a child is on board, so every crate must be out by "
-                "07:05 at the upper end."
-            ),
+            ("Nothing may be carried while a child is on board, so every crate must be out by 07:05 at the upper end."),
             "Keeps a door key of 26 houses for deliveries at hours when nobody is up.",
             (
                 "Will likely stop once crates must be counted twice: the earlier key round ended "
                 "over a list of that kind."
             ),
         ),
-        relation=(
-            "One goes up empty before six; the other can set things down behind locked doors at that hour."
-        ),
+        relation=("One goes up empty before six; the other can set things down behind locked doors at that hour."),
         hedge="may be speaking of the same habit",
         gap="Nobody here drives on the west side before noon.",
         framework=("three ways a hand-over breaks", "no one there; no list; too many lists"),
@@ -208,9 +199,7 @@ def _tension(language: Language) -> Tension:
 
 
 def _projections(words: _Words) -> tuple[Projection, ...]:
-    def item(
-        number: int, alias: str, dimension: Dimension, claim: str, *targets: str, inferred: bool = False
-    ) -> Item:
+    def item(number: int, alias: str, dimension: Dimension, claim: str, *targets: str, inferred: bool = False) -> Item:
         spans = () if inferred else (Span(source="profile", start=0, end=10),)
         return Item(
             id=f"R1/{alias}/{number}",
@@ -311,8 +300,6 @@ def _plan(language: Language) -> Plan:
         tasks=(Task(id="t1", title=words.claims[0], assignee="P01", sources=("R1/P01/1",)),),
         offsets=(Claim(text=words.claims[3], sources=("R1/P02/2",)),),
         residuals=(
-            Residual(
-                id="residual/1", title=words.title, tension=_tension(language), sources=("R1/catalyst/4",)
-            ),
+            Residual(id="residual/1", title=words.title, tension=_tension(language), sources=("R1/catalyst/4",)),
         ),
     )

@@ -84,9 +84,7 @@ class PriceTable(Value):
 @cache
 def shipped() -> PriceTable:
     """The table that comes with this version."""
-    return PriceTable.model_validate(
-        json.loads(files("tongyao.llm").joinpath("prices.json").read_text("utf-8"))
-    )
+    return PriceTable.model_validate(json.loads(files("tongyao.llm").joinpath("prices.json").read_text("utf-8")))
 
 
 def load(override: Path | None = None) -> PriceTable:

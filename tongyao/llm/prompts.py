@@ -59,16 +59,12 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
     that is blank.
     """
     if step not in DRAFTS or language not in ("en", "zh"):
-        raise ValueError(
-            f"no prompt for {step!r} in {language!r}: steps are {', '.join(DRAFTS)}; languages en, zh"
-        )
+        raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(DRAFTS)}; languages en, zh")
     source = _file(language, step, folder) if override is None else override
     front, body = split_front_matter(source)
     if not body.strip():
         raise ValueError(f"the override of {step} is blank: leave it out to use the shipped prompt")
-    frame = split_front_matter(_file(language, "frame", folder))[1].replace(
-        "{{shape}}", shape_of(DRAFTS[step])
-    )
+    frame = split_front_matter(_file(language, "frame", folder))[1].replace("{{shape}}", shape_of(DRAFTS[step]))
     version = front.get("version", OVERRIDDEN) if override is None or "version" in front else OVERRIDDEN
     return Prompt(step, language, version, f"{body.strip()}\n\n{frame.strip()}\n")
 

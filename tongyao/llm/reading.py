@@ -39,9 +39,7 @@ def salvage(text: str, draft: type[DraftT]) -> tuple[DraftT, int]:
             return draft.model_validate(whole), dropped
         except ValidationError as error:
             places = {(issue["loc"][0], issue["loc"][1]) for issue in error.errors() if len(issue["loc"]) > 1}
-            elements = [
-                place for place in places if isinstance(place[1], int) and isinstance(whole[place[0]], list)
-            ]
+            elements = [place for place in places if isinstance(place[1], int) and isinstance(whole[place[0]], list)]
             if not elements:
                 raise Unreadable(_complaint(error), text=text) from None
             for name, number in sorted(elements, key=lambda place: int(place[1]), reverse=True):

@@ -120,9 +120,7 @@ def write_recording(rows: Iterable[Row], path: Path, *, title: str = "", authore
         if row.key in by_key:
             raise ValueError(f"two answers for {row.key}: a recording holds one settled answer per key")
         by_key[row.key] = row
-    ordered = sorted(
-        by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask)
-    )
+    ordered = sorted(by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask))
     lines = [
         Header(title=title, authored=authored).model_dump_json(),
         *(row.model_dump_json() for row in ordered),
@@ -159,9 +157,7 @@ def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors()
-        )
+        problems = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors())
         raise RecordingError(f"{path}:{number}: {problems}") from error
 
 

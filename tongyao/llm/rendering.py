@@ -27,9 +27,7 @@ from tongyao.protocol.requests import (
 )
 from tongyao.protocol.tension import Tension
 
-_FORGED = re.compile(
-    r"[<＜](?=[\s\u200b-\u200d\ufeff]*[/／]?[\s\u200b-\u200d\ufeff]*(?:data|task)\b)", re.IGNORECASE
-)
+_FORGED = re.compile(r"[<＜](?=[\s\u200b-\u200d\ufeff]*[/／]?[\s\u200b-\u200d\ufeff]*(?:data|task)\b)", re.IGNORECASE)
 _BREAK = re.compile(r"\s*[\r\n\u2028\u2029\x0b\x0c\x85]+\s*")
 
 
@@ -110,9 +108,7 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
-        blocks.append(
-            Block(data("child_plan", f"{line(child.title)}\n{_plan(child.plan)}", process=child.process))
-        )
+        blocks.append(Block(data("child_plan", f"{line(child.title)}\n{_plan(child.plan)}", process=child.process)))
     tail = [data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points))]
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
     gone = f"\ndeclined: {', '.join(request.without)}" if request.without else ""
@@ -126,8 +122,7 @@ def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
     used = {source for claim in plan.claims() for source in claim.sources}
     used |= {source for task in plan.tasks for source in task.sources}
     own = (
-        turn.model_copy(update={"items": tuple(item for item in turn.items if item.id in used)})
-        for turn in request.own
+        turn.model_copy(update={"items": tuple(item for item in turn.items if item.id in used)}) for turn in request.own
     )
     return (
         Block(data("plan", _plan(plan), revision=plan.revision)),
@@ -145,9 +140,7 @@ def _marked(blocks: list[Block]) -> tuple[Block, ...]:
 
 def _exchange_blocks(request: CatalystRequest | PlannerRequest) -> Iterable[Block]:
     for exchange in request.exchange:
-        yield Block(
-            "\n\n".join(_projection(turn) for turn in exchange.projections) or f"(round {exchange.round})"
-        )
+        yield Block("\n\n".join(_projection(turn) for turn in exchange.projections) or f"(round {exchange.round})")
         if exchange.observation is not None:
             yield Block(_observation(exchange.observation))
 
@@ -164,9 +157,7 @@ def _tension(tension: Tension) -> str:
 
 
 def _profile(material: Material, alias: str) -> str:
-    shown = (
-        {} if material.is_whole else {"shown": material.shown_chars, "of_characters": material.total_chars}
-    )
+    shown = {} if material.is_whole else {"shown": material.shown_chars, "of_characters": material.total_chars}
     return data("profile", material.text, of=alias, **shown)
 
 
@@ -200,8 +191,7 @@ def _item(item: Item) -> str:
 def _observation(seen: Observation) -> str:
     lines = [f"verdict: {seen.verdict}"]
     lines += [
-        f"{pair.id} {pair.a}-{pair.b} {pair.relation}: {_with_sources(pair.text, pair.sources)}"
-        for pair in seen.pairs
+        f"{pair.id} {pair.a}-{pair.b} {pair.relation}: {_with_sources(pair.text, pair.sources)}" for pair in seen.pairs
     ]
     lines += [
         f"{part.id} {part.alias} {part.effect} {part.target}: {_with_sources(part.text, part.sources)}"

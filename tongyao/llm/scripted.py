@@ -47,9 +47,7 @@ from tongyao.protocol.requests import (
 from tongyao.protocol.tension import TensionDraft
 from tongyao.protocol.value import Draft
 
-Do = Literal[
-    "answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"
-]
+Do = Literal["answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"]
 Step = Literal["formulate", "project", "observe", "plan", "deliver", "*"]
 DraftT = TypeVar("DraftT", bound=Draft)
 
@@ -94,17 +92,13 @@ class Rule(BaseModel):
     do: Do = "answer"
     seconds: float | None = Field(default=None, ge=0, description="Before it happens; beating all the while.")
     message: str = ""
-    text: str | None = Field(
-        default=None, description="Raw text of the answer, or of what could not be read."
-    )
+    text: str | None = Field(default=None, description="Raw text of the answer, or of what could not be read.")
     retry_after: float | None = None
     model: str = ""
     usage: TokenCounts | None = None
     cost: Decimal | None = None
 
-    draft: dict[str, Any] = Field(
-        default_factory=dict, description="Fields of the draft that are not the default's."
-    )
+    draft: dict[str, Any] = Field(default_factory=dict, description="Fields of the draft that are not the default's.")
     relate: dict[str, Relation] = Field(
         default_factory=dict, description='`{"P01-P02": "aligned"}`: sources are the first items of both.'
     )
@@ -133,9 +127,7 @@ class Script(BaseModel):
     verdicts: list[Verdict] = Field(
         default_factory=lambda: [Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED], min_length=1
     )
-    seconds: float = Field(
-        default=0.0, ge=0, description="What every answer takes, where its rule does not say."
-    )
+    seconds: float = Field(default=0.0, ge=0, description="What every answer takes, where its rule does not say.")
     quote_chars: int = Field(default=40, ge=1, description="Length of a default item's quote.")
     residuals: int = Field(default=0, ge=0, description="Residual tensions of a default plan.")
     usage: TokenCounts = TokenCounts(input_tokens=100, output_tokens=20)
@@ -156,9 +148,7 @@ class Script(BaseModel):
                 return cls.model_validate(yaml.safe_load(written))
             return cls.model_validate_json(written)
         except ImportError as error:
-            raise ScriptError(
-                f"{path}: reading YAML needs the package pyyaml; or write the script as JSON"
-            ) from error
+            raise ScriptError(f"{path}: reading YAML needs the package pyyaml; or write the script as JSON") from error
         except ValidationError as error:
             places = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
             raise ScriptError(f"{path}: {places}") from error
@@ -238,9 +228,7 @@ class ScriptedEngine:
     async def _heard(self, request: BaseModel, call: Call) -> Rule:
         """Write the call down, find its rule, wait as long as it says, and fail if it says so."""
         self._attempts[call.key] += 1
-        received = Received(
-            call.key, self._attempts[call.key], request, call.reask.complaints if call.reask else ()
-        )
+        received = Received(call.key, self._attempts[call.key], request, call.reask.complaints if call.reask else ())
         self.received.append(received)
         if self._journal is not None:
             _append(self._journal, received)

@@ -57,9 +57,7 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
     return ProjectionDraft(items=[item], markdown=f"- {item.claim}")
 
 
-def observation(
-    request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]
-) -> ObservationDraft:
+def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]) -> ObservationDraft:
     """Every wanted pair: `relate`d as the script says, with the first items of both as sources, else
     `none_found`."""
     first: dict[str, str] = {}
@@ -71,9 +69,7 @@ def observation(
     for a, b in request.only_pairs or all_pairs(request.contributors):
         relation = relate.get(f"{a}-{b}", Relation.NONE_FOUND)
         sources = [first[alias] for alias in (a, b) if alias in first] if relation.related else []
-        pairs.append(
-            PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}", sources=sources)
-        )
+        pairs.append(PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}", sources=sources))
     return ObservationDraft(verdict=verdict, pairs=pairs, markdown=f"round {request.round}: {verdict.value}")
 
 
@@ -87,9 +83,7 @@ def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
     return PlanDraft(
         panorama=[ClaimDraft(text=cut(request.tension.transition, 40), sources=["T/T"])],
         roles=[
-            RoleDraft(
-                alias=alias, role="gives", contributions=[ClaimDraft(text="what they said", sources=[source])]
-            )
+            RoleDraft(alias=alias, role="gives", contributions=[ClaimDraft(text="what they said", sources=[source])])
             for alias, source in sorted(first.items())
         ],
         tasks=[
@@ -132,10 +126,7 @@ def spoiled(draft: DraftT, spoil: Spoil) -> DraftT:
             return draft.model_copy(update={"panorama": [*draft.panorama, claim]})
         case PlanDraft(), "cycle":
             names = [task.id for task in draft.tasks]
-            tasks = [
-                task.model_copy(update={"prerequisites": [names[at - 1]]})
-                for at, task in enumerate(draft.tasks)
-            ]
+            tasks = [task.model_copy(update={"prerequisites": [names[at - 1]]}) for at, task in enumerate(draft.tasks)]
             return draft.model_copy(update={"tasks": tasks})
     raise ValueError(f"{spoil} cannot be done to a {type(draft).__name__}: the rule's step does not fit")
 

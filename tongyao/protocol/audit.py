@@ -89,7 +89,9 @@ def _rounds(record: Record) -> tuple[Result, str]:
         return Result.NO_MATERIAL, "no round was observed"
     count = record.observations[-1].round
     open_points = bool(record.plans and record.plans[0].open_points)
-    return (Result.FALSIFIED if open_points and count >= 7 else Result.HOLDS), f"{count} rounds (five in the measured runs)"
+    return (
+        Result.FALSIFIED if open_points and count >= 7 else Result.HOLDS
+    ), f"{count} rounds (five in the measured runs)"
 
 
 def _exhaustion_not_bandwidth(record: Record) -> tuple[Result, str]:
@@ -146,7 +148,9 @@ def _covered_in_first_round(record: Record) -> tuple[Result, str]:
     wanted = all_pairs({said.alias for said in record.projections if said.round == 1 and said.items})
     seen = {(pair.a, pair.b) for pair in first.pairs if pair.relation is not Relation.NOT_EXAMINED}
     covered = sum(pair in seen for pair in wanted)
-    return (Result.HOLDS if covered == len(wanted) else Result.FALSIFIED), f"{covered} of {len(wanted)} pairs in round 1"
+    return (
+        Result.HOLDS if covered == len(wanted) else Result.FALSIFIED
+    ), f"{covered} of {len(wanted)} pairs in round 1"
 
 
 def _traceable(record: Record) -> tuple[Result, str]:
@@ -156,8 +160,6 @@ def _traceable(record: Record) -> tuple[Result, str]:
     supported, doubtful = sum(claim.supported for claim in claims), sum(bool(claim.doubt) for claim in claims)
     figure = f"{supported} of {len(claims)} claims have a source, {doubtful} of them doubtful"
     return (Result.HOLDS if supported == len(claims) else Result.FALSIFIED), figure
-
-
 
 
 def _evidence(record: Record) -> Finding:
@@ -179,7 +181,9 @@ def _guards(record: Record, guards: Sequence[Mapping[str, int]]) -> Finding:
         for name, count in counts.items():
             totals[name] = totals.get(name, 0) + count
     totals["struck by the catalyst's guard"] = sum(seen.struck for seen in record.observations)
-    shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(totals.items()) if count) or "nothing"
+    shown = (
+        ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(totals.items()) if count) or "nothing"
+    )
     return Finding(
         number=15,
         claim="guards: what was sent back or struck",
@@ -194,13 +198,15 @@ def _per_round(record: Record, count: Callable[[Projection], int]) -> list[int]:
     return [sum(count(said) for said in record.projections if said.round == n) for n in range(1, last + 1)]
 
 
-
-
 _EVAL = "`tongyao eval` measures it over cases"
 
 _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
     ("a projection depends on the tension", "one profile says the same to any tension", _several(_EVAL)),
-    ("alignment with the lenses lasts over rounds", "late items no longer name what they answer to", _targets_kept_apart),
+    (
+        "alignment with the lenses lasts over rounds",
+        "late items no longer name what they answer to",
+        _targets_kept_apart,
+    ),
     ("attention is selective by itself", "a pair is skipped, or all pairs are treated alike", _selective_attention),
     ("barriers stay apart", "late items treat several barriers as one", _barriers_apart),
     ("five rounds suffice", "seven rounds without convergence", _rounds),
@@ -208,8 +214,16 @@ _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
     ("the honest about boundaries finish first", "who names boundaries goes on longest", _boundary_first),
     ("a framework wakes those who had finished", "no buffer round ever wakes anybody", _reactivated),
     ("neighbours in a field do not pull each other", "an endpoint drifts to another's domain", _several(_EVAL)),
-    ("the catalyst tells overlooked from absent", "it presses on an absent thing until somebody invents it", _gaps_not_pressed),
-    ("the tension holds an endpoint over rounds", "late items drift to the profile's most striking matter", _several(_EVAL)),
+    (
+        "the catalyst tells overlooked from absent",
+        "it presses on an absent thing until somebody invents it",
+        _gaps_not_pressed,
+    ),
+    (
+        "the tension holds an endpoint over rounds",
+        "late items drift to the profile's most striking matter",
+        _several(_EVAL),
+    ),
     ("all pairs are covered in the first round", "a pair missing in round 1", _covered_in_first_round),
     ("every claim of the plan can be traced", "a claim without a source", _traceable),
 )

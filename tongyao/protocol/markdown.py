@@ -51,7 +51,10 @@ def observation_markdown(observation: Observation) -> str:
     sections: list[tuple[str, list[str]]] = [
         (
             "Contributions",
-            [f"`{c.id}` {c.alias} {c.effect.value} {c.target}: {c.text}{_cite(c.sources)}" for c in observation.contributions],
+            [
+                f"`{c.id}` {c.alias} {c.effect.value} {c.target}: {c.text}{_cite(c.sources)}"
+                for c in observation.contributions
+            ],
         ),
         (
             "Translations",

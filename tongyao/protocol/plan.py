@@ -66,7 +66,9 @@ class Plan(Value):
     offsets: tuple[Claim, ...] = Field(default=(), description="Offsets and dissent, kept rather than smoothed away.")
     residuals: tuple[Residual, ...] = ()
     open_points: tuple[str, ...] = Field(default=(), description="What was open when rounds ended without converging.")
-    reduced: bool = Field(default=False, description="True when it was assembled from the record: no answer could be read.")
+    reduced: bool = Field(
+        default=False, description="True when it was assembled from the record: no answer could be read."
+    )
     markdown: str = ""
 
     def claims(self) -> tuple[Claim, ...]:

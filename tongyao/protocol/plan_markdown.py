@@ -40,7 +40,9 @@ def plan_markdown(plan: Plan) -> str:
     for task in plan.tasks:
         after = f" · {words['after']} {', '.join(task.prerequisites)}" if task.prerequisites else ""
         offer = "" if task.agreed else f" · {words['offer']}"
-        lines.append(f"- **{task.id}** {task.title} — {task.assignee or words['nobody']}{after}{offer}{_ids(task.sources)}")
+        lines.append(
+            f"- **{task.id}** {task.title} — {task.assignee or words['nobody']}{after}{offer}{_ids(task.sources)}"
+        )
     for name, claims in (("order", plan.order), ("offsets", plan.offsets)):
         if claims:
             lines += ["", f"## {words[name]}", "", *(f"- {_cite(claim, words)}" for claim in claims)]

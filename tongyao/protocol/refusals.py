@@ -72,7 +72,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.UNKNOWN_ALIAS: ("there is no such participant in this process", "本过程中没有这个参与者"),
     Refusal.HAS_LEFT: ("this participant has left the process", "该参与者已离开本过程"),
     Refusal.WRONG_ROUND: ("this answers a round that has not been opened", "这一轮还没有开始"),
-    Refusal.ROUND_OVER: ("that round is over; what is said now belongs to the present round", "那一轮已结束，请在当前轮次发言"),
+    Refusal.ROUND_OVER: (
+        "that round is over; what is said now belongs to the present round",
+        "那一轮已结束，请在当前轮次发言",
+    ),
     Refusal.TURN_OVER: ("this turn has ended", "这一次发言机会已经结束"),
     Refusal.PROXY_SPEAKS: ("the proxy speaks in this turn; take over first", "这一轮由代理发言，请先接管"),
     Refusal.NOTHING_SAID: ("say something, or say that there is nothing new", "请写下内容，或说明没有新内容"),
@@ -86,11 +89,17 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.WRONG_REVISION: ("this answers another version of the plan", "这是对另一版方案的答复"),
     Refusal.ALREADY_ANSWERED: ("this plan has been answered already", "已对这份方案作过答复"),
     Refusal.UNKNOWN_RESIDUAL: ("there is no such residual tension waiting", "没有这个待定的残余张力"),
-    Refusal.ALREADY_REPLANNED: ("the plan has been made anew once; that is all there is", "方案已重做过一次，不能再重做"),
+    Refusal.ALREADY_REPLANNED: (
+        "the plan has been made anew once; that is all there is",
+        "方案已重做过一次，不能再重做",
+    ),
     Refusal.NO_ONE_DECLINED: ("nobody named here has declined", "所列参与者并未拒绝"),
     Refusal.NOTHING_TO_EXTEND: ("nobody is waited for under this alias", "目前没有在等这个参与者"),
     Refusal.NO_ROUND_YET: ("no round has begun yet", "还没有开始任何一轮"),
-    Refusal.NOT_TRUSTED: ("the message cannot be read; see the reference of messages", "无法读取这条消息，请参照消息格式"),
+    Refusal.NOT_TRUSTED: (
+        "the message cannot be read; see the reference of messages",
+        "无法读取这条消息，请参照消息格式",
+    ),
 }
 
 

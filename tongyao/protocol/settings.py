@@ -76,7 +76,9 @@ class ProcessSettings(Value):
                 f"quorum {self.quorum} is above max_participants {self.max_participants}: rounds could never go on"
             )
         if self.residuals is Residuals.AUTO and self.depth_limit == 0:
-            raise ValueError("residuals `auto` with depth_limit 0 contradict each other: set a depth, or residuals `off`")
+            raise ValueError(
+                "residuals `auto` with depth_limit 0 contradict each other: set a depth, or residuals `off`"
+            )
         if self.wait_for_children and self.residuals is Residuals.OFF:
             raise ValueError("wait_for_children needs residuals `ask` or `auto`")
         if self.turn_seconds > self.process_seconds:

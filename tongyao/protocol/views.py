@@ -24,7 +24,6 @@ from tongyao.protocol.requests import (
     EndpointRequest,
     Exchange,
     FormulationRequest,
-    Language,
     Mandate,
     Material,
     PlannerRequest,
@@ -99,9 +98,8 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
         Part.ENDPOINTS: _ALWAYS,
         Part.ANSWERS: _ALWAYS,
         Part.COST: _ALWAYS,
-        **{
-            part: _NEVER
-            for part in (
+        **dict.fromkeys(
+            (
                 Part.INTENT,
                 Part.TENSION,
                 Part.CANDIDATES,
@@ -112,8 +110,9 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
                 Part.OWN_DELIVERY,
                 Part.DELIVERIES,
                 Part.IDENTITIES,
-            )
-        },
+            ),
+            _NEVER,
+        ),
     },
 }
 """Two cells have a condition besides the phase: `PROJECTIONS` needs `open_record`, and `IDENTITIES` are shown only to
@@ -210,9 +209,7 @@ def for_endpoint(
     )
 
 
-def for_catalyst(
-    record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = ()
-) -> CatalystRequest:
+def for_catalyst(record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = ()) -> CatalystRequest:
     """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it."""
     names = anonymizer(record)
     return CatalystRequest(

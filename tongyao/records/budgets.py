@@ -32,8 +32,7 @@ class Budget(Value):
     def has_room(self, tokens: int, cost: Decimal) -> bool:
         """Whether so much more stays within both limits, with everything reserved counted as spent."""
         return (
-            self.limit_tokens is None
-            or self.settled_tokens + self.reserved_tokens + tokens <= self.limit_tokens
+            self.limit_tokens is None or self.settled_tokens + self.reserved_tokens + tokens <= self.limit_tokens
         ) and (self.limit_cost is None or self.settled_cost + self.reserved_cost + cost <= self.limit_cost)
 
 
@@ -53,9 +52,7 @@ class Budgets:
             )
         return await self.get(root_id)
 
-    async def set_limits(
-        self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None
-    ) -> Budget:
+    async def set_limits(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
         """New limits, not additions; one that is None stays as it was. Raises `BudgetUnknown`."""
         async with session(self._pool) as connection:
             await connection.execute(

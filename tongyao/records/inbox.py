@@ -41,9 +41,7 @@ class Inbox:
     async def of_operators(self) -> list[InboxRow]:
         """What waits for an operator: everything open that is asked of no single person."""
         async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute(
-                "SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id"
-            )
+            await cursor.execute("SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id")
             return await cursor.fetchall()
 
     async def of_process(self, process_id: str, *, open_only: bool = False) -> list[InboxRow]:

@@ -293,9 +293,7 @@ async def _settled(connection: Connection, key: Key) -> SettledCall | None:
     if row is None or row.answer_text_id is None or row.draft_text_id is None:
         return None
     texts = await get_texts(connection, [row.answer_text_id, row.draft_text_id])
-    return SettledCall(
-        **row.model_dump(), text=texts[row.answer_text_id], draft_json=texts[row.draft_text_id]
-    )
+    return SettledCall(**row.model_dump(), text=texts[row.answer_text_id], draft_json=texts[row.draft_text_id])
 
 
 async def _end(

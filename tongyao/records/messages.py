@@ -63,9 +63,7 @@ class StoredMessage(Value):
     @property
     def message(self) -> Message:
         """The message as the process reads it."""
-        return MESSAGE.validate_python(
-            {**self.payload, "kind": self.kind, "key": self.key, "author": self.author}
-        )
+        return MESSAGE.validate_python({**self.payload, "kind": self.kind, "key": self.key, "author": self.author})
 
 
 def words_id(process_id: str, author_id: str, key: str) -> str:
@@ -176,6 +174,4 @@ class Messages:
 
 
 def _reused(key: str, process_id: str) -> KeyReused:
-    return KeyReused(
-        f"key {key!r} was used for another message to {process_id}: a new message needs a new key"
-    )
+    return KeyReused(f"key {key!r} was used for another message to {process_id}: a new message needs a new key")

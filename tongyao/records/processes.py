@@ -110,9 +110,7 @@ class Processes:
         row = await self.get(new.id)
         theirs = (row.demander, row.intent_text_id, row.parent_id)
         if theirs != (new.demander, new.intent_text_id, new.parent_id):
-            raise ProcessExists(
-                f"process {new.id!r} exists, with another demander or intent: choose another id"
-            )
+            raise ProcessExists(f"process {new.id!r} exists, with another demander or intent: choose another id")
         return row
 
     async def mark_started(self, process_id: str) -> None:
@@ -194,9 +192,7 @@ class Processes:
     async def open_ids(self) -> Sequence[str]:
         """Ids of all processes that have not ended, oldest first."""
         async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT id FROM processes WHERE ended_at IS NULL ORDER BY created_at, id"
-            )
+            cursor = await connection.execute("SELECT id FROM processes WHERE ended_at IS NULL ORDER BY created_at, id")
             return [row["id"] for row in await cursor.fetchall()]
 
     async def _insert(self, new: NewProcess) -> None:

@@ -123,9 +123,7 @@ class Profiles:
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         async with transaction(self._pool) as connection:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
-                raise SceneUnknown(
-                    f"there is no scene {scene_id!r}: make it before importing profiles into it"
-                )
+                raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
             saved = await connection.execute(
                 """INSERT INTO profiles AS old (id, scene_id, display_name, contact) VALUES (%s, %s, %s, %s)
                    ON CONFLICT (id) DO UPDATE
@@ -156,9 +154,7 @@ class Profiles:
                      Jsonb([section.model_dump() for section in sections]), digest],
                 )  # fmt: skip
                 new = await cursor.fetchone()
-            await connection.execute(
-                "UPDATE profiles SET current_version = %s WHERE id = %s", [version, profile_id]
-            )
+            await connection.execute("UPDATE profiles SET current_version = %s WHERE id = %s", [version, profile_id])
         assert new is not None
         return new
 
@@ -207,9 +203,7 @@ class Profiles:
         Deleted profiles are answered too: who left is still not to be named. Raises `ProfileUnknown`.
         """
         async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT display_name, contact FROM profiles WHERE id = %s", [profile_id]
-            )
+            cursor = await connection.execute("SELECT display_name, contact FROM profiles WHERE id = %s", [profile_id])
             row = await cursor.fetchone()
         if row is None:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")

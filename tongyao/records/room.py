@@ -23,9 +23,7 @@ class SeatRow(Value):
     joined_round: int = 1
 
     @classmethod
-    def of(
-        cls, profile: ProfileVersion, *, alias: str, endpoint: str, fallback: str, joined_round: int = 1
-    ) -> SeatRow:
+    def of(cls, profile: ProfileVersion, *, alias: str, endpoint: str, fallback: str, joined_round: int = 1) -> SeatRow:
         """A seat for one version of a profile."""
         return cls(
             alias=alias,
@@ -88,9 +86,7 @@ class Room:
     async def manifest(self, process_id: str) -> dict[str, dict[str, Any]]:
         """The manifest by part; empty before the start."""
         async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT part, body FROM manifests WHERE process_id = %s", [process_id]
-            )
+            cursor = await connection.execute("SELECT part, body FROM manifests WHERE process_id = %s", [process_id])
             return {row["part"]: row["body"] for row in await cursor.fetchall()}
 
     async def find(self, process_id: str, candidates: Sequence[CandidateRow]) -> None:

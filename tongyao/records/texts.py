@@ -81,9 +81,7 @@ async def put_text(connection: Connection, owner: str, kind: str, text: str, *, 
     return new
 
 
-async def get_texts(
-    connection: Connection, ids: Iterable[str], *, erased: str | None = None
-) -> dict[str, str]:
+async def get_texts(connection: Connection, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
     """`Texts.get_many`, inside the caller's transaction."""
     wanted = list(dict.fromkeys(ids))
     cursor = await connection.execute("SELECT id, body FROM texts WHERE id = ANY(%s::uuid[])", [wanted])
@@ -120,9 +118,7 @@ async def _expect(connection: Connection, id: str, owner: str, kind: str, text: 
     if row["body"] is None:
         raise TextErased(f"text {id} was erased by its owner: it is not stored again")
     if (row["owner"], row["kind"], _unseal(row["body"])) != (owner, kind, text):
-        raise TextConflict(
-            f"text {id} already stands for another text (a {row['kind']}): texts are never changed"
-        )
+        raise TextConflict(f"text {id} already stands for another text (a {row['kind']}): texts are never changed")
 
 
 def _seal(text: str) -> bytes:

@@ -109,9 +109,7 @@ class Tokens:
     async def revoke(self, id: str) -> Token:
         """From now on it opens nothing. Again is harmless. Raises `TokenUnknown`."""
         async with session(self._pool) as connection:
-            await connection.execute(
-                "UPDATE tokens SET revoked_at = now() WHERE id = %s AND revoked_at IS NULL", [id]
-            )
+            await connection.execute("UPDATE tokens SET revoked_at = now() WHERE id = %s AND revoked_at IS NULL", [id])
         return await self.get(id)
 
     async def revoke_all(self, person: str) -> int:

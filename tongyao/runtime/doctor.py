@@ -87,9 +87,7 @@ def _home(home: Path) -> Row:
             f"{place} is not writable. Set TONGYAO_HOME to a directory that is.",
         )
     if free < DISK_NEEDED:
-        return Row(
-            "Home", Finding.MISSING, found, f"Make {DISK_NEEDED / 1e9:.0f} GB free, or set TONGYAO_HOME."
-        )
+        return Row("Home", Finding.MISSING, found, f"Make {DISK_NEEDED / 1e9:.0f} GB free, or set TONGYAO_HOME.")
     return Row("Home", Finding.OK, found)
 
 
@@ -150,9 +148,7 @@ def _temporal(settings: Settings) -> Iterator[Row]:
         yield Row("Go", Finding.OK, f"{go[1]} ({go[0]})")
     else:
         minimum = ".".join(map(str, GO_MINIMUM))
-        yield Row(
-            "Go", Finding.LATER, f"none of {minimum} or newer on PATH", f"{GO_PACKAGE} is fetched from PyPI."
-        )
+        yield Row("Go", Finding.LATER, f"none of {minimum} or newer on PATH", f"{GO_PACKAGE} is fetched from PyPI.")
 
 
 def _ports(settings: Settings) -> Iterator[Row]:
@@ -168,9 +164,7 @@ def _ports(settings: Settings) -> Iterator[Row]:
         if running or not port_is_taken(port):
             yield Row(f"Port {port}", Finding.OK, "in use by the local service" if running else "free")
         else:
-            yield Row(
-                f"Port {port}", Finding.MISSING, "taken by another program", f"Stop it, or change {name}."
-            )
+            yield Row(f"Port {port}", Finding.MISSING, "taken by another program", f"Stop it, or change {name}.")
 
 
 def _engine(settings: Settings) -> Row:

@@ -9,8 +9,7 @@ from temporalio.client import Client
 from tongyao.protocol.contracts import SEARCH_ATTRIBUTES
 
 INDEXED: dict[str, IndexedValueType.ValueType] = {
-    name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{kind.upper()}")
-    for name, kind in SEARCH_ATTRIBUTES.items()
+    name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{kind.upper()}") for name, kind in SEARCH_ATTRIBUTES.items()
 }
 """Tongyao's search attributes with the types that Temporal's operator API speaks of."""
 

@@ -117,22 +117,16 @@ class Settings(BaseSettings):
     )
     engine_file: Path | None = Field(default=None, description="The script or recording of such an engine.")
     models: Models = Models()
-    prompts: Path | None = Field(
-        default=None, description="Directory whose prompts replace those of the package."
-    )
+    prompts: Path | None = Field(default=None, description="Directory whose prompts replace those of the package.")
 
     process: ProcessSettings = Field(
         default=ProcessSettings(), description="Defaults of new processes (docs/protocol.md §10)."
     )
     profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
-    day_cost_budget: Decimal | None = Field(
-        default=None, gt=0, description="US dollars per day, all processes."
-    )
+    day_cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars per day, all processes.")
 
     worker_activities: int = Field(default=200, ge=1, description="Activities at a time in one worker.")
-    worker_workflow_tasks: int = Field(
-        default=40, ge=2, description="Workflow tasks at a time in one worker."
-    )
+    worker_workflow_tasks: int = Field(default=40, ge=2, description="Workflow tasks at a time in one worker.")
     worker_cached_workflows: int = Field(
         default=1000,
         ge=0,
@@ -144,15 +138,11 @@ class Settings(BaseSettings):
         description="Model calls started per second on the models queue, all workers together.",
     )
     worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
-    shutdown_seconds: int = Field(
-        default=20, ge=0, description="What activities get to end in when a worker stops."
-    )
+    shutdown_seconds: int = Field(default=20, ge=0, description="What activities get to end in when a worker stops.")
 
     gateway_host: str = "127.0.0.1"
     gateway_port: int = Field(default=8700, ge=1, le=65535)
-    metrics_port: int | None = Field(
-        default=None, ge=1, le=65535, description="Prometheus; unset: no metrics."
-    )
+    metrics_port: int | None = Field(default=None, ge=1, le=65535, description="Prometheus; unset: no metrics.")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
 
@@ -194,9 +184,7 @@ class Settings(BaseSettings):
             )
         if engines & {"scripted", "recorded"} and self.engine_file is None:
             raise ValueError("the engines `scripted` and `recorded` need TONGYAO_ENGINE_FILE")
-        if self.temporal_address is not None and (
-            self.temporal_port or self.temporal_ui_port or self.temporal_binary
-        ):
+        if self.temporal_address is not None and (self.temporal_port or self.temporal_ui_port or self.temporal_binary):
             raise ValueError(
                 "TEMPORAL_ADDRESS names a running server: TONGYAO_TEMPORAL_PORT, _UI_PORT and _BINARY are "
                 "for one that Tongyao starts. Unset one or the other"

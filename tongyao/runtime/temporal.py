@@ -30,9 +30,7 @@ async def connect(settings: Settings, *, address: str | None = None) -> Client:
     """A client that speaks pydantic. Raises `TemporalUnreachable`."""
     target = address or settings.temporal_address
     if target is None:
-        raise TemporalUnreachable(
-            "no Temporal server is named: set TEMPORAL_ADDRESS, or start one with `tongyao up`"
-        )
+        raise TemporalUnreachable("no Temporal server is named: set TEMPORAL_ADDRESS, or start one with `tongyao up`")
     key = settings.temporal_api_key
     try:
         return await Client.connect(

@@ -47,14 +47,10 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
     workers = []
     if role in ("all", "process"):
         steps = record_steps + model_steps if role == "all" else record_steps
-        workers.append(
-            _worker(client, settings, PROCESS_QUEUE, activities=steps, workflows=[Crystallization])
-        )
+        workers.append(_worker(client, settings, PROCESS_QUEUE, activities=steps, workflows=[Crystallization]))
     if role in ("all", "models"):
         workers.append(
-            _worker(
-                client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second
-            )
+            _worker(client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second)
         )
     if role in ("all", "field"):
         workers.append(_worker(client, settings, FIELD_QUEUE, activities=[Discovering(deps).discover]))

@@ -7,9 +7,7 @@ import threading
 
 from tests.support.messages_api.server import MessagesServer
 
-parser = argparse.ArgumentParser(
-    description="A local Messages API with made-up answers, for trying things out."
-)
+parser = argparse.ArgumentParser(description="A local Messages API with made-up answers, for trying things out.")
 parser.add_argument("--port", type=int, default=8799)
 parser.add_argument("--latency", type=float, default=0.5, help="seconds per answer")
 parser.add_argument("--deltas", type=int, default=100, help="pieces per answer")

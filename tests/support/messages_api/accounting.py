@@ -66,9 +66,7 @@ class PromptCache:
             if marked:
                 marks.append(len(hashes) - 1)
         if len(marks) > MAX_BREAKPOINTS:
-            raise TooManyBreakpoints(
-                f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided"
-            )
+            raise TooManyBreakpoints(f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided")
         with self._lock:
             return self._settle(hashes, totals, marks, total)
 

@@ -63,9 +63,9 @@ class Responder:
         if number > self.rounds or not spoken:
             said = "我没有新的信息了。" if "我没有新的信息了" in prompt else "I have nothing new."
             return {"nothing_new": True, "items": [], "markdown": said}
-        targets = re.findall(
-            r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE
-        ) or ["T"]
+        targets = re.findall(r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE) or [
+            "T"
+        ]
         dimensions = ("capability", "boundary", "direction")
         items = [
             {
@@ -128,9 +128,7 @@ class Responder:
             "third_party_value": [],
             "markdown": ""
             if only
-            else _filler(
-                " ".join(text.split("\n")[1] for _, text in last.values()), self.sizes.get("observe", 0)
-            ),
+            else _filler(" ".join(text.split("\n")[1] for _, text in last.values()), self.sizes.get("observe", 0)),
         }
 
     def _plan(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
@@ -180,9 +178,7 @@ class Responder:
                     "sources": ["T/B1"],
                 }
             ],
-            "markdown": _filler(
-                " ".join(text for own in items.values() for _, text in own), self.sizes.get("plan", 0)
-            ),
+            "markdown": _filler(" ".join(text for own in items.values() for _, text in own), self.sizes.get("plan", 0)),
         }
 
     def _at_length(self, text: str) -> str:

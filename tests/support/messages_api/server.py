@@ -96,9 +96,7 @@ class MessagesServer:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self._port))
-        listener.listen(
-            1024
-        )  # from here on clients may connect: they wait in the backlog, nobody has to poll
+        listener.listen(1024)  # from here on clients may connect: they wait in the backlog, nobody has to poll
         self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app,
@@ -111,9 +109,7 @@ class MessagesServer:
             loop="asyncio",
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(
-            target=self._server.run, args=([listener],), daemon=True, name="messages-api"
-        )
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True, name="messages-api")
         self._thread.start()
         return self
 
@@ -170,9 +166,7 @@ class MessagesServer:
             return "output_config: Extra inputs are not permitted"
         if int(request["max_tokens"]) > self.longest:
             sent = request["max_tokens"]
-            return (
-                f"max_tokens: {sent} > {self.longest}, which is the maximum allowed number of output tokens"
-            )
+            return f"max_tokens: {sent} > {self.longest}, which is the maximum allowed number of output tokens"
         if "cache_control" not in self.knows and "cache_control" in json.dumps(request):
             return "system.0.cache_control: Extra inputs are not permitted"
         return ""
@@ -237,9 +231,7 @@ class MessagesServer:
                 return  # an unfinished response: the connection is closed under the client
             case _:
                 tail = _event("content_block_stop", {"index": 0})
-                tail += _event(
-                    "message_delta", {"delta": {"stop_reason": stop}, "usage": {"output_tokens": output}}
-                )
+                tail += _event("message_delta", {"delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})
                 tail += _event("message_stop", {})
                 await send({"type": "http.response.body", "body": tail})
 
@@ -270,9 +262,7 @@ async def _more(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def _error(
-    send: Send, status: int, kind: str, message: str, *, retry_after: float | None = None
-) -> None:
+async def _error(send: Send, status: int, kind: str, message: str, *, retry_after: float | None = None) -> None:
     headers = [*_JSON, (b"request-id", b"req_local")]
     if retry_after is not None:
         headers.append((b"retry-after", f"{retry_after:g}".encode()))

@@ -88,9 +88,7 @@ class AnthropicEngine:
         cache: bool = True,
     ) -> None:
         settings = {**DEFAULTS, **(steps or {})}
-        settings |= {
-            step: replace(settings[step], model=model) for step, model in (models or {}).items() if model
-        }
+        settings |= {step: replace(settings[step], model=model) for step, model in (models or {}).items() if model}
         self._steps = settings
         self._prices = prices or shipped()
         self._folder = prompts_folder
@@ -116,9 +114,7 @@ class AnthropicEngine:
         return await self._answer("formulate", request.language, blocks, TensionDraft, call)
 
     async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
-        return await self._answer(
-            "project", request.language, rendering.endpoint(request), ProjectionDraft, call
-        )
+        return await self._answer("project", request.language, rendering.endpoint(request), ProjectionDraft, call)
 
     async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
         pairs = len(request.only_pairs or all_pairs(request.contributors))
@@ -128,14 +124,10 @@ class AnthropicEngine:
 
     async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
         people = len(request.aliases)
-        return await self._answer(
-            "plan", request.language, rendering.planner(request), PlanDraft, call, people
-        )
+        return await self._answer("plan", request.language, rendering.planner(request), PlanDraft, call, people)
 
     async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
-        return await self._answer(
-            "deliver", request.language, rendering.delivery(request), DeliveryDraft, call
-        )
+        return await self._answer("deliver", request.language, rendering.delivery(request), DeliveryDraft, call)
 
     async def _answer(
         self,

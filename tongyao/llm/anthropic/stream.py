@@ -69,9 +69,7 @@ async def converse(
     except httpx2.HTTPError as error:
         raise Transient(f"the stream broke ({type(error).__name__})", reason="broken") from None
     except anthropic.AnthropicError as error:
-        raise OperatorNeeded(
-            f"the client cannot be used ({type(error).__name__}): check key and settings"
-        ) from None
+        raise OperatorNeeded(f"the client cannot be used ({type(error).__name__}): check key and settings") from None
 
 
 class _Pulse:
@@ -112,16 +110,12 @@ async def _read(client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse) 
                     used = dict(message.get("usage") or {})
                 case "message_delta":
                     stop = said["delta"].get("stop_reason") or stop
-                    used |= {
-                        name: value for name, value in (said.get("usage") or {}).items() if value is not None
-                    }
+                    used |= {name: value for name, value in (said.get("usage") or {}).items() if value is not None}
                 case "message_stop":
                     return Reply("".join(parts), stop, _usage(used), message.get("model", ""))
                 case "error":
                     error = said.get("error") or {}
-                    raise of_failure(
-                        Failure(0, str(error.get("type", "")), message=str(error.get("message", "")))
-                    )
+                    raise of_failure(Failure(0, str(error.get("type", "")), message=str(error.get("message", ""))))
         raise Transient("the stream ended in the middle of an answer", reason="broken")
     except (ValueError, KeyError, TypeError) as error:
         raise Transient(f"the stream cannot be read ({type(error).__name__})", reason="broken") from None
@@ -166,9 +160,7 @@ def _of_status(error: anthropic.APIStatusError) -> Exception:
 def _of_connection(error: anthropic.APIConnectionError, client: AsyncAnthropic) -> EngineError:
     if isinstance(error.__cause__, httpx2.ConnectError):
         address = f"{client.base_url.host}:{client.base_url.port or 443}"
-        refused = OperatorNeeded(
-            f"no server answers at {address}: start it or mend ANTHROPIC_BASE_URL, then resume"
-        )
+        refused = OperatorNeeded(f"no server answers at {address}: start it or mend ANTHROPIC_BASE_URL, then resume")
         refused.reason = "no_server"
         return refused
     return Transient(f"the connection failed ({type(error.__cause__ or error).__name__})", reason="broken")

@@ -186,18 +186,12 @@ def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
         needing=b if giving else a,
         need=y if giving else x,
     )
-    return PairDraft(
-        a=a, b=b, relation=bond.relation, text=text, sources=[bond.left.item.id, bond.right.item.id]
-    )
+    return PairDraft(a=a, b=b, relation=bond.relation, text=text, sources=[bond.left.item.id, bond.right.item.id])
 
 
-def _contributions(
-    language: Language, hearing: Hearing, before: list[Observation]
-) -> list[ContributionDraft]:
+def _contributions(language: Language, hearing: Hearing, before: list[Observation]) -> list[ContributionDraft]:
     """Who touches what, each once: what an earlier observation has said is not said again."""
-    known = {
-        (one.alias, one.target, one.effect) for observation in before for one in observation.contributions
-    }
+    known = {(one.alias, one.target, one.effect) for observation in before for one in observation.contributions}
     grouped: dict[tuple[str, str, Effect], list[Voice]] = {}
     for voice in hearing.voices:
         for target in voice.item.targets:
@@ -220,12 +214,7 @@ def _contributions(
 def _effect(voice: Voice, target: str) -> Effect:
     if voice.limits:
         return Effect.WORSENS if target.startswith("B") else Effect.COLLIDES
-    if (
-        voice.offers
-        and Cue.OFFER in voice.cues
-        and target == next(iter(voice.item.targets))
-        and target.startswith("B")
-    ):
+    if voice.offers and Cue.OFFER in voice.cues and target == next(iter(voice.item.targets)) and target.startswith("B"):
         return Effect.DISSOLVES
     return Effect.HELPS
 
@@ -259,10 +248,7 @@ def _translations(
                 y=wording.quoted(right.said, language),
                 shared=shared,
             )
-            words = [
-                wording.excerpt(voice.said) if wording.repeatable(voice.said) else ""
-                for voice in (left, right)
-            ]
+            words = [wording.excerpt(voice.said) if wording.repeatable(voice.said) else "" for voice in (left, right)]
             found.append(
                 (
                     float(bond is not None),
@@ -297,9 +283,7 @@ def _ignored(language: Language, hearing: Hearing) -> list[NoteDraft]:
     notes = []
     for voice in reversed(hearing.voices):
         others = [other for other in hearing.voices if other.alias != voice.alias]
-        if voice.limits and not any(
-            hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others
-        ):
+        if voice.limits and not any(hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others):
             said = wording.quoted(voice.said, language)
             text = {
                 "zh": f"{voice.alias} 说{said}，没有人回应。",
@@ -320,7 +304,5 @@ def _any_new(
         return False
     known = {(one.a, one.b, one.relation) for observation in before for one in observation.pairs}
     return bool(
-        contributions
-        or translations
-        or any(p.relation.related and (p.a, p.b, p.relation) not in known for p in pairs)
+        contributions or translations or any(p.relation.related and (p.a, p.b, p.relation) not in known for p in pairs)
     )

@@ -145,9 +145,7 @@ _IN_HEADING: Final[dict[Cue, re.Pattern[str]]] = {
         r"不(?:会)?做|不碰|规矩|条件|限制|边界|底线|禁忌",
         r"\b(?:won't|limits?|conditions?|boundar|terms|rules|not do|never)\b",
     ),
-    Cue.WISH: _any(
-        r"想|目标|方向|下一步|愿望|追求", r"\b(?:want|goals?|after|aim|hopes?|next|direction|dream)\b"
-    ),
+    Cue.WISH: _any(r"想|目标|方向|下一步|愿望|追求", r"\b(?:want|goals?|after|aim|hopes?|next|direction|dream)\b"),
     Cue.OBSTACLE: _any(
         r"卡|难|试过|问题|困|阻|瓶颈",
         r"\b(?:stands? in the way|obstacles?|problems?|tried|stuck|barriers?|challenges?|difficult)\b",

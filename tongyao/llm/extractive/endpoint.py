@@ -109,9 +109,7 @@ def allowed(sentence: Sentence, mandate: Mandate) -> bool:
     if _forbidden(place, mandate):
         return False
     topics = [topic for topic in mandate.topics if topic.strip()]
-    return not topics or any(
-        topic.casefold() in place or set(tokens(topic)) & set(tokens(place)) for topic in topics
-    )
+    return not topics or any(topic.casefold() in place or set(tokens(topic)) & set(tokens(place)) for topic in topics)
 
 
 def _picked(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
@@ -189,9 +187,7 @@ def _redirections(request: EndpointRequest) -> list[str]:
     last = request.observations[-1]
     targets = request.tension.targets()
     gaps = [f"{gap.text} {targets.get(gap.target, '')}" for gap in last.gaps if gap.kind == "overlooked"]
-    return (
-        gaps + [note.text for note in last.ignored] + [f"{note.name} {note.text}" for note in last.frameworks]
-    )
+    return gaps + [note.text for note in last.ignored] + [f"{note.name} {note.text}" for note in last.frameworks]
 
 
 def _said(own: tuple[Projection, ...], candidates: list[Sentence]) -> list[Sentence]:
@@ -199,9 +195,7 @@ def _said(own: tuple[Projection, ...], candidates: list[Sentence]) -> list[Sente
     return [one for one in candidates if any(one.start < span.end and span.start < one.end for span in spans)]
 
 
-def _aligned(
-    sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet], gain: float
-) -> _Choice | None:
+def _aligned(sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet], gain: float) -> _Choice | None:
     """What kind of contribution a sentence is, and to which part; None for what the protocol has no place
     for."""
     cues, under = cues_in(sentence.text), cues_of_heading(sentence.heading)
@@ -234,9 +228,7 @@ def _aligned(
     if score[best] < FLOOR / 2:
         gain = 0.0  # attention drawn to something does not make a sentence bear on the tension that does not
     boost = 1.0 + 0.15 * offered if dimension is Dimension.CAPABILITY else 1.0 + 0.1 * limited + 0.2 * needing
-    return _Choice(
-        sentence, dimension, reading, tuple(near)[:2], facets[best], float(score[best]) * boost + gain
-    )
+    return _Choice(sentence, dimension, reading, tuple(near)[:2], facets[best], float(score[best]) * boost + gain)
 
 
 def _sorted_words(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
@@ -294,8 +286,7 @@ def _markdown(request: EndpointRequest, items: list[ItemDraft]) -> str:
         if of_kind:
             lines += ["", f"### {wording.DIMENSIONS[dimension.value][request.language]}", ""]
             lines += [
-                f"- {item.claim} ({', '.join(item.targets)})" if item.targets else f"- {item.claim}"
-                for item in of_kind
+                f"- {item.claim} ({', '.join(item.targets)})" if item.targets else f"- {item.claim}" for item in of_kind
             ]
     if not items:
         lines += ["", wording.NOTHING_NEW[request.language]]

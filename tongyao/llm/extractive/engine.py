@@ -44,9 +44,7 @@ class ExtractiveEngine:
 
     async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
         if call.reask is not None:
-            return self._wrap(
-                ProjectionDraft(nothing_new=False, items=[], markdown=wording.NOTICE[request.language])
-            )
+            return self._wrap(ProjectionDraft(nothing_new=False, items=[], markdown=wording.NOTICE[request.language]))
         return await self._answer(endpoint.project, request)
 
     async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:

@@ -22,8 +22,7 @@ from tongyao.protocol.requests import Language
 PAIR: Final[dict[Relation, dict[Language, str]]] = {
     Relation.COMPLEMENTARY: {
         "zh": "{offering} 说{offer}，{needing} 说{need}：前者给的，可能正是后者缺的。",
-        "en": "{offering} says {offer}, {needing} says {need}: "
-        "what the first gives may be what the second lacks.",
+        "en": "{offering} says {offer}, {needing} says {need}: what the first gives may be what the second lacks.",
     },
     Relation.ALIGNED: {
         "zh": "{a} 说{x}，{b} 说{y}：两个方向重叠。",
@@ -57,8 +56,7 @@ EFFECT: Final[dict[Effect, dict[Language, str]]] = {
 
 TRANSLATION: Final[dict[Language, str]] = {
     "zh": "{a} 的{x}与 {b} 的{y}字面不同，都对着 {shared}，可能在说同一件事。",
-    "en": "{a}'s {x} and {b}'s {y} share no words and both face {shared}; "
-    "they may be speaking of the same thing.",
+    "en": "{a}'s {x} and {b}'s {y} share no words and both face {shared}; they may be speaking of the same thing.",
 }
 
 GAP: Final[dict[GapKind, dict[Language, str]]] = {
@@ -92,9 +90,7 @@ def observation_markdown(language: Language, draft: ObservationDraft) -> str:
         f"**{_VERDICT[draft.verdict][language]}** (`{draft.verdict.value}`)",
     ]
     for name, titles in _TITLES.items():
-        elements: list[PairDraft | ContributionDraft | TranslationDraft | GapDraft | NoteDraft] = getattr(
-            draft, name
-        )
+        elements: list[PairDraft | ContributionDraft | TranslationDraft | GapDraft | NoteDraft] = getattr(draft, name)
         if elements:
             lines += [
                 "",

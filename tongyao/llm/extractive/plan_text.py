@@ -100,9 +100,7 @@ def plan_markdown(draft: PlanDraft, request: PlannerRequest) -> str:
                 lines += ["", f"**{titles[group]}**", "", *_bullets(claims)]
     if draft.tasks:
         lines += ["", f"## {titles['tasks']}", ""]
-        lines += [
-            f"- `{task.id}` {task.assignee} · {task.title}{_sources(task.sources)}" for task in draft.tasks
-        ]
+        lines += [f"- `{task.id}` {task.assignee} · {task.title}{_sources(task.sources)}" for task in draft.tasks]
     for name, claims in (("order", draft.order), ("offsets", draft.offsets)):
         if claims:
             lines += ["", f"## {titles[name]}", "", *_bullets(claims)]
@@ -141,9 +139,7 @@ def delivery_markdown(request: DeliveryRequest) -> str:
     items = [item for turn in request.own for item in turn.items]
     if items:
         lines += ["", f"**{titles['you_said']}**", ""]
-        lines += [
-            f"- {wording.quoted(wording.said_in(item.claim), request.language)} ({item.id})" for item in items
-        ]
+        lines += [f"- {wording.quoted(wording.said_in(item.claim), request.language)} ({item.id})" for item in items]
     return "\n".join(lines)
 
 

@@ -39,9 +39,7 @@ class Record:
         observations = [turn.observation for turn in request.exchange if turn.observation]
         self.last: Observation | None = observations[-1] if observations else None
         self.pairs: list[Pair] = [
-            pair
-            for pair in (self.last.pairs if self.last else ())
-            if pair.a in self.items and pair.b in self.items
+            pair for pair in (self.last.pairs if self.last else ()) if pair.a in self.items and pair.b in self.items
         ]
         self._item = {item.id: item for items in self.items.values() for item in items}
 
@@ -59,9 +57,7 @@ class Record:
         offering one."""
         found = []
         for pair in self.related(Relation.COMPLEMENTARY):
-            sides = [
-                (self.owner(source), self._item[source]) for source in pair.sources if source in self._item
-            ]
+            sides = [(self.owner(source), self._item[source]) for source in pair.sources if source in self._item]
             needing = next((alias for alias, item in sides if needs(item)), None)
             offering = next((alias for alias, _ in sides if alias != needing), None)
             if needing and offering:
@@ -97,8 +93,7 @@ def plan(request: PlannerRequest) -> PlanDraft:
         tasks=tasks,
         order=_order(record, tasks),
         offsets=[
-            ClaimDraft(text=pair.text, sources=[*pair.sources, pair.id])
-            for pair in record.related(Relation.OFFSETTING)
+            ClaimDraft(text=pair.text, sources=[*pair.sources, pair.id]) for pair in record.related(Relation.OFFSETTING)
         ],
         residuals=_residuals(record),
     )
@@ -132,9 +127,7 @@ def _panorama(record: Record, request: PlannerRequest) -> list[ClaimDraft]:
             who = "、".join(dict.fromkeys(record.owner(item.id) for item in covered[target]))
             claims.append(
                 ClaimDraft(
-                    text=words["faced"].format(
-                        target=target, b=wording.quoted(text, record.language), who=who
-                    ),
+                    text=words["faced"].format(target=target, b=wording.quoted(text, record.language), who=who),
                     sources=[item.id for item in covered[target]][:4],
                 )
             )
@@ -162,9 +155,7 @@ def _role(record: Record, alias: str) -> RoleDraft:
     return RoleDraft(
         alias=alias,
         role=words["role"].format(targets="、".join(targets)) if targets else words["no_role"],
-        contributions=[
-            ClaimDraft(text=_quote(record, item), sources=[item.id]) for item in offers[: CLAIMS_EACH + 1]
-        ],
+        contributions=[ClaimDraft(text=_quote(record, item), sources=[item.id]) for item in offers[: CLAIMS_EACH + 1]],
         benefits=[
             ClaimDraft(text=words["sought"].format(said=_quote(record, item)), sources=[item.id])
             for item in wishes[:CLAIMS_EACH]
@@ -174,9 +165,7 @@ def _role(record: Record, alias: str) -> RoleDraft:
             for item in record.of(alias, Dimension.BOUNDARY)[:CLAIMS_EACH]
         ],
         dependencies=[
-            ClaimDraft(
-                text=words["waits"].format(other=other, text=pair.text), sources=[*pair.sources, pair.id]
-            )
+            ClaimDraft(text=words["waits"].format(other=other, text=pair.text), sources=[*pair.sources, pair.id])
             for other, pair in waiting
         ],
     )
@@ -190,9 +179,7 @@ def _tasks(record: Record) -> list[TaskDraft]:
     first: dict[str, str] = {}
     if "E" in record.tension.targets():
         said = wording.quoted(record.tension.exchange, record.language)
-        tasks.append(
-            TaskDraft(id="task/1", title=words["give"].format(said=said), assignee=DEMANDER, sources=["T/E"])
-        )
+        tasks.append(TaskDraft(id="task/1", title=words["give"].format(said=said), assignee=DEMANDER, sources=["T/E"]))
     waits = _acyclic([(waiting, other) for waiting, other, _ in record.dependencies()])
     order = [*nx.lexicographical_topological_sort(waits)]
     order += [alias for alias in record.aliases if alias not in order]
@@ -245,9 +232,7 @@ def _order(record: Record, tasks: list[TaskDraft]) -> list[ClaimDraft]:
     ]
     for one, other, pair in record.dependencies():
         if any(back == one and forth == other for forth, back, _ in record.dependencies()):
-            claims.append(
-                ClaimDraft(text=words["mutual"].format(a=one, b=other), sources=[*pair.sources, pair.id])
-            )
+            claims.append(ClaimDraft(text=words["mutual"].format(a=one, b=other), sources=[*pair.sources, pair.id]))
     return claims
 
 

@@ -22,9 +22,7 @@ _CLAIM: Final[dict[Language, str]] = {
     "zh": "材料中有「{said}」；张力（{target}）是「{tension}」。{reading}",
     "en": "The material has “{said}”; the tension ({target}) is “{tension}”. {reading}",
 }
-_SAID: Final = re.compile(
-    r"^(?:材料中有「(.*?)」；张力（|The material has “(.*?)”; the tension \()", re.DOTALL
-)
+_SAID: Final = re.compile(r"^(?:材料中有「(.*?)」；张力（|The material has “(.*?)”; the tension \()", re.DOTALL)
 
 READING: Final[dict[str, dict[Language, str]]] = {
     "capability": {"zh": "前者碰得到后者。", "en": "The first touches the second."},

@@ -64,7 +64,10 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
         tasks=[
             TaskDraft(id=f"T{number}", title=said[0].claim, assignee=alias, sources=[said[0].id])
             for number, (alias, said) in enumerate(
-                ((alias, [i for i in by_alias[alias] if i.dimension is Dimension.CAPABILITY]) for alias in request.aliases),
+                (
+                    (alias, [i for i in by_alias[alias] if i.dimension is Dimension.CAPABILITY])
+                    for alias in request.aliases
+                ),
                 1,
             )
             if said

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a wrapped pattern is harder to read than a long one
 """How recommendations, private talks and judgements are worded, in English and Chinese (docs/guards.md). Pure.
 
 Written from the `dev` half of the labelled sentences beside the tests and from the list of forbidden wordings in the
@@ -25,7 +24,9 @@ _GROUP: Final = (
     r"everyone|everybody|all(?: of them)?|we|the two of them|the participants)"
 )
 _SOMEONE: Final = rf"(?:{_GROUP}|{_P})"
-_ADVERB: Final = r"(?:\s+(?:also|now|then|first|simply|just|directly|together|soon|perhaps|really|all|both|jointly|not))?"
+_ADVERB: Final = (
+    r"(?:\s+(?:also|now|then|first|simply|just|directly|together|soon|perhaps|really|all|both|jointly|not))?"
+)
 _TOGETHER: Final = (
     r"(?:talk|speak|meet|discuss|negotiate|agree|decide|collaborate|cooperate|co-operate|partner|pair|team|join|combine|merge|"
     r"pool|coordinate|contact|connect|reach out|get together|sit down|work (?:together|with|out)|share|exchange|compare|"

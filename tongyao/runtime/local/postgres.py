@@ -140,9 +140,7 @@ class LocalPostgres:
             command, cwd="/", capture_output=True, text=True, **as_user
         )
         if done.returncode != 0:
-            raise LocalServiceError(
-                f"PostgreSQL could not make its data directory {self.data}:\n{done.stderr}"
-            )
+            raise LocalServiceError(f"PostgreSQL could not make its data directory {self.data}:\n{done.stderr}")
 
     def _wait_until_ready(self, server: ServerProcess, until: float) -> None:
         while True:
@@ -154,16 +152,13 @@ class LocalPostgres:
                     raise server.ended_error() from None
                 if time.monotonic() > until:
                     raise LocalServiceError(
-                        f"PostgreSQL did not come up in time: {error}. "
-                        f"The end of {server.log}:\n{server.log_tail()}"
+                        f"PostgreSQL did not come up in time: {error}. The end of {server.log}:\n{server.log_tail()}"
                     ) from None
                 time.sleep(0.02)
 
     def _ensure_database(self) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            known = connection.execute(
-                "SELECT 1 FROM pg_database WHERE datname = %s", [self.database]
-            ).fetchone()
+            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [self.database]).fetchone()
             if known is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.database)))
 

