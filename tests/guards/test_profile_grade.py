@@ -40,7 +40,5 @@ def test_slogans_and_labels_with_every_cue_word_stay_grade_c(slogans: str) -> No
 
 
 def test_what_is_missing_is_named_by_its_lens() -> None:
-    audit = audit_profile(
-        "I have mended nets for 30 years on the north pier. I want to move into sails next winter."
-    )
+    audit = audit_profile("I have mended nets for 30 years on the north pier. I want to move into sails next winter.")
     assert (audit.transition, audit.initial_state, audit.barriers) == (True, True, False)

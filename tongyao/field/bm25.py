@@ -1,4 +1,4 @@
-"""BM25 over hashed features (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; k1 1.2, b 0.75)."""
+"""BM25 over hashed features (Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework")."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class BM25:
 def standardised(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Each row in standard deviations from its mean; a row without spread is all zeros."""
     spread = values.std(axis=-1, keepdims=True)
-    return np.divide(
+    result: npt.NDArray[np.float64] = np.divide(
         values - values.mean(axis=-1, keepdims=True), spread, out=np.zeros_like(values), where=spread > 1e-12
     )
+    return result

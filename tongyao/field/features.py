@@ -1,7 +1,4 @@
-"""What the lexical encoder counts: Latin tokens, Chinese 1- and 2-grams, jieba's words; hashed (docs/field.md §4).
-
-Features are numbers, never words: an index may be kept, copied and looked into without reading anybody's profile.
-"""
+"""What the lexical encoder counts: Latin tokens, Chinese 1- and 2-grams, jieba's words; hashed."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from scipy.sparse import csr_matrix
@@ -22,24 +20,30 @@ _RUNS = re.compile(r"([\u3400-\u9fff\uf900-\ufaff]+)|([a-z0-9][a-z0-9+#.]*[a-z0-
 _HASHER = FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sign=False)
 
 
+def runs(text: str) -> list[tuple[str, str]]:
+    """Stretches of Chinese characters, and Latin tokens, in text order: one of each pair is empty."""
+    return _RUNS.findall(unicodedata.normalize("NFKC", text).lower())
+
+
 def grams(text: str) -> Iterator[str]:
     """Latin tokens, and Chinese 1- and 2-grams: what the vectors are made of."""
-    for han, latin in _RUNS.findall(_plain(text)):
+    for han, latin in runs(text):
         if latin:
             yield latin
         else:
             yield from han
-            yield from map("".join, zip(han, han[1:], strict=False))
+            yield from map("".join, pairwise(han))
 
 
 def words(text: str) -> Iterator[str]:
-    """Latin tokens, Chinese 2-grams, and jieba's words: what BM25 counts."""
+    """What BM25 counts: the same, and jieba's longer words."""
     cut = _cutter()
-    for han, latin in _RUNS.findall(_plain(text)):
+    for han, latin in runs(text):
         if latin:
             yield latin
         else:
-            yield from map("".join, zip(han, han[1:], strict=False))
+            yield from han
+            yield from map("".join, pairwise(han))
             yield from ("w:" + word for word in cut(han) if len(word) != 2)
 
 
@@ -47,10 +51,6 @@ def counted(texts: Iterable[str], analyse: Callable[[str], Iterable[str]]) -> cs
     """One row of hashed feature counts per text; 2**BITS columns."""
     matrix: Any = _HASHER.transform(analyse(text) for text in texts)
     return csr_matrix(matrix)
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tongyao.field.perspectives import Found, View, union
+from tongyao.field.relevance import relevant
 from tongyao.field.scene import Scene
 from tongyao.protocol.tension import Tension
 from tongyao.records.database import Pool
@@ -30,9 +31,7 @@ class IntentField:
         held = await self._scene(scene)
         lists = await asyncio.to_thread(_lists, held, tension, limit, excluded)
         ranks = {
-            (one.perspective, one.profile_id): rank
-            for found in lists.values()
-            for rank, one in enumerate(found, 1)
+            (one.perspective, one.profile_id): rank for found in lists.values() for rank, one in enumerate(found, 1)
         }
         return [
             CandidateRow(
@@ -44,6 +43,17 @@ class IntentField:
             )
             for one in union(lists, limit)
         ]
+
+    async def relevant(self, needs: Sequence[str], *, scene: str, top: int) -> list[list[Found]]:
+        """For each raw text the nearest people, best first. Raises `SceneUnknown`."""
+        await self._profiles.scene(scene)
+        held = await self._scene(scene)
+        return await asyncio.to_thread(relevant, held, needs, top=top)
+
+    async def perspectives(self, tension: Tension, *, scene: str, top: int) -> dict[str, list[Found]]:
+        """Each perspective's own list for a formulated tension. Raises `SceneUnknown`."""
+        await self._profiles.scene(scene)
+        return await asyncio.to_thread(_lists, await self._scene(scene), tension, top, ())
 
     async def _scene(self, scene: str) -> Scene:
         async with self._loading:

@@ -1,4 +1,4 @@
-"""The encoder without weights: TF-IDF over hashed grams, then a randomized SVD fitted on the scene (docs/field.md §4)."""
+"""The encoder without weights: TF-IDF over hashed grams, then a randomized SVD fitted on the scene."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ Vectors = npt.NDArray[np.float32]
 
 DIMENSION: Final = 150
 MAX_FEATURES: Final = 60_000
+RARITY: Final = 1.5
+"""Power of the inverse document frequency. Chosen on the four scenes: docs/field.md §4."""
 
 
 class LexicalEncoder:
     """TF-IDF (sub-linear counts) and its `dimension` strongest directions. Same texts, same vectors.
 
-    A feature that stands in one text only can join nothing and is dropped, beyond `max_features` the rarest are.
+    A feature of one text only joins nothing and is dropped; beyond `max_features`, the rarest are.
     """
 
     name = "lexical"
@@ -34,22 +36,34 @@ class LexicalEncoder:
 
     @classmethod
     def fit(
-        cls, texts: Sequence[str], *, dimension: int = DIMENSION, max_features: int = MAX_FEATURES
+        cls,
+        texts: Sequence[str],
+        *,
+        whole: Sequence[str] | None = None,
+        dimension: int = DIMENSION,
+        max_features: int = MAX_FEATURES,
     ) -> LexicalEncoder:
-        """Learn from the chunks of a scene; vectors of a small scene are padded with zeros to `dimension`."""
+        """Learn how rare features are from `texts` (chunks), and what goes together from `whole` texts.
+
+        Directions are divided by their strength, so that what everybody says does not outweigh a subject.
+        Vectors of a small scene are padded with zeros to `dimension`.
+        """
         counts = counted(texts, grams)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         least = 2 if len(texts) > 3 else 1
         features = np.flatnonzero(frequency >= least)
         if len(features) > max_features:
             features = np.sort(features[np.argsort(-frequency[features], kind="stable")[:max_features]])
-        idf = np.log((1 + len(texts)) / (1 + frequency[features])) + 1
-        weighted = _weighted(counts[:, features], idf)
+        idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1e-3) ** RARITY
+        together = counts if whole is None else counted(whole, grams)
+        weighted = _weighted(together[:, features], idf)
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
         if rank >= 1:
-            _, _, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
-            components[:, :rank] = right.T
+            _, strengths, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
+            components[:, :rank] = right.T / np.maximum(strengths, 1e-6)
+        elif len(features):
+            components[:, 0] = 1  # one text alone: whatever it shares with a query is near
         return cls(features.astype(np.int32), idf.astype(np.float32), components)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -57,7 +71,8 @@ class LexicalEncoder:
         weighted = _weighted(counted(texts, grams)[:, self._features], self._idf)
         vectors = np.asarray(weighted @ self._components, dtype=np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)
+        unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)
+        return unit
 
 
 def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr_matrix:

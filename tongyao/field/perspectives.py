@@ -46,7 +46,7 @@ class View:
                 "interference": self.interference(limit)}  # fmt: skip
 
     def resonance(self, limit: int) -> list[Found]:
-        """T against what people move toward; in scenes where hardly anybody says it, also against what they offer."""
+        """T against what people move toward; who says nothing of it is not in this list."""
         scores = {n: self._score("T", Facet.MOVES, n) for n in self._people if self._has(Facet.MOVES, n)}
         return self._ranked("resonance", scores, limit, lambda n: [self._reason("T", Facet.MOVES, n)])
 
@@ -64,7 +64,7 @@ class View:
         def reasons(n: int) -> list[dict[str, Any]]:
             label, two_way = ties[n]
             given = [self._reason(label, Facet.OFFERS, n)]
-            return given + [self._reason("E", Facet.NEEDS, n)] if two_way else given
+            return [*given, self._reason("E", Facet.NEEDS, n)] if two_way else given
 
         return self._ranked("complement", scores, limit, reasons, above={n for n in ties if ties[n][1]})
 
@@ -74,19 +74,17 @@ class View:
         for n in self._people:
             label, side = max(
                 ((label, side) for label in self._labels if label != "I" for side in SIDES),
-                key=lambda link: self._score(*link, n),
+                key=lambda link: self._score(link[0], link[1], n),
             )
             link = self._score(label, side, n)
             if link < CLOSE:
                 continue
             others = [
-                max(self._score(label, other, n) for label in self._labels)
-                for other in SIDES
-                if other is not side
+                max(self._score(label, other, n) for label in self._labels) for other in SIDES if other is not side
             ]
             scores[n] = link - float(np.mean(others))
             links[n] = (label, side)
-        return self._ranked("interference", scores, limit, lambda n: [self._reason(*links[n], n)])
+        return self._ranked("interference", scores, limit, lambda n: [self._reason(links[n][0], links[n][1], n)])
 
     def _ranked(
         self,
@@ -96,9 +94,7 @@ class View:
         reasons: Any,
         above: set[int] | None = None,
     ) -> list[Found]:
-        top = sorted(scores, key=lambda n: (n not in (above or ()), -scores[n], self._scene.profile_ids[n]))[
-            :limit
-        ]
+        top = sorted(scores, key=lambda n: (n not in (above or ()), -scores[n], self._scene.profile_ids[n]))[:limit]
         return [Found(perspective, self._scene.profile_ids[n], round(scores[n], 4), reasons(n)) for n in top]
 
     def _has(self, side: Facet, n: int) -> bool:
@@ -115,9 +111,7 @@ class View:
                 "score": round(self._score(label, side, n), 4)}  # fmt: skip
 
 
-def union(
-    lists: Mapping[str, Sequence[Found]], limit: int, shares: Mapping[str, float] | None = None
-) -> list[Found]:
+def union(lists: Mapping[str, Sequence[Found]], limit: int, shares: Mapping[str, float] | None = None) -> list[Found]:
     """The union's top `limit` people first, each list in turn and within its share; then the lists' other rows.
 
     Interference is never given less than another list: what cannot be divided goes to it first.
@@ -131,7 +125,7 @@ def union(
         while len(taken) < limit and progress:
             progress = False
             for name in PERSPECTIVES:
-                if bounded and quotas[name] < 1 or len(taken) >= limit:
+                if (bounded and quotas[name] < 1) or len(taken) >= limit:
                     continue
                 found = next((one for one in waiting[name] if one.profile_id not in taken), None)
                 if found is not None:
@@ -140,12 +134,7 @@ def union(
                     quotas[name] -= 1
                     progress = True
     chosen = {(one.perspective, one.profile_id) for one in first}
-    rest = [
-        one
-        for name in PERSPECTIVES
-        for one in waiting[name]
-        if (one.perspective, one.profile_id) not in chosen
-    ]
+    rest = [one for name in PERSPECTIVES for one in waiting[name] if (one.perspective, one.profile_id) not in chosen]
     return first + sorted(rest, key=lambda one: one.profile_id not in taken)
 
 

@@ -111,6 +111,5 @@ def _joined(text: str, chosen: dict[tuple[int, int], set[str]], budget: int) -> 
         else:
             merged.append((start, end, set(labels)))
     return tuple(
-        Piece(start=start, text=text[start:end], labels=tuple(sorted(labels)))
-        for start, end, labels in merged
+        Piece(start=start, text=text[start:end], labels=tuple(sorted(labels))) for start, end, labels in merged
     )
