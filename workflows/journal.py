@@ -41,14 +41,15 @@ class Journal:
         """What has not been sent yet; None when there is nothing."""
         events = tuple(event for event in self._events if event.seq > self._sent)
         if not events:
+            self._sent = self._state.seq
             return None
         self._sent = self._state.seq
         return Outbox(snapshot=snapshot(self._state), events=events, texts=tuple(self._texts))
 
     def written(self, outbox: Outbox | None) -> None:
         if outbox is not None:
-            last = outbox.events[-1].seq
-            self._events = [event for event in self._events if event.seq > last]
+            gone = {event.seq for event in outbox.events}
+            self._events = [event for event in self._events if event.seq not in gone]
             self._texts = [text for text in self._texts if text not in outbox.texts]
 
     def lost(self, outbox: Outbox | None) -> None:
