@@ -45,9 +45,7 @@ async def test_a_file_comes_in_and_its_people_are_found(fresh_database_url: str,
         await import_profiles(profiles, file, scene="s")
         assert (await profiles.version("coder")).version == 1, "the same file again changes nothing"
 
-        await profiles.save(
-            "welder", scene_id="s", display_name="w", text="技能：氩弧焊焊接", grade="C", language="zh"
-        )
+        await profiles.save("welder", scene_id="s", display_name="w", text="技能：氩弧焊焊接", grade="C", language="zh")
         [found] = await field.relevant(["谁会氩弧焊"], scene="s", top=1)
         assert found[0].profile_id == "welder", "who registers now is found now"
         await profiles.delete("welder")
