@@ -15,7 +15,7 @@ def _any(parts: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE)
 
 
-ALIAS: Final = r"\bP\d{2}(?!\d)"
+ALIAS: Final = r"(?<![A-Za-z0-9])P\d{2}(?!\d)"
 _P: Final = r"(?<![A-Za-z0-9/])P\d{2}(?![\d/])"
 """An alias that is not part of an item id."""
 

@@ -1,0 +1,84 @@
+"""Whatever a planner answers, a plan comes out: with known people, real sources, no cycle, nobody forgotten."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.plan import ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.tension import TENSION_UNITS, Lineage
+
+PEOPLE = ("P01", "P02", "P03")
+KNOWN = {
+    "T/B1": "no cold room on two nights of the week",
+    "R1/P01/1": "keeps a walk-in cold room of 40 square metres near the harbour",
+    "R1/P02/1": "每周二和周五开一辆冷藏货车去山上",
+    "R1/P03/1": "teaches volunteers to read temperature loggers",
+}
+IDS = st.sampled_from([*KNOWN, "R9/P01/1", "", " T/B1 ", "P01"])
+NAMES = st.sampled_from(["a", "b", "c", "", " a "])
+ALIASES = st.sampled_from([*PEOPLE, "P00", "P77", ""])
+WORDS = st.sampled_from(["", "  ", "keeps a cold room", "需要" * 200, "word " * 400])
+CLAIMS = st.lists(st.builds(ClaimDraft, text=WORDS, sources=st.lists(IDS, max_size=3)), max_size=3)
+DRAFTS = st.builds(
+    PlanDraft,
+    panorama=CLAIMS,
+    roles=st.lists(st.builds(RoleDraft, alias=ALIASES, contributions=CLAIMS), max_size=5),
+    tasks=st.lists(
+        st.builds(
+            TaskDraft, id=NAMES, title=WORDS, assignee=ALIASES, prerequisites=st.lists(NAMES), sources=st.lists(IDS)
+        ),
+        max_size=6,
+    ),
+    residuals=st.lists(
+        st.builds(ResidualDraft, transition=WORDS, initial_state=WORDS, barriers=st.lists(WORDS), exchange=WORDS),
+        max_size=3,
+    ),
+)
+
+
+def settle(draft: PlanDraft) -> Plan:
+    return settle_plan(
+        draft,
+        revision=1,
+        language="en",
+        contributors=PEOPLE,
+        known=KNOWN,
+        lineage=Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1),
+    )
+
+
+@given(DRAFTS)
+def test_a_broken_draft_becomes_a_whole_plan(draft: PlanDraft) -> None:
+    plan = settle(draft)
+    assert tuple(role.alias for role in plan.roles) == PEOPLE
+    assert all(set(claim.sources) <= set(KNOWN) for claim in plan.claims())
+    assert all(claim.supported == bool(claim.sources) for claim in plan.claims())
+    assert all(task.assignee in (*PEOPLE, "P00", "") for task in plan.tasks)
+    assert all(residual.tension.units <= TENSION_UNITS for residual in plan.residuals)
+    done: set[str] = set()
+    waiting = {task.id: set(task.prerequisites) for task in plan.tasks}
+    assert len(waiting) == len(plan.tasks)
+    while ready := {name for name, wanted in waiting.items() if wanted <= done} - done:
+        done |= ready
+    assert done == set(waiting), "tasks that nobody could ever begin"
+
+
+@given(DRAFTS)
+def test_no_claim_is_lost_for_lack_of_a_source(draft: PlanDraft) -> None:
+    said = sum(bool(claim.text.strip()) for claim in draft.panorama)
+    assert len(settle(draft).panorama) == said
+
+
+def test_sources_that_cannot_bear_their_claim_are_noticed() -> None:
+    right = [
+        ("P01 keeps a cold room near the harbour", "R1/P01/1"),
+        ("P02周五开冷藏货车", "R1/P02/1"),
+        ("P03 teaches volunteers about loggers", "R1/P03/1"),
+    ]
+    assert not any(doubt(claim, [KNOWN[source]]) for claim, source in right)
+    seeded = [(claim, KNOWN[other]) for claim, source in right for _, other in right if other != source]
+    assert all(doubt(claim, [text]) for claim, text in seeded)
+    assert "90" in doubt("P01 keeps a cold room of 90 square metres", [KNOWN["R1/P01/1"]])
