@@ -35,9 +35,10 @@ class Delivering:
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
             record = await library.record(what.process_id)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
-            async with asyncio.TaskGroup() as group:
-                for alias in what.aliases:
-                    group.create_task(self._one(what, record, plan, alias, seconds))
+            parts = [self._one(what, record, plan, alias, seconds) for alias in what.aliases]
+            for failed in await asyncio.gather(*parts, return_exceptions=True):  # none is given up for another's sake
+                if failed is not None:
+                    raise failed
         return DeliverOutput(delivered=what.aliases, spent=await self._deps.settling.spent(what.process_id))
 
     async def _one(self, what: DeliverInput, record: Record, plan: Plan, alias: str, seconds: float) -> None:

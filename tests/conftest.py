@@ -13,13 +13,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from tests.support.time_skipping import TimeSkippingUnavailable, ensure_wrapper, time_skipping_environment
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.temporal import plugin
 
 TEMPLATE = "tongyao_template"
 
@@ -75,8 +75,8 @@ async def temporal_server(short_home: Path) -> AsyncIterator[LocalTemporal]:
 
 @pytest.fixture(scope="session")
 async def temporal(temporal_server: LocalTemporal) -> Client:
-    """A client of that server that speaks pydantic. Its address: ``temporal_server.address``."""
-    return await Client.connect(temporal_server.address, data_converter=pydantic_data_converter)
+    """A client of that server, as the product makes it. Its address: ``temporal_server.address``."""
+    return await Client.connect(temporal_server.address, plugins=[plugin()])
 
 
 @pytest.fixture

@@ -76,9 +76,9 @@ class Steps(Doors):
                     summary=summary,
                     **using,
                 )
-            except ActivityError as error:
+            except BaseException as error:
                 self.journal.lost(outbox)
-                if is_cancelled_exception(error):
+                if not isinstance(error, ActivityError) or is_cancelled_exception(error):
                     raise
                 await self.suspended(_reason(contract.name, error))
                 continue
@@ -142,9 +142,9 @@ class Steps(Doors):
                 summary=f"{self.state.phase.value}: write {len(outbox.events)} events",
                 **options.records(),
             )
-        except ActivityError as error:
+        except BaseException as error:
             self.journal.lost(outbox)
-            if is_cancelled_exception(error):
+            if not isinstance(error, ActivityError) or is_cancelled_exception(error):
                 raise
             await workflow.sleep(60, summary="the records are away")
         else:
@@ -158,10 +158,11 @@ class Steps(Doors):
         )
 
     def _spend(self, output: ModelOutput) -> None:
+        """`output` tells what the whole process has used; of several that run side by side, the latest knows most."""
         spent = self.state.spent
-        spent.tokens += output.spent.tokens
-        spent.cost += output.spent.cost
-        spent.calls += output.spent.calls
+        spent.tokens = max(spent.tokens, output.spent.tokens)
+        spent.cost = max(spent.cost, output.spent.cost)
+        spent.calls = max(spent.calls, output.spent.calls)
         tokens = spent.tokens / self.state.token_budget if self.state.token_budget else 0.0
         cost = float(spent.cost / self.state.cost_budget) if self.state.cost_budget else 0.0
         if max(tokens, cost) >= BUDGET_WARNING and not self._warned:

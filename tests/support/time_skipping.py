@@ -15,12 +15,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from tongyao.runtime.local.processes import file_lock
 from tongyao.runtime.local.temporal_binary import cache_directory
 from tongyao.runtime.search_attributes import INDEXED
+from tongyao.runtime.temporal import plugin
 
 POM = Path(__file__).with_name("time_skipping_pom.xml")
 
@@ -75,7 +75,7 @@ def _fetch_jars(target: Path) -> None:
 async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
     """A running time-skipping server with Tongyao's search attributes registered."""
     environment = await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=str(ensure_wrapper()), data_converter=pydantic_data_converter
+        test_server_existing_path=str(ensure_wrapper()), plugins=[plugin()]
     )
     async with environment:
         await environment.client.operator_service.add_search_attributes(

@@ -19,8 +19,6 @@ PROFILE = "I repair tide gauges. I can offer ten years of readings. I will not t
 TEXTS = {name: f"{PROFILE} My name in the harbour is {name}." for name in ("ada", "bo", "cy", "di")}
 SILENT = {"nothing_new": True, "items": []}
 
-pytestmark = pytest.mark.slow
-
 Opened = Callable[..., AbstractAsyncContextManager[tuple[House, ScriptedEngine]]]
 
 
