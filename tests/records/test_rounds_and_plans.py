@@ -98,6 +98,22 @@ async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, ann
     assert [row.decision for row in await plans.answers(process)] == ["commit"]
 
 
+async def test_the_acceptance_rate_counts_the_revision_that_holds(pool: Pool, announce: Announce) -> None:
+    plans, process = Plans(pool), await announce()
+    words = await text(pool, process, "delivery")
+    assert (await plans.acceptance(process_id=process)).rate is None
+    for revision in (1, 2):
+        await plans.put_plan(process, PlanRow(revision=revision, text_id=words, markdown_text_id=words))
+        for alias in ("P01", "P02", "P03"):
+            await plans.put_delivery(process, DeliveryRow(revision=revision, alias=alias, text_id=words, language="en"))
+    await plans.put_answer(process, AnswerRow(revision=1, alias="P03", decision="decline"))
+    await plans.put_answer(process, AnswerRow(revision=2, alias="P01", decision="commit"))
+    await plans.put_answer(process, AnswerRow(revision=2, alias="P02", decision="propose"))
+    found = await plans.acceptance(process_id=process)
+    assert found.model_dump() == {"asked": 3, "commit": 1, "decline": 0, "propose": 1}
+    assert found.rate == 0.5
+
+
 @pytest.mark.parametrize("pair", [("P02", "P01"), ("P01", "P01")])
 async def test_a_pair_has_one_order(pool: Pool, announce: Announce, pair: tuple[str, str]) -> None:
 

@@ -18,6 +18,7 @@ from tongyao.records.events import Events
 from tongyao.records.inbox import Inbox
 from tongyao.records.journal import Journal
 from tongyao.records.ledger import Ledger
+from tongyao.records.lineage import Lineage
 from tongyao.records.messages import Messages
 from tongyao.records.notifications import Notifications
 from tongyao.records.plans import Plans
@@ -40,6 +41,7 @@ class Library:
         self.texts = Texts(pool)
         self.profiles = Profiles(pool)
         self.processes = Processes(pool)
+        self.lineage = Lineage(pool)
         self.room = Room(pool)
         self.rounds = Rounds(pool)
         self.plans = Plans(pool)

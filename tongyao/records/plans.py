@@ -43,6 +43,21 @@ class AnswerRow(Value):
     at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
 
 
+class Acceptance(Value):
+    """How plans were answered. `asked`: deliveries to participants, of the revision that holds."""
+
+    asked: int
+    commit: int
+    decline: int
+    propose: int
+
+    @property
+    def rate(self) -> float | None:
+        """通过率: those who committed among those who answered, 0 to 1; None before anybody did."""
+        answered = self.commit + self.decline + self.propose
+        return self.commit / answered if answered else None
+
+
 class Plans:
     """Plans of processes. A revision or a delivery written again is replaced; the first answer stays."""
 
@@ -106,6 +121,10 @@ class Plans:
             return await cursor.fetchall()
 
     async def put_answer(self, process_id: str, row: AnswerRow) -> None:
+        """The answer of one participant to one revision; the first one stays, again is harmless.
+
+        `row.text_id` is the `text_id` of the message `AnswerPlan`: its words are in `texts` already.
+        """
         async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO answers (process_id, revision, alias, decision, text_id)
@@ -123,3 +142,28 @@ class Plans:
                 [process_id],
             )
             return await cursor.fetchall()
+
+    async def acceptance(
+        self, *, process_id: str | None = None, scene: str | None = None, since: datetime | None = None
+    ) -> Acceptance:
+        """Answers to the latest revision of each plan: of one process, of a scene, of plans made since then, or of all."""
+        async with reading(self._pool, Acceptance) as cursor:
+            await cursor.execute(
+                """WITH held AS (
+                       SELECT DISTINCT ON (q.process_id) q.process_id, q.revision
+                       FROM plans q JOIN processes p ON p.id = q.process_id
+                       WHERE (%(process)s::text IS NULL OR p.id = %(process)s)
+                         AND (%(scene)s::text IS NULL OR p.scene_id = %(scene)s)
+                         AND (%(since)s::timestamptz IS NULL OR q.at >= %(since)s)
+                       ORDER BY q.process_id, q.revision DESC)
+                   SELECT count(*) AS asked,
+                       count(*) FILTER (WHERE a.decision = 'commit') AS commit,
+                       count(*) FILTER (WHERE a.decision = 'decline') AS decline,
+                       count(*) FILTER (WHERE a.decision = 'propose') AS propose
+                   FROM held JOIN deliveries d USING (process_id, revision)
+                   LEFT JOIN answers a USING (process_id, revision, alias)""",
+                {"process": process_id, "scene": scene, "since": since},
+            )
+            found = await cursor.fetchone()
+        assert found is not None
+        return found
