@@ -11,6 +11,7 @@ from tongyao.protocol.requests import DeliveryRequest, Language, PlannerRequest
 
 PLAN: Final[dict[Language, dict[str, str]]] = {
     "zh": {
+        "and": "、",
         "about": "这份方案围绕的变化是{t}。",
         "faced": "{target}{b}：对着它说话的有 {who}。",
         "child": "子过程“{title}”的结果：{text}",
@@ -29,6 +30,7 @@ PLAN: Final[dict[Language, dict[str, str]]] = {
         "hold_both": "让 {a} 与 {b} 两边的条件都成立的另一种做法",
     },
     "en": {
+        "and": ", ",
         "about": "The change this plan is about: {t}.",
         "faced": "{target} {b}: it is faced by {who}.",
         "child": "From the child process “{title}”: {text}",

@@ -124,7 +124,7 @@ def _panorama(record: Record, request: PlannerRequest) -> list[ClaimDraft]:
     ]
     for target, text in record.tension.targets().items():
         if target.startswith("B") and target in covered:
-            who = "、".join(dict.fromkeys(record.owner(item.id) for item in covered[target]))
+            who = words["and"].join(dict.fromkeys(record.owner(item.id) for item in covered[target]))
             claims.append(
                 ClaimDraft(
                     text=words["faced"].format(target=target, b=wording.quoted(text, record.language), who=who),
@@ -154,7 +154,7 @@ def _role(record: Record, alias: str) -> RoleDraft:
     waiting = [(other, pair) for needing, other, pair in record.dependencies() if needing == alias]
     return RoleDraft(
         alias=alias,
-        role=words["role"].format(targets="、".join(targets)) if targets else words["no_role"],
+        role=words["role"].format(targets=words["and"].join(targets)) if targets else words["no_role"],
         contributions=[ClaimDraft(text=_quote(record, item), sources=[item.id]) for item in offers[: CLAIMS_EACH + 1]],
         benefits=[
             ClaimDraft(text=words["sought"].format(said=_quote(record, item)), sources=[item.id])
@@ -224,7 +224,7 @@ def _order(record: Record, tasks: list[TaskDraft]) -> list[ClaimDraft]:
     words = PLAN[record.language]
     claims = [
         ClaimDraft(
-            text=words["after"].format(task=task.id, before="、".join(task.prerequisites)),
+            text=words["after"].format(task=task.id, before=words["and"].join(task.prerequisites)),
             sources=task.sources,
         )
         for task in tasks
