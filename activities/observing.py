@@ -14,9 +14,11 @@ from tongyao.llm.engine import CallKey, Reask
 from tongyao.llm.errors import Refused, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import OBSERVE, ObserveInput, ObserveOutput
-from tongyao.protocol.guards.coverage import missing_pairs, settle_observation
+from tongyao.protocol.guards.coverage import missing_pairs, settle_observation, unfounded_pairs
+from tongyao.protocol.guards.naming import named_alias
 from tongyao.protocol.guards.visibility import breaches, strike
-from tongyao.protocol.observation import Observation, ObservationDraft
+from tongyao.protocol.observation import Observation, ObservationDraft, PairDraft
+from tongyao.protocol.record import Record
 from tongyao.protocol.requests import CatalystRequest
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.records.rounds import ObservationRow, RelationRow
@@ -43,7 +45,7 @@ class Observing:
             record = (await library.record(what.process_id)).model_copy(update={"round": what.round})
             strategy = await library.texts.get(settings.strategy) if settings.strategy else ""
             request = views.for_catalyst(record, strategy=strategy)
-            draft = await self._drafted(what, request, settings.proxy_seconds * CALL_SECONDS, guards)
+            draft = await self._drafted(what, request, record, settings.proxy_seconds * CALL_SECONDS, guards)
             draft, struck = strike(draft)
             guards["struck"] += struck
             observation = settle_observation(
@@ -54,6 +56,7 @@ class Observing:
                 item_texts=record.item_ids(),
                 verdict_counts=request.verdict_counts,
                 struck=struck,
+                earlier=_before(record),
             )
             await self._write(what, observation, guards, time.monotonic() - began)
         return ObserveOutput(
@@ -64,9 +67,9 @@ class Observing:
         )
 
     async def _drafted(
-        self, what: ObserveInput, request: CatalystRequest, seconds: float, guards: Counter[str]
+        self, what: ObserveInput, request: CatalystRequest, record: Record, seconds: float, guards: Counter[str]
     ) -> ObservationDraft:
-        """The draft, sent back once for missing pairs and for what is not the catalyst's to say."""
+        """The draft, sent back once for pairs that are missing or stand on nothing, and for what is not the catalyst's."""
         settling = self._deps.settling
         key = CallKey(what.process_id, "observe", round=what.round)
         owner = f"process:{what.process_id}"
@@ -84,14 +87,18 @@ class Observing:
             return ObservationDraft()
         draft = settled.draft
         missing = missing_pairs(draft.pairs, request.contributors)
+        unfounded = unfounded_pairs(draft.pairs, request.contributors, record.item_ids(), _before(record))
         found = breaches(draft)
-        if mended or not (missing or found):
+        if mended or not (missing or unfounded or found):
             return draft
         guards["missing_pairs"] += len(missing)
+        guards["unfounded_pairs"] += len(unfounded)
         guards["breaches"] += len(found)
         complaints = [f"the pair {a} and {b} is missing" for a, b in missing]
+        complaints += [f"the relation of {a} and {b} cites no item of {without}" for a, b, without in unfounded]
         complaints += [f"{breach.sentence[:120]!r}: {breach.reason}" for breach in found]
-        mending = request.model_copy(update={"only_pairs": missing})
+        wanted = tuple(sorted((*missing, *((a, b) for a, b, _ in unfounded))))
+        mending = request.model_copy(update={"only_pairs": wanted})
         try:
             again = await settling.answer(
                 key,
@@ -105,7 +112,7 @@ class Observing:
         except (Unreadable, Refused) as error:
             guards[error.reason] += 1
             return draft
-        return _merged(draft, again.draft, missing, bool(found))
+        return _merged(draft, again.draft, wanted, bool(found))
 
     async def _write(self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float) -> None:
         library = self._deps.library
@@ -133,24 +140,27 @@ class Observing:
         )
 
 
+def _before(record: Record) -> tuple[Observation, ...]:
+    return tuple(seen for seen in record.observations if seen.round < record.round)
+
+
 def _merged(
-    first: ObservationDraft, again: ObservationDraft, missing: tuple[tuple[str, str], ...], reworded: bool
+    first: ObservationDraft, again: ObservationDraft, wanted: tuple[tuple[str, str], ...], reworded: bool
 ) -> ObservationDraft:
-    """`first` with the missing pairs of `again`; with all of what `again` worded anew, if that was asked for as well.
+    """`first` with the `wanted` pairs of `again`; with all that `again` worded anew, if that was asked for as well.
 
     The verdict stays the first one: a mending is no second chance to end the process.
     """
-    wanted = {frozenset(pair) for pair in missing}
-    added = [pair for pair in again.pairs if frozenset((pair.a, pair.b)) in wanted]
-    if not reworded:
-        return first.model_copy(update={"pairs": [*first.pairs, *added]})
-    better = {frozenset((pair.a, pair.b)): pair for pair in again.pairs}
-    kept = [better.pop(frozenset((pair.a, pair.b)), pair) for pair in first.pairs]
-    known = {frozenset((pair.a, pair.b)) for pair in kept}
-    changes: dict[str, object] = {
-        "pairs": [*kept, *(pair for pair in added if frozenset((pair.a, pair.b)) not in known)]
-    }
-    for name in ("contributions", "translations", "gaps", "ignored", "frameworks", "third_party_value", "markdown"):
-        if value := getattr(again, name):
-            changes[name] = value
+    asked = {frozenset(pair) for pair in wanted}
+    mended = {_names(pair): pair for pair in again.pairs if reworded or _names(pair) in asked}
+    kept = [mended.pop(_names(pair), pair) for pair in first.pairs]
+    changes: dict[str, object] = {"pairs": [*kept, *mended.values()]}
+    if reworded:
+        for name in ("contributions", "translations", "gaps", "ignored", "frameworks", "third_party_value", "markdown"):
+            if value := getattr(again, name):
+                changes[name] = value
     return first.model_copy(update=changes)
+
+
+def _names(pair: PairDraft) -> frozenset[str]:
+    return frozenset((named_alias(pair.a), named_alias(pair.b)))

@@ -13,6 +13,7 @@ from tongyao.llm.errors import Unreadable
 from tongyao.llm.reading import read, salvage
 from tongyao.protocol.observation import ObservationDraft
 from tongyao.protocol.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.projection import ProjectionDraft
 
 PAIR = {"a": "P01", "b": "P02", "relation": "aligned", "text": "t", "sources": []}
 
@@ -76,3 +77,41 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     for reader in (read, salvage):
         with suppress(Unreadable):
             reader(text, ObservationDraft)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Complementary", "complementary"),
+        ("互补", "complementary"),
+        ("offset", "offsetting"),
+        ("no relation", "none_found"),
+        ("none", "none_found"),
+        ("`ALIGNED`", "aligned"),
+    ],
+)
+def test_a_closed_word_spelt_otherwise_is_understood(said: str, meant: str) -> None:
+    draft = read(json.dumps({"verdict": "CONTINUE", "pairs": [{**PAIR, "relation": said}]}), ObservationDraft)
+    assert (draft.verdict.value, draft.pairs[0].relation.value) == ("more", meant)
+
+
+def test_a_text_where_a_list_was_wanted_is_a_list_of_one() -> None:
+    text = json.dumps(
+        {"items": [{"dimension": "能力", "claim": "c", "targets": "B1", "quotes": "q", "inferred": "no"}]}
+    )
+    item = read(text, ProjectionDraft).items[0]
+    assert (item.targets, item.quotes, item.inferred) == (["B1"], ["q"], False)
+
+
+def test_thoughts_before_the_answer_and_braces_in_the_words_around_it() -> None:
+    text = '<think>{"markdown": "no"} maybe {x}</think>\nIn the form {…} asked for:\n{"markdown": "ok"}\nSo {it} ends.'
+    assert read(text, DeliveryDraft).markdown == "ok"
+
+
+def test_quotation_marks_that_are_not_escaped_are_mended() -> None:
+    assert "最重" in read('```json\n{"markdown": "他说"等最重的那口钟"，就停了",}\n```', DeliveryDraft).markdown
+
+
+def test_a_text_that_breaks_off_is_never_completed() -> None:
+    with pytest.raises(Unreadable):
+        read('{"markdown": "他说"等最重的", "plan": {"x": "y"}, "and so', DeliveryDraft)

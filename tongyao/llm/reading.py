@@ -1,19 +1,28 @@
-"""Text → draft: bare JSON, JSON in a fenced block, JSON between words; else the answer is unreadable."""
+"""Text → draft: bare JSON, JSON in a fenced block, JSON between words; else the answer is unreadable.
+
+Near misses are put right first (`tongyao.llm.fitting`). JSON with a slip of the pen (a quotation mark that is not
+escaped, a comma too many) is mended where the object still has its end; a text that breaks off is never completed.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from tongyao.llm.errors import Unreadable
+from tongyao.llm.fitting import fitted
+from tongyao.llm.shapes import schema_of
 from tongyao.protocol.value import Draft
 
 DraftT = TypeVar("DraftT", bound=Draft)
 
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL)
+_LINE_START = re.compile(r"^[ \t]*(\{)", re.MULTILINE)
 
 
 def read(text: str, draft: type[DraftT]) -> DraftT:
@@ -56,32 +65,62 @@ def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
     wrapped = [value for value in found.values() if isinstance(value, dict)] if len(found) == 1 else []
     for candidate in (found, *wrapped):
         if candidate.keys() & fields:
-            return {key: _without_nulls(value) for key, value in candidate.items() if value is not None}
+            fitting: dict[str, Any] = fitted(candidate, schema_of(draft))
+            return fitting
     raise Unreadable(f"the JSON object has none of the fields {', '.join(fields)}", text=text)
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    candidates = [text, *(match.group(1) for match in _FENCE.finditer(text))]
-    start, end = text.find("{"), text.rfind("}")
+    """The object that `text` is; else the one in a fence; else the longest one among its words; else one mended."""
+    bare = _THOUGHTS.sub("", text).strip()
+    start, end = bare.find("{"), bare.rfind("}")
+    candidates = [bare, *(match.group(1) for match in _FENCE.finditer(bare))]
     if -1 < start < end:
-        candidates.append(text[start : end + 1])
+        candidates.append(bare[start : end + 1])
     for candidate in candidates:
+        if (whole := _loaded(candidate)) is not None:
+            return whole
+    among = max(_objects_among(bare), key=lambda one: one[1], default=None)
+    if among is not None:
+        return among[0]
+    return _mended(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None
+
+
+def _loaded(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text, strict=False)  # line breaks inside strings are a common slip
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _objects_among(text: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """Every object that begins a line of `text` and is whole, with its length."""
+    decoder = json.JSONDecoder(strict=False)
+    at = 0
+    for match in _LINE_START.finditer(text):
+        if match.start(1) < at:
+            continue  # inside the one before
         try:
-            value = json.loads(candidate, strict=False)  # line breaks inside strings are a common slip
-        except ValueError:
+            value, at = decoder.raw_decode(text, match.start(1))
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
-            return value
-    return None
+            yield value, at - match.start(1)
 
 
-def _without_nulls(value: Any) -> Any:
-    """Where a model wrote `null` for "nothing", the field's own default stands."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value if item is not None]
-    return value
+def _ends(text: str) -> bool:
+    return text.rstrip("`\n ").endswith("}")
+
+
+def _mended(text: str) -> dict[str, Any] | None:
+    from json_repair import repair_json
+
+    try:
+        value = repair_json(text, return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError, IndexError):
+        return None
+    return value if isinstance(value, dict) and value else None
 
 
 def _complaint(error: ValidationError) -> str:

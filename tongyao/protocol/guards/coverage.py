@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from tongyao.protocol.guards.naming import named_alias, named_ids, named_targets
 from tongyao.protocol.observation import (
     Contribution,
     Gap,
@@ -26,6 +27,26 @@ def missing_pairs(pairs: Sequence[PairDraft], contributors: Collection[str]) -> 
     return tuple(pair for pair in all_pairs(contributors) if pair not in seen)
 
 
+def unfounded_pairs(
+    pairs: Sequence[PairDraft],
+    contributors: Collection[str],
+    item_texts: Mapping[str, str],
+    earlier: Sequence[Observation] = (),
+) -> tuple[tuple[str, str, str], ...]:
+    """Pairs said to be related without an item of each side to show it, as (a, b, who has none); each pair once."""
+    sides = _Sides(item_texts, earlier)
+    wanted = set(all_pairs(contributors))
+    found: dict[tuple[str, str], str] = {}
+    for pair in pairs:
+        names = _ordered(pair.a, pair.b)
+        if names in wanted and names not in found and pair.relation.related:
+            sources = sides.sources(pair)
+            without = [alias for alias in names if not _of(alias, sources)]
+            if without:
+                found[names] = " and ".join(without)
+    return tuple((a, b, without) for (a, b), without in found.items())
+
+
 def settle_observation(
     draft: ObservationDraft,
     *,
@@ -35,22 +56,25 @@ def settle_observation(
     item_texts: Mapping[str, str],
     verdict_counts: bool,
     struck: int = 0,
+    earlier: Sequence[Observation] = (),
 ) -> Observation:
     """The observation in `draft`: each pair once, in order, the missing ones as `not_examined`; unknown aliases, targets
     and ids dropped; every element with an id `R<round>/catalyst/<number>`.
 
-    A related pair must stand on items of both its sides. Where sources were named, at least one must be of each side;
-    a relation without that is what nobody can check, and becomes `none_found`.
+    A related pair must stand on items of both its sides, named in its sources; a pair that keeps the relation
+    of an `earlier` observation keeps what that stood on. A relation without that is what nobody can check, and
+    becomes `none_found`.
     Before the verdict counts, it is `more`, whatever the draft says.
     """
     ids = _Ids(round_number)
+    sides = _Sides(item_texts, earlier)
     by_pair: dict[tuple[str, str], PairDraft] = {}
     for pair in draft.pairs:
         by_pair.setdefault(_ordered(pair.a, pair.b), pair)
     pairs = []
     for a, b in all_pairs(contributors):
         found = by_pair.get((a, b))
-        sources = _known(found.sources, item_texts) if found else ()
+        sources = sides.sources(found) if found else ()
         relation = found.relation if found else Relation.NOT_EXAMINED
         if relation.related and not (_of(a, sources) and _of(b, sources)):
             relation = Relation.NONE_FOUND
@@ -66,32 +90,35 @@ def settle_observation(
         contributions=tuple(
             Contribution(
                 id=ids.next(),
-                alias=c.alias,
-                target=c.target,
+                alias=named_alias(c.alias),
+                target=target,
                 effect=c.effect,
                 text=c.text,
-                sources=_known(c.sources, item_texts),
+                sources=named_ids(c.sources, item_texts),
             )
             for c in draft.contributions
-            if c.alias in people and c.target in known_targets
+            if named_alias(c.alias) in people
+            for target in named_targets([c.target], known_targets)
         ),
         translations=tuple(
             Translation(
                 id=ids.next(),
-                a=t.a,
-                b=t.b,
+                a=named_alias(t.a),
+                b=named_alias(t.b),
                 a_words=t.a_words,
                 b_words=t.b_words,
                 text=t.text,
-                sources=_known(t.sources, item_texts),
+                sources=named_ids(t.sources, item_texts),
             )
             for t in draft.translations
-            if {t.a, t.b} <= people and t.a != t.b
+            if {named_alias(t.a), named_alias(t.b)} <= people and named_alias(t.a) != named_alias(t.b)
         ),
         gaps=tuple(
-            Gap(id=ids.next(), kind=g.kind, target=g.target, text=g.text)
+            Gap(
+                id=ids.next(), kind=g.kind, target=next(iter(named_targets([g.target], known_targets)), ""), text=g.text
+            )
             for g in draft.gaps
-            if g.target in known_targets
+            if named_targets([g.target], known_targets) or (g.text.strip() and not g.target.strip())
         ),
         ignored=_notes(draft.ignored, ids, people, item_texts),
         frameworks=_notes(draft.frameworks, ids, people, item_texts),
@@ -99,6 +126,23 @@ def settle_observation(
         markdown=draft.markdown,
         struck=struck,
     )
+
+
+class _Sides:
+    """What a pair's relation stands on."""
+
+    def __init__(self, item_texts: Mapping[str, str], earlier: Sequence[Observation]) -> None:
+        self._items = item_texts
+        self._before = {(pair.a, pair.b): pair for seen in earlier for pair in seen.pairs if pair.relation.related}
+
+    def sources(self, pair: PairDraft) -> tuple[str, ...]:
+        a, b = _ordered(pair.a, pair.b)
+        sources = named_ids(pair.sources, self._items)
+        if _of(a, sources) and _of(b, sources):
+            return sources
+        before = self._before.get((a, b))
+        kept = before.sources if before is not None and before.relation is pair.relation else ()
+        return tuple(dict.fromkeys((*sources, *kept)))
 
 
 class _Ids:
@@ -118,16 +162,12 @@ def _notes(
             id=ids.next(),
             text=note.text,
             name=note.name,
-            about=tuple(alias for alias in note.about if alias in people),
-            sources=_known(note.sources, item_texts),
+            about=tuple(alias for alias in map(named_alias, note.about) if alias in people),
+            sources=named_ids(note.sources, item_texts),
         )
         for note in drafts
         if note.text.strip()
     )
-
-
-def _known(sources: Sequence[str], item_texts: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(source for source in sources if source in item_texts))
 
 
 def _of(alias: str, sources: Sequence[str]) -> bool:
@@ -135,4 +175,6 @@ def _of(alias: str, sources: Sequence[str]) -> bool:
 
 
 def _ordered(a: str, b: str) -> tuple[str, str]:
-    return (a, b) if a <= b else (b, a)
+    """The pair that `a` and `b` name, the lower alias first."""
+    first, second = sorted((named_alias(a), named_alias(b)))
+    return first, second

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from tongyao.protocol.guards.naming import named_ids, named_targets
+from tongyao.protocol.guards.quoting import find_pieces
 from tongyao.protocol.projection import Item, ItemDraft, Span, item_id
 from tongyao.protocol.value import Value
-
-_SPACE = re.compile(r"\s+")
 
 
 class Checked(Value):
@@ -33,7 +32,7 @@ def check_items(
 ) -> Checked:
     """Turn drafts into items, numbered from `first_number`.
 
-    - A fact needs at least one quote that stands in `text` (white space may differ: lines are wrapped somewhere).
+    - A fact needs at least one quote that stands in `text` (see `quoting` for what may differ).
     - An inference keeps the quotes that stand and the ids it may know, and is never rejected for lacking them.
     - Targets the tension does not have are dropped; an item with a phrase of `never` in it is rejected.
     """
@@ -49,43 +48,18 @@ def check_items(
                 id=item_id(round_number, alias, first_number + len(items)),
                 dimension=draft.dimension,
                 claim=draft.claim.strip(),
-                targets=tuple(dict.fromkeys(target for target in draft.targets if target in targets)),
+                targets=named_targets(draft.targets, targets),
                 spans=tuple(
                     Span(source=source, start=start, end=end)
-                    for start, end in (find_quote(text, quote) or (0, 0) for quote in draft.quotes)
-                    if end > start
+                    for quote in draft.quotes
+                    for start, end in find_pieces(text, quote)
                 ),
                 inferred=draft.inferred,
-                starts_from=tuple(known for known in draft.starts_from if known in known_ids),
+                starts_from=named_ids(draft.starts_from, known_ids),
                 mapping=tuple(step.strip() for step in draft.mapping if step.strip()),
             )
         )
     return Checked(items=tuple(items), rejected=tuple(rejected))
-
-
-def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Where `quote` stands in `text`, as (start, end) in characters; None when it does not. White space is folded."""
-    wanted = quote.strip()
-    if not wanted:
-        return None
-    exact = text.find(wanted)
-    if exact >= 0:
-        return exact, exact + len(wanted)
-    if not _SPACE.search(wanted):
-        return None
-    # Two plain searches instead of one pattern: a pattern of many words and `\s+` backtracks for hours on a long text.
-    at = _SPACE.sub(" ", text).find(folded := _SPACE.sub(" ", wanted))
-    return None if at < 0 else (_unfolded(text, at), _unfolded(text, at + len(folded) - 1) + 1)
-
-
-def _unfolded(text: str, folded_at: int) -> int:
-    """Where the character at `folded_at` of the folded text stands in `text`."""
-    surplus = 0
-    for run in _SPACE.finditer(text):
-        if run.start() - surplus >= folded_at:
-            break
-        surplus += run.end() - run.start() - 1
-    return folded_at + surplus
 
 
 def _problem(draft: ItemDraft, text: str, never: Sequence[str]) -> str:
@@ -98,7 +72,7 @@ def _problem(draft: ItemDraft, text: str, never: Sequence[str]) -> str:
         return ""
     if not draft.quotes:
         return "a fact without a quote: quote it word for word, or mark it as inferred and name what it starts from"
-    missing = [quote for quote in draft.quotes if find_quote(text, quote) is None]
+    missing = [quote for quote in draft.quotes if not find_pieces(text, quote)]
     if len(missing) == len(draft.quotes):
         return f"this quote is not in the source: {missing[0][:120]!r}"
     return ""

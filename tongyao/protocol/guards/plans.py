@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
+from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import doubt
 from tongyao.protocol.plan import (
     Claim,
@@ -45,7 +46,9 @@ def settle_plan(
     `known`: every id a source may name, with its text (`Record.item_ids`, and those of children).
     """
     claims = _Claims(known)
-    roles = {role.alias: claims.role(role) for role in draft.roles if role.alias in contributors}
+    roles = {
+        named_alias(role.alias): claims.role(role) for role in draft.roles if named_alias(role.alias) in contributors
+    }
     assignable = {*contributors, DEMANDER}
     return Plan(
         revision=revision,
@@ -71,7 +74,7 @@ class _Claims:
         self._known = known
 
     def sources(self, named: Sequence[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(source.strip() for source in named if source.strip() in self._known))
+        return named_ids(named, self._known)
 
     def one(self, draft: ClaimDraft) -> Claim:
         sources = self.sources(draft.sources)
@@ -87,7 +90,7 @@ class _Claims:
 
     def role(self, draft: RoleDraft) -> Role:
         return Role(
-            alias=draft.alias,
+            alias=named_alias(draft.alias),
             role=draft.role.strip(),
             tier=draft.tier.strip(),
             contributions=self.all(draft.contributions),
@@ -114,7 +117,7 @@ def _tasks(drafts: Sequence[TaskDraft], assignable: Collection[str], claims: _Cl
         Task(
             id=task_id,
             title=draft.title.strip(),
-            assignee=draft.assignee if draft.assignee in assignable else "",
+            assignee=named_alias(draft.assignee) if named_alias(draft.assignee) in assignable else "",
             prerequisites=tuple(prerequisites[task_id]),
             sources=claims.sources(draft.sources),
             agreed=draft.agreed,

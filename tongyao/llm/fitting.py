@@ -1,0 +1,88 @@
+"""An answer's near misses, put right before it is judged: a word beside a closed one, a text where a list was wanted.
+
+Servers that know no schemas answer with JSON that means the right thing and spells it otherwise. What can be meant
+in one way only is taken so; everything else stays as it came, and is refused with its place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+_APART = re.compile(r"[\s\-_/|.。]+")
+
+_MEANT: Final[dict[str, tuple[str, ...]]] = {
+    "more": ("continue", "continued", "goon", "open", "继续", "未收敛", "还有"),
+    "exhausted": ("converged", "convergence", "done", "收敛", "已收敛", "耗尽", "已耗尽"),
+    "complementary": ("complement", "complements", "complementarity", "互补", "互补关系"),
+    "aligned": ("alignment", "align", "aligns", "samedirection", "同向", "同向放大", "同向关系"),
+    "offsetting": ("offset", "offsets", "hedging", "hedge", "conflicting", "conflict", "对冲", "相抵", "对冲关系"),
+    "none_found": (
+        "none",
+        "norelation",
+        "norelations",
+        "unrelated",
+        "notfound",
+        "no",
+        "未发现",
+        "无",
+        "无关系",
+        "没有",
+    ),
+    "dissolves": ("dissolve", "resolves", "resolve", "消解"),
+    "helps": ("help", "supports", "support", "有助", "帮助"),
+    "collides": ("collide", "conflicts", "conflictswith", "冲突", "相撞"),
+    "worsens": ("worsen", "aggravates", "amplifies", "加重", "加剧"),
+    "overlooked": ("unnoticed", "notnoticed", "被忽略", "没人注意到", "没人注意", "忽略"),
+    "absent": ("missing", "notpresent", "缺失", "在场没有", "没有人有", "不在场"),
+    "capability": ("capabilities", "ability", "能力", "能力投影"),
+    "direction": ("directions", "方向", "方向投影"),
+    "boundary": ("boundaries", "limit", "limits", "边界", "边界投影"),
+}
+"""Closed words and what is written for them elsewhere: the seeds' own words, other forms, and Chinese."""
+
+_TRUE: Final = frozenset({"true", "yes", "1", "是"})
+_FALSE: Final = frozenset({"false", "no", "0", "", "否"})
+
+
+def fitted(value: Any, schema: dict[str, Any]) -> Any:
+    """`value` as near to `schema` (of `shapes.schema_of`) as it can be meant. What is `None` is left out."""
+    if "enum" in schema:
+        return _word(value, schema["enum"]) if isinstance(value, str) else value
+    match schema["type"]:
+        case "object" if isinstance(value, dict):
+            known = schema["properties"]
+            return {
+                name: fitted(part, known[name]) if name in known else part
+                for name, part in value.items()
+                if part is not None
+            }
+        case "array":
+            parts = value if isinstance(value, list) else [] if value in ("", {}) else [value]
+            return [fitted(part, schema["items"]) for part in parts if part is not None]
+        case "string":
+            return _text(value)
+        case "boolean" if isinstance(value, str):
+            said = value.strip().lower()
+            return True if said in _TRUE else False if said in _FALSE else value
+        case _:
+            return value
+
+
+def _word(said: str, allowed: list[str]) -> str:
+    bare = _APART.sub("", said.strip().strip("`*\"'“”").lower())
+    for word in allowed:
+        if bare == word.replace("_", "") or bare in _MEANT.get(word, ()):
+            return word
+    return said
+
+
+def _text(value: Any) -> Any:
+    """A number as it is written; a list of texts as its lines. Anything else stays."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    return value

@@ -1,0 +1,59 @@
+"""Ids, aliases and targets as engines write them, read as what they can only mean (docs/protocol.md §4.4). Pure.
+
+`[R1/P02/3]`, `r1/p02/3.` and one of the two in `R1/P02/3, R1/P01/1` name the same item; `T/B1`, `b1` and `B1 (no pier)` the same
+barrier. What the record does not have is still nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Final
+
+_ID: Final = r"(?:R\d+/(?:P\d+|catalyst)/\d+|T/(?:T|I|E|B\d+))"
+_CITED: Final = rf"[\[(`⟨]*(?:[\w-]+/)?{_ID}[\])`⟩.:]*"
+_CITATION: Final = re.compile(rf"{_CITED}(?:\s*[,，、;；+&]?\s*{_CITED})*", re.IGNORECASE)
+_ONE_ID: Final = re.compile(rf"(?<![\w/-])(?:(?P<child>[\w-]+)/)?(?P<id>{_ID})", re.IGNORECASE)
+_PART: Final = r"(?:T/)?(?:T|I|E|B\d+)(?: ?[(（][^()（）]{0,80}[)）])?"
+_TARGETS: Final = re.compile(rf"[\[`]?{_PART}(?:\s*[,，、;；]\s*{_PART})*[\]`]?", re.IGNORECASE)
+_TARGET: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:T/)?(T|I|E|B\d+)(?![A-Za-z0-9/])(?=[^()（）]*(?:[(（]|$))", re.IGNORECASE
+)
+_ALIAS: Final = re.compile(r"^\W*(P\d{2,})(?!\d)", re.IGNORECASE)
+
+
+def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """The ids of `known` that `said` names, each once, in order. A text that says more than ids names none."""
+    found: dict[str, None] = {}
+    for text in said:
+        if (bare := text.strip()) in known:
+            found[bare] = None
+            continue
+        if not _CITATION.fullmatch(bare):
+            continue
+        for match in _ONE_ID.finditer(bare):
+            plain = _as_written(match.group("id"))
+            for one in (f"{match.group('child')}/{plain}", plain):
+                if one in known:
+                    found[one] = None
+                    break
+    return tuple(found)
+
+
+def named_targets(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """The parts of the tension that `said` names, each once. A text that says more than names names none."""
+    named = (
+        match.group(1).upper() for text in said if _TARGETS.fullmatch(text.strip()) for match in _TARGET.finditer(text)
+    )
+    return tuple(dict.fromkeys(one for one in named if one in known))
+
+
+def named_alias(said: str) -> str:
+    """`p01`, `P01 (the potter)` → `P01`; what begins with no alias stays as it is."""
+    match = _ALIAS.match(said)
+    return match.group(1).upper() if match else said.strip()
+
+
+def _as_written(found: str) -> str:
+    parts = found.split("/")
+    return "/".join("catalyst" if part.lower() == "catalyst" else part.upper() for part in parts)

@@ -1,0 +1,93 @@
+"""Where a quote stands in its source (docs/protocol.md §4.4). Pure, and linear in the source's length.
+
+Verbatim means the same characters. What a pen changes without meaning to is forgiven: white space and line breaks,
+the shape of quotation marks and dashes, full and half width, upper case, Markdown's marks; and the span that is kept
+is always the source's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tongyao.protocol.sizes import units
+
+LEAST_UNITS: Final = 2
+"""A quote of one word or one character stands in any text, and shows nothing."""
+
+_SPACE: Final = re.compile(r"\s+")
+_FAINT: Final = re.compile(r"[\s*_`]+")
+_ELISION: Final = re.compile(r"\s*(?:\[?(?:…+|\.{3,})\]?)\s*")
+_AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
+
+_SAME: Final = str.maketrans(
+    {
+        **dict.fromkeys("“”„‟«»「」『』＂", '"'),
+        **dict.fromkeys("‘’‚‛＇`´", "'"),
+        **dict.fromkeys("‐‑‒–—―−－", "-"),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " "),
+        "。": ".",
+        "、": ",",
+        **{chr(0xFF01 + at): chr(0x21 + at) for at in range(94) if chr(0x21 + at) not in "\"'-"},
+    }
+)
+
+
+def find_quote(text: str, quote: str) -> tuple[int, int] | None:
+    """Where `quote` stands in `text`, as (start, end) in characters; None when it does not."""
+    wanted = quote.strip()
+    if not wanted:
+        return None
+    for one in dict.fromkeys((wanted, wanted.strip(_AROUND))):
+        if one and (found := _find(text, one)) is not None:
+            return found
+    return None
+
+
+def find_pieces(text: str, quote: str) -> tuple[tuple[int, int], ...]:
+    """The spans of `quote`: one, or one for each part of it where it leaves something out (`…`), in any order.
+
+    Empty when any part is not in `text`, or the whole is too short to show anything.
+    """
+    if units(quote) < LEAST_UNITS:
+        return ()
+    whole = find_quote(text, quote)
+    if whole is not None:
+        return (whole,)
+    parts = [part for part in _ELISION.split(quote) if part.strip(_AROUND)]
+    if len(parts) < 2 or any(units(part) < LEAST_UNITS for part in parts):
+        return ()
+    spans = [find_quote(text, part) for part in parts]
+    return tuple(span for span in spans if span is not None) if all(spans) else ()
+
+
+def _find(text: str, wanted: str) -> tuple[int, int] | None:
+    at = text.find(wanted)
+    if at >= 0:
+        return at, at + len(wanted)
+    same, sought = _plain(text), _plain(wanted)
+    if len(same) != len(text):  # a character that lower-cases to two: offsets would no longer be the source's
+        same, sought = text.translate(_SAME), wanted.translate(_SAME)
+    at = same.find(sought)
+    if at >= 0:
+        return at, at + len(sought)
+    # Plain searches instead of one pattern: a pattern of many words and `\s+` backtracks for hours on a long text.
+    for runs, left in ((_SPACE, " "), (_FAINT, "")):
+        folded = runs.sub(left, sought)
+        if folded and (at := runs.sub(left, same).find(folded)) >= 0:
+            return _unfolded(same, at, runs, left), _unfolded(same, at + len(folded) - 1, runs, left) + 1
+    return None
+
+
+def _plain(text: str) -> str:
+    return text.translate(_SAME).lower()
+
+
+def _unfolded(text: str, folded_at: int, runs: re.Pattern[str], left: str) -> int:
+    """Where the character at `folded_at` of the folded text stands in `text`."""
+    surplus = 0
+    for run in runs.finditer(text):
+        if run.start() - surplus > folded_at or (left and run.start() - surplus == folded_at):
+            break
+        surplus += run.end() - run.start() - len(left)
+    return folded_at + surplus
