@@ -8,7 +8,7 @@ import typer
 
 from tongyao.commands import demo, exporting, field, gateway, messages, models, processes, service
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
-from tongyao.gateway.refused import BadInput
+from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
 from tongyao.records.processes import ProcessUnknown
 from tongyao.runtime.local.processes import LocalServiceError
@@ -42,7 +42,7 @@ def main() -> None:
         app()
     except (BadInput, SettingsError, ProcessUnknown) as error:
         fail(str(error), EXIT_BAD_INPUT)
-    except (NotRunning, LocalServiceError, TemporalUnreachable, NotReady, RecordsError) as error:
+    except (NotRunning, AddressTaken, LocalServiceError, TemporalUnreachable, NotReady, RecordsError) as error:
         fail(str(error), EXIT_UNREACHABLE)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +15,7 @@ from fastapi import FastAPI
 from temporalio.client import Client
 
 from tests.support.house import House, open_house
+from tongyao.field.intent_field import IntentField
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.options import GatewayOptions
 from tongyao.gateway.serving import application
@@ -59,10 +62,33 @@ class Doors:
         return answer.json()
 
 
+def text_of(result: Any) -> str:
+    """What a tool of MCP answered."""
+    return str(result.content[0].text)
+
+
+def said_by(result: Any) -> Any:
+    """What a tool of MCP answered, read; it must not have failed."""
+    assert not result.is_error, text_of(result)
+    return json.loads(text_of(result))
+
+
+async def until_served(url: str) -> None:
+    """Return when the gateway at this address answers."""
+    async with asyncio.timeout(20), httpx.AsyncClient() as http:
+        while True:
+            try:
+                if (await http.get(f"{url}/scenes")).is_success:
+                    return
+            except httpx.ConnectError:
+                await asyncio.sleep(0.02)
+
+
 @pytest.fixture(scope="session")
 async def doors(temporal: Client, database_url: str) -> AsyncIterator[Doors]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_house(temporal, database_url, engine) as house:
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
-        gateway = Gateway(house.library, house.starting, house.registering, house.door, options)
+        field = IntentField(house.library.pool)
+        gateway = Gateway(house.library, house.starting, house.registering, house.door, options, search=field)
         yield Doors(house, gateway, application(gateway), engine)

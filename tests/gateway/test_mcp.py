@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
-import httpx
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import Doors, said_by, until_served
 from tests.gateway.test_api import room
 from tongyao.gateway.mcp import make_server
-from tongyao.gateway.serving import serve
-
-
-async def _answers(http: httpx.AsyncClient, port: int) -> bool:
-    try:
-        return (await http.get(f"http://127.0.0.1:{port}/scenes")).is_success
-    except httpx.ConnectError:
-        return False
+from tongyao.gateway.serving import listen, serve, url_of
 
 
 async def call(client: Any, tool: str, **arguments: Any) -> Any:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content[0].text
-    return json.loads(result.content[0].text)
+    return said_by(await client.call_tool(tool, arguments))
 
 
 async def speak(doors: Doors, client: Any) -> None:
@@ -52,14 +41,12 @@ async def test_a_turn_is_spoken_by_an_mcp_client(doors: Doors) -> None:
         await speak(doors, client)
 
 
-async def test_a_turn_is_spoken_over_streamable_http(doors: Doors, unused_tcp_port_factory: Any) -> None:
-    stop, port = asyncio.Event(), unused_tcp_port_factory()
-    server = asyncio.create_task(serve(doors.gateway, stop, port=port))
+async def test_a_turn_is_spoken_over_streamable_http(doors: Doors) -> None:
+    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+    server = asyncio.create_task(serve(doors.gateway, stop, bound))
     try:
-        async with asyncio.timeout(10), httpx.AsyncClient() as http:
-            while not await _answers(http, port):
-                await asyncio.sleep(0.02)
-        async with McpClient(f"http://127.0.0.1:{port}/mcp") as client:
+        await until_served(url_of(bound))
+        async with McpClient(f"{url_of(bound)}/mcp") as client:
             await speak(doors, client)
     finally:
         stop.set()

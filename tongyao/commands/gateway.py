@@ -12,9 +12,6 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import console, fail, run, settings
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.mcp import make_server
-from tongyao.gateway.serving import serve
 from tongyao.records.tokens import TokenUnknown
 from tongyao.runtime import office
 
@@ -29,29 +26,20 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(token, name="token")
 
 
-def of_office(here: office.Office) -> Gateway:
-    """The gateway of a running installation."""
-    return Gateway(here.library, here.starting, here.registering, here.door)
-
-
 def gateway() -> None:
     """Serve the API and MCP (streamable HTTP, at /mcp) until Ctrl-C, for a service that runs already."""
     run(_gateway())
 
 
 async def _gateway() -> None:
+    from tongyao.runtime.front import opened  # the servers' libraries: a second that other commands need not wait
+
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
-    config = settings()
-    async with office.running(config) as here:
-        console.print(f"API and MCP: http://{config.gateway_host}:{config.gateway_port} (documents: /docs, MCP: /mcp)")
-        relay = asyncio.create_task(here.door.relay(stop))
-        try:
-            await serve(of_office(here), stop, host=config.gateway_host, port=config.gateway_port)
-        finally:
-            stop.set()
-            await asyncio.gather(relay, return_exceptions=True)
+    async with office.running(settings()) as here, opened(here, stop) as url:
+        console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
+        await here.door.relay(stop)
 
 
 def mcp() -> None:
@@ -60,8 +48,11 @@ def mcp() -> None:
 
 
 async def _mcp() -> None:
+    from tongyao.gateway.mcp import make_server
+    from tongyao.runtime.front import gateway_of
+
     async with office.running(settings()) as here:
-        await make_server(of_office(here), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
+        await make_server(gateway_of(here), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
 
 
 @token.command("create")

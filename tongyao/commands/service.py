@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from dataclasses import replace
 
 import typer
 from rich.table import Table
@@ -12,6 +13,7 @@ from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run,
 from tongyao.records.migrate import migrate
 from tongyao.runtime import office, reconciling
 from tongyao.runtime.doctor import Finding, examine
+from tongyao.runtime.namespaces import ensure_namespace
 from tongyao.runtime.search_attributes import register_search_attributes
 from tongyao.runtime.temporal import connect
 
@@ -31,6 +33,8 @@ def up() -> None:
 
 
 async def _up() -> None:
+    from tongyao.runtime.front import opened  # the servers' libraries: a second that other commands need not wait
+
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
@@ -41,10 +45,11 @@ async def _up() -> None:
     try:
         if here.joined:
             fail(f"a service runs in {config.home} already (pid {here.addresses.owner_pid})", EXIT_FAILED)
-        for name, where in addresses(here).items():
-            console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False)
-        console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
-        await stop.wait()
+        async with opened(here, stop) as url:
+            for name, where in addresses(replace(here, gateway_url=url)).items():
+                console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False)
+            console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
+            await stop.wait()
     finally:
         with console.status("stopping"):
             await service.__aexit__(None, None, None)
@@ -60,12 +65,12 @@ def addresses(here: office.Office) -> dict[str, str]:
         "Engine": here.settings.chosen_engine,
     }
     if here.gateway_url:
-        shown["API"] = here.gateway_url
+        shown |= {"API": f"{here.gateway_url} (documents: /docs)", "MCP": f"{here.gateway_url}/mcp"}
     return shown
 
 
 def prepare() -> None:
-    """For a deployment: bring the schema up to date and register the search attributes. Safe to repeat."""
+    """For a deployment: bring the schema up to date, register namespace and search attributes. Safe to repeat."""
     config = settings()
     if config.database_url is None:
         fail("set DATABASE_URL: without one there is nothing to prepare (`tongyao up` prepares its own)", 2)
@@ -73,11 +78,13 @@ def prepare() -> None:
     console.print(f"schema: {', '.join(applied) or 'up to date'}")
     if config.temporal_address is not None:
         run(_register())
-        console.print("search attributes: registered")
+        console.print(f"namespace {config.temporal_namespace} and search attributes: registered")
 
 
 async def _register() -> None:
-    await register_search_attributes(await connect(settings()))
+    client = await connect(settings())
+    await ensure_namespace(client)
+    await register_search_attributes(client)
 
 
 def doctor() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tongyao.gateway.door import Door
 from tongyao.gateway.options import GatewayOptions
@@ -12,16 +12,33 @@ from tongyao.gateway.registering import Registering
 from tongyao.gateway.starting import Starting
 from tongyao.protocol.tension import Tension
 from tongyao.records.library import Library
-from tongyao.records.room import CandidateRow
+
+
+class Found(Protocol):
+    """Somebody who was found. `reasons`: which part of what was sought meets which side of the person, strongest first."""
+
+    @property
+    def profile_id(self) -> str: ...
+
+    @property
+    def perspective(self) -> str: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def reasons(self) -> Sequence[Any]: ...
 
 
 class Search(Protocol):
-    """Who in a scene is near a tension: the field, as this room knows it."""
+    """Who in a scene is near: the field, as this room knows it."""
 
-    async def discover(
-        self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
-    ) -> Sequence[CandidateRow]:
-        """At most `limit` people, best first within each perspective."""
+    async def relevant(self, needs: Sequence[str], *, scene: str, top: int) -> Sequence[Sequence[Found]]:
+        """For each raw text the nearest people, best first."""
+        ...
+
+    async def perspectives(self, tension: Tension, *, scene: str, top: int) -> Mapping[str, Sequence[Found]]:
+        """Each perspective's own list for a tension, best first."""
         ...
 
 

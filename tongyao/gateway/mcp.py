@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field, ValidationError
 
-from tongyao.gateway import people, running, speaking
+from tongyao.gateway import people, running, searching, speaking
 from tongyao.gateway.api.common import secret_of
 from tongyao.gateway.auth import Caller, authenticate, in_process, permit
 from tongyao.gateway.gateway import Gateway
@@ -32,6 +32,7 @@ ProcessId = Annotated[str, Field(description="The id of the process.")]
 ACTIONS: Final[dict[str, Action]] = {
     "scenes": Action.LIST_SCENES,
     "agents": Action.LIST_PEOPLE,
+    "search": Action.SEARCH_PEOPLE,
     "join": Action.JOIN,
     "demand": Action.START_PROCESS,
     "status": Action.READ_PROCESS,
@@ -75,10 +76,28 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         permit(await who(token, ctx), Action.LIST_SCENES)
         return {"scenes": await people.scenes(gateway)}
 
-    async def agents(ctx: Context, scene: str, near: str = "", limit: int = 20, token: Token = "") -> Any:
-        """Who is in a scene, or near a text. Public are an id, language and grade; names only where the scene says so."""
-        caller = await who(token, ctx)
-        found = await people.cards(gateway, caller, scene, near=near, limit=max(1, min(limit, 100)))
+    async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
+        """Who is in a scene. Public are an id, language and grade; names only where the scene says so."""
+        found = await searching.cards(gateway, await who(token, ctx), scene, limit=max(1, min(limit, 200)), after=after)
+        return {"people": [_plain(one) for one in found]}
+
+    async def search(
+        ctx: Context,
+        scene: str,
+        text: Annotated[str, Field(description="A need in plain words.")] = "",
+        tension: Annotated[
+            dict[str, Any] | None,
+            Field(description="Formulated instead: {transition, initial_state, barriers, exchange}."),
+        ] = None,
+        profile_id: Annotated[str | None, Field(description="Or your own profile's id: who is near you.")] = None,
+        limit: int = 20,
+        token: Token = "",
+    ) -> Any:
+        """Who is near a text, a tension or your profile, and why."""
+        sought = searching.Sought.model_validate(
+            {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
+        )
+        found = await searching.search(gateway, await who(token, ctx), scene, sought)
         return {"people": [_plain(one) for one in found]}
 
     async def join(ctx: Context, key: Key, scene: str, name: str, text: str, email: str | None = None) -> Any:
@@ -92,13 +111,25 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         key: Key,
         intent: Annotated[str, Field(description="What you want, in a sentence or a few.")],
         scene: str | None = None,
-        participants: list[str] | None = None,
+        participants: Annotated[
+            list[str | dict[str, Any]] | None, Field(description="Ids, or {profile_id, endpoint, fallback}.")
+        ] = None,
+        tension: Annotated[
+            dict[str, Any] | None,
+            Field(description="Formulated by you: {transition, initial_state, barriers, exchange}; only T is needed."),
+        ] = None,
         settings: dict[str, Any] | None = None,
         token: Token = "",
     ) -> Any:
         """Start a process, with the people named or with those found in the scene. Returns its id at once."""
-        wish = running.Demand(
-            intent=intent, scene=scene, participants=tuple(participants or ()), settings=settings or {}
+        wish = running.Demand.model_validate(
+            {
+                "intent": intent,
+                "scene": scene,
+                "participants": participants or (),
+                "tension": tension,
+                "settings": settings or {},
+            }
         )
         return {"process": await running.start(gateway, await who(token, ctx), wish, key=key)}
 
@@ -169,7 +200,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         """Leave a process. What you said stays."""
         return await send(token, ctx, process, key, kind="leave")
 
-    for function in (scenes, agents, join, demand, status, pending, respond, decide, plan, switch, leave):
+    for function in (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave):
         tool(function)
     return server
 

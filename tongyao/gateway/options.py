@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from limits import parse
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
@@ -18,5 +17,7 @@ class GatewayOptions(BaseModel):
     @field_validator("rate", "join_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
+        from limits import parse  # imported where it is needed: the settings of every command hold these options
+
         parse(rate)  # raises ValueError
         return rate

@@ -20,8 +20,6 @@ from tongyao.protocol import views
 from tongyao.protocol.messages import MESSAGE, Author
 from tongyao.protocol.projection import Projection
 from tongyao.protocol.requests import Mandate
-from tongyao.protocol.sizes import language_of
-from tongyao.protocol.tension import from_raw
 from tongyao.protocol.value import Value
 from tongyao.records.profiles import ProfileVersion
 from tongyao.records.tokens import Issued, Token
@@ -79,17 +77,6 @@ class VersionView(Value):
     created_at: datetime
 
 
-class Card(Value):
-    """What is public of a person in a scene: never their text; the name only where the scene says so."""
-
-    profile_id: str
-    language: str
-    grade: str
-    name: str | None = None
-    perspective: str | None = None
-    score: float | None = None
-
-
 class MandateGiven(Given):
     """What your proxy may speak of, must never disclose, and whether it may speak at all. Works at its next call."""
 
@@ -144,43 +131,6 @@ async def join(gateway: Gateway, caller: Caller, said: Introduction, *, key: str
 
 async def scenes(gateway: Gateway) -> list[dict[str, str]]:
     return [{"id": scene.id, "title": scene.title} for scene in await gateway.library.profiles.scenes()]
-
-
-async def cards(
-    gateway: Gateway, caller: Caller, scene: str, *, near: str = "", limit: int = 50, after: str = ""
-) -> list[Card]:
-    """The public cards of a scene in the order of ids, those behind `after`; or the people near a text, best first.
-
-    Raises `NotFound`; `Problem` where this installation cannot look for people.
-    """
-    permit(caller, Action.LIST_PEOPLE)
-    library = gateway.library
-    shows_names = "name" in (await library.profiles.scene(scene)).settings.get("public", [])
-    versions = {one.profile_id: one for one in await library.profiles.of_scene(scene)}
-    if near.strip():
-        found = await _near(gateway, near, scene=scene, limit=limit, excluded=[caller.person])
-        order = [(one.profile_id, one.perspective, one.score) for one in found if one.profile_id in versions]
-    else:
-        order = [(one, None, None) for one in sorted(versions) if one > after][:limit]
-    names = await library.profiles.get_many([one for one, *_ in order]) if shows_names else {}
-    return [
-        Card(
-            profile_id=one,
-            language=versions[one].language,
-            grade=versions[one].grade,
-            name=names[one].display_name if one in names else None,
-            perspective=perspective,
-            score=score,
-        )
-        for one, perspective, score in order
-    ]
-
-
-async def _near(gateway: Gateway, text: str, *, scene: str, limit: int, excluded: list[str]) -> Any:
-    if gateway.search is None:
-        raise Problem("no_field", "this gateway cannot look for people; start a process instead", status=501)
-    tension = from_raw(text, language="zh" if language_of(text) == "zh" else "en").tension
-    return await gateway.search.discover(tension, scene=scene, limit=limit, excluded=[one for one in excluded if one])
 
 
 async def read_profile(gateway: Gateway, caller: Caller, profile_id: str) -> ProfileView:

@@ -26,6 +26,7 @@ class Action(StrEnum):
     LIST_SCENES = "list_scenes"
     WRITE_SCENE = "write_scene"
     LIST_PEOPLE = "list_people"
+    SEARCH_PEOPLE = "search_people"
     JOIN = "join"
     WHO_AM_I = "who_am_i"
     READ_PROFILE = "read_profile"
@@ -58,6 +59,7 @@ TABLE: Final[Mapping[Action, frozenset[Role]]] = {
     Action.LIST_SCENES: _EVERYBODY,
     Action.WRITE_SCENE: frozenset({Role.OPERATOR}),
     Action.LIST_PEOPLE: frozenset({Role.PERSON, Role.OPERATOR}),
+    Action.SEARCH_PEOPLE: frozenset({Role.PERSON, Role.OPERATOR}),
     Action.JOIN: _EVERYBODY,
     Action.WHO_AM_I: _EVERYBODY,
     Action.READ_PROFILE: _OWN_OR_OPERATOR,

@@ -10,3 +10,7 @@ class BadInput(ValueError):
         super().__init__(message)
         self.code = code
         self.field = field
+
+
+class AddressTaken(Exception):
+    """The gateway cannot listen on its address. The message says what to do."""

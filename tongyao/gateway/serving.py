@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from fastapi import FastAPI
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.mcp import make_server
+from tongyao.gateway.refused import AddressTaken
 
 
 def application(gateway: Gateway) -> FastAPI:
@@ -29,17 +31,42 @@ def application(gateway: Gateway) -> FastAPI:
     return app
 
 
-async def serve(gateway: Gateway, stop: asyncio.Event, *, host: str = "127.0.0.1", port: int = 8700) -> None:
-    """Serve until `stop`. Raises `OSError` when the address is taken."""
-    config = uvicorn.Config(
-        application(gateway), host=host, port=port, log_level="warning", timeout_graceful_shutdown=3
-    )
-    server = uvicorn.Server(config)
-    sock = config.bind_socket() if port else None
-    running = asyncio.create_task(server.serve(sockets=[sock] if sock else None))
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0: any free one. Raises `AddressTaken`."""
     try:
-        await asyncio.wait({running, waiting := asyncio.create_task(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        raise AddressTaken(
+            f"the gateway cannot listen on {host}:{port} ({error.strerror or error}): "
+            "choose another TONGYAO_GATEWAY_PORT (0: any free one) or TONGYAO_GATEWAY_HOST"
+        ) from None
+    return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def serve(gateway: Gateway, stop: asyncio.Event, bound: socket.socket) -> None:
+    """Serve on `bound` until `stop`; open streams of events are ended after three seconds."""
+    server = _Server(uvicorn.Config(application(gateway), log_level="warning", timeout_graceful_shutdown=3))
+    running = asyncio.create_task(server.serve(sockets=[bound]))
+    waiting = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
     finally:
+        waiting.cancel()
         server.should_exit = True
         await running
+
+
+class _Server(uvicorn.Server):
+    """Signals are for whoever runs this; uvicorn would take them for itself."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -27,6 +27,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
+from tongyao.gateway.options import GatewayOptions
 from tongyao.protocol.settings import ProcessSettings
 
 PREFIX = "TONGYAO_"
@@ -78,6 +79,11 @@ class Settings(BaseSettings):
         description="postgresql://… of a database of one's own; unset: an embedded one under `home`.",
     )
     database_pool: int = Field(default=10, ge=1, le=200, description="Connections of one process, at most.")
+
+    master_key: SecretStr | None = Field(
+        default=None,
+        description="Seals all texts: base64 of 32 bytes, older ones behind it; unset: `home`/master.key, made once.",
+    )
 
     temporal_address: str | None = Field(
         default=None,
@@ -141,8 +147,12 @@ class Settings(BaseSettings):
     shutdown_seconds: int = Field(default=20, ge=0, description="What activities get to end in when a worker stops.")
 
     gateway_host: str = "127.0.0.1"
-    gateway_port: int = Field(default=8700, ge=1, le=65535)
-    metrics_port: int | None = Field(default=None, ge=1, le=65535, description="Prometheus; unset: no metrics.")
+    gateway_port: int = Field(default=8700, ge=0, le=65535, description="0: any free one.")
+    gateway: GatewayOptions = GatewayOptions()
+    metrics_port: int | None = Field(
+        default=None, ge=1, le=65535, description="Prometheus, health and readiness; unset: none of them."
+    )
+    metrics_host: str = Field(default="127.0.0.1", description="Address that `metrics_port` is bound to.")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
 
@@ -227,7 +237,8 @@ class NamedFiles(PydanticBaseSettingsSource):
             file = os.environ.get(f"{name}_FILE")
             if file:
                 try:
-                    return Path(file).read_text(encoding="utf-8").rstrip("\r\n"), field_name, False
+                    text = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+                    return text or None, field_name, False  # an empty file is as an empty variable: unset
                 except (OSError, UnicodeDecodeError) as error:
                     raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
         return None, field_name, False

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from tongyao.gateway import people
+from tongyao.gateway import people, searching
 from tongyao.gateway.api.common import Here, Who, action
 from tongyao.gateway.auth import permit
 from tongyao.gateway.incoming import Given, Id
@@ -40,9 +40,14 @@ async def list_people(
     scene: Id,
     here: Here,
     who: Who,
-    near: Annotated[str, Query(max_length=5_000, description="Look for people near this, best first.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
-) -> list[people.Card]:
+) -> list[searching.Card]:
     """What is public of people: an opaque id, language, grade; names only where the scene says so."""
-    return await people.cards(here, who, scene, near=near, limit=limit, after=after)
+    return await searching.cards(here, who, scene, limit=limit, after=after)
+
+
+@router.post("/{scene}/search", response_model_exclude_none=True, openapi_extra=action(Action.SEARCH_PEOPLE))
+async def search_people(scene: Id, sought: searching.Sought, here: Here, who: Who) -> list[searching.Card]:
+    """Who is near a text, a tension or your profile, and why. It changes nothing, so it takes no key."""
+    return await searching.search(here, who, scene, sought)

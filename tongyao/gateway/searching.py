@@ -1,0 +1,133 @@
+"""Looking for people: near a raw text, a tension, or one's own profile. What is found are cards, never texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from pydantic import Field, model_validator
+
+from tongyao.gateway.auth import Caller, permit, towards_profile
+from tongyao.gateway.gateway import Found, Gateway
+from tongyao.gateway.incoming import Given, Id, TensionGiven
+from tongyao.gateway.permissions import Action
+from tongyao.gateway.problems import Problem
+from tongyao.protocol.value import Value
+from tongyao.records.profiles import ProfileVersion
+
+OF_A_PROFILE: Final = 20_000
+"""Characters of a profile that are laid over a scene, from its beginning: where people say who they are."""
+
+
+class Sought(Given):
+    """What to look near: exactly one of the three."""
+
+    text: str = Field(default="", max_length=5_000, description="A need in plain words: people by relevance.")
+    tension: TensionGiven | None = Field(default=None, description="Formulated: people from three perspectives.")
+    profile_id: Id | None = Field(default=None, description="Your own profile: people by relevance to it.")
+    limit: int = Field(default=20, ge=1, le=100, description="People, of each perspective.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Sought:
+        if bool(self.text.strip()) + (self.tension is not None) + (self.profile_id is not None) != 1:
+            raise ValueError("say one of `text`, `tension`, `profile_id`")
+        return self
+
+
+class Reason(Value):
+    """`part` of what was sought (T, I, B1 …, E, or need) meets this side of the person."""
+
+    part: str
+    facet: str
+    score: float
+
+
+class Card(Value):
+    """What is public of a person in a scene: never their text; the name only where the scene says so."""
+
+    profile_id: str
+    language: str
+    grade: str
+    name: str | None = None
+    perspective: Literal["relevance", "resonance", "complement", "interference"] | None = None
+    score: float | None = None
+    reasons: tuple[Reason, ...] | None = None
+
+
+async def cards(gateway: Gateway, caller: Caller, scene: str, *, limit: int = 50, after: str = "") -> list[Card]:
+    """The public cards of a scene in the order of ids, those behind `after`. Raises `SceneUnknown`."""
+    permit(caller, Action.LIST_PEOPLE)
+    people = await _of_scene(gateway, scene)
+    return await _shown(gateway, scene, [people[one] for one in sorted(people) if one > after][:limit])
+
+
+async def search(gateway: Gateway, caller: Caller, scene: str, sought: Sought) -> list[Card]:
+    """The people near what is sought, best first within each perspective; oneself left out.
+
+    Raises `SceneUnknown`; `NotFound` for a profile that is not the caller's; `Problem` where there is no field.
+    """
+    permit(caller, Action.SEARCH_PEOPLE)
+    if gateway.search is None:
+        raise Problem("no_field", "this gateway cannot look for people; start a process instead", status=501)
+    people = await _of_scene(gateway, scene)
+    if not people:
+        return []
+    if sought.tension is not None:
+        lists = await gateway.search.perspectives(sought.tension.tension(), scene=scene, top=sought.limit + 1)
+        found = list(lists.values())
+    else:
+        text = sought.text or await _profile_text(gateway, caller, sought.profile_id or "")
+        found = list(await gateway.search.relevant([text], scene=scene, top=sought.limit + 1))
+    left_out = {caller.person, sought.profile_id}
+    return [
+        card
+        for one in found
+        for card in await _cards_of(gateway, scene, people, [who for who in one if who.profile_id not in left_out])
+    ][: sought.limit * len(found)]
+
+
+async def _profile_text(gateway: Gateway, caller: Caller, profile_id: str) -> str:
+    towards_profile(caller, profile_id, Action.READ_PROFILE)
+    version = await gateway.library.profiles.version(profile_id)
+    return (await gateway.library.texts.get(version.text_id))[:OF_A_PROFILE]
+
+
+async def _of_scene(gateway: Gateway, scene: str) -> dict[str, ProfileVersion]:
+    await gateway.library.profiles.scene(scene)
+    return {one.profile_id: one for one in await gateway.library.profiles.of_scene(scene)}
+
+
+async def _cards_of(
+    gateway: Gateway, scene: str, people: dict[str, ProfileVersion], found: Sequence[Found]
+) -> list[Card]:
+    there = [one for one in found if one.profile_id in people]
+    shown = await _shown(gateway, scene, [people[one.profile_id] for one in there])
+    return [
+        card.model_copy(
+            update={
+                "perspective": one.perspective,
+                "score": one.score,
+                "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in one.reasons),
+            }
+        )
+        for card, one in zip(shown, there, strict=True)
+    ]
+
+
+def _labels(reason: dict[str, object]) -> dict[str, object]:
+    return {name: reason[name] for name in Reason.model_fields}
+
+
+async def _shown(gateway: Gateway, scene: str, versions: Sequence[ProfileVersion]) -> list[Card]:
+    public = (await gateway.library.profiles.scene(scene)).settings.get("public", [])
+    ids = [one.profile_id for one in versions]
+    names = await gateway.library.profiles.get_many(ids) if "name" in public else {}
+    return [
+        Card(
+            profile_id=one.profile_id,
+            language=one.language,
+            grade=one.grade,
+            name=names[one.profile_id].display_name if one.profile_id in names else None,
+        )
+        for one in versions
+    ]
