@@ -24,5 +24,5 @@ async def write_outbox(library: Library, what: ActivityInput) -> None:
     if what.outbox is None:
         return
     for text in what.outbox.texts:
-        await library.texts.put(text.owner, text.kind, text.body, id=text.text_id)
+        await library.texts.put_signalled(what.process_id, text)
     await library.journal.write(what.outbox)

@@ -8,16 +8,18 @@ from uuid import uuid4
 import pytest
 
 from tongyao.records.database import Pool, open_pool
+from tongyao.records.keys import Keyring
 from tongyao.records.processes import NewProcess, Processes
 from tongyao.records.profiles import Profiles, ProfileVersion
 
+KEYS = Keyring(b"k" * 32)
 NewId = Callable[[str], str]
 Announce = Callable[[], Awaitable[str]]
 
 
 @pytest.fixture(scope="session")
 async def pool(database_url: str) -> AsyncIterator[Pool]:
-    pool = await open_pool(database_url, max_size=8, application_name="tests")
+    pool = await open_pool(database_url, max_size=8, application_name="tests", keys=KEYS)
     yield pool
     await pool.close()
 

@@ -5,24 +5,45 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
-from tests.records.conftest import Announce
+import pytest
+
+from tests.records.conftest import KEYS, Announce
 from tests.records.test_ledger import USAGE
 from tests.support.scan import find_in_database
 from tongyao.llm.engine import CallKey
+from tongyao.protocol.events import SignalledText
 from tongyao.protocol.messages import Author, SubmitProjection
-from tongyao.records.database import Pool, session
+from tongyao.records.database import Pool, open_pool, session
+from tongyao.records.keys import Keyring
 from tongyao.records.ledger import Ledger
 from tongyao.records.messages import Messages, Words, words_id
+from tongyao.records.processes import NewProcess, Processes
 from tongyao.records.profiles import Profiles, ProfileVersion
+from tongyao.records.texts import Texts
 
 CANARY = '“金丝雀” canary/7 "quoted" \\ back'
 
 
-async def test_every_way_in_leaves_the_words_in_texts_alone(
-    pool: Pool, database_url: str, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
+@pytest.mark.parametrize(("keys", "found"), [(None, ["texts.body"]), (KEYS, [])])
+async def test_every_way_in_leaves_the_words_in_texts_alone_and_there_they_are_sealed(
+    fresh_database_url: str, keys: Keyring | None, found: list[str]
 ) -> None:
-    process = await announce()
-    await person(text=f"A profile with {CANARY} in it.")
+    """Without a master key the words show where they stand; with one they show nowhere."""
+    pool = await open_pool(fresh_database_url, keys=keys)
+    try:
+        await say_everything(pool)
+    finally:
+        await pool.close()
+    assert find_in_database(fresh_database_url, CANARY) == found
+
+
+async def say_everything(pool: Pool) -> None:
+    process = "process"
+    await Processes(pool).create(NewProcess(id=process, demander="somebody", language="en", intent_text_id=None))
+    await Profiles(pool).put_scene("scene", "A scene")
+    await Profiles(pool).save(
+        "ada", scene_id="scene", display_name="Ada", text=f"A profile with {CANARY} in it.", grade="B", language="en"
+    )
     message = SubmitProjection(
         key="canary", author=Author(role="participant", alias="P01"), alias="P01", round=1,
         text_id=words_id(process, "ada", "canary"),
@@ -36,7 +57,8 @@ async def test_every_way_in_leaves_the_words_in_texts_alone(
         key, attempt, owner="ada", text=CANARY, draft_json=f'{{"claim": "{CANARY}"}}', engine="e", model="m",
         usage=USAGE, cost=Decimal(0),
     )  # fmt: skip
-    assert find_in_database(database_url, CANARY) == ["texts.body"]
+    signalled = SignalledText(text_id=words_id(process, "operator", "by hand"), owner="ada", kind="words", body=CANARY)
+    await Texts(pool).put_signalled(process, signalled)
 
 
 async def test_the_scan_sees_every_kind_of_column(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 import psycopg
@@ -13,13 +14,31 @@ from psycopg.rows import DictRow, class_row, dict_row
 from psycopg.types.string import TextLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
-Connection = AsyncConnection[DictRow]
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+from tongyao.records.errors import RecordsError
+from tongyao.records.keys import Keyring
+
+__all__ = [
+    "BadValue",
+    "Connection",
+    "DatabaseUnreachable",
+    "Pool",
+    "RecordsError",
+    "open_pool",
+    "reading",
+    "session",
+    "transaction",
+]
+
 RowT = TypeVar("RowT")
 
 
-class RecordsError(Exception):
-    """Base of every error that the records raise on purpose. Messages hold ids, never a text of anybody."""
+class Connection(AsyncConnection[DictRow]):
+    """A connection that carries the master keys: with them, and only with them, texts are sealed and opened."""
+
+    keys: Keyring | None = None
+
+
+Pool = AsyncConnectionPool[Connection]
 
 
 class BadValue(RecordsError):
@@ -37,6 +56,7 @@ async def open_pool(
     max_size: int = 10,
     application_name: str = "tongyao",
     timeout: float = 10.0,
+    keys: Keyring | None = None,
 ) -> Pool:
     """Open a pool on `url`, with at least one working connection; close it with `await pool.close()`.
 
@@ -45,6 +65,8 @@ async def open_pool(
 
     Args:
         timeout: seconds, for the first connection and for every wait for a free one.
+        keys: the master keys. Without them texts are stored as they are, and sealed ones cannot be read: for tests of
+            what stands where, and for what reads no text.
 
     Raises:
         DatabaseUnreachable: nothing answers there, or it refuses us; the message says where and why.
@@ -66,11 +88,12 @@ async def open_pool(
         ) from None
     pool: Pool = AsyncConnectionPool(
         url,
+        connection_class=Connection,
         min_size=min_size,
         max_size=max_size,
         timeout=timeout,
         kwargs={"autocommit": True, "row_factory": dict_row, "application_name": application_name},
-        configure=_configure,
+        configure=partial(_configure, keys),
         check=AsyncConnectionPool.check_connection,
         name=application_name,
         open=False,
@@ -125,7 +148,8 @@ async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT
         yield cursor
 
 
-async def _configure(connection: Connection) -> None:
+async def _configure(keys: Keyring | None, connection: Connection) -> None:
+    connection.keys = keys
     connection.adapters.register_loader("uuid", TextLoader)  # ids are strings in the protocol, so here too
 
 

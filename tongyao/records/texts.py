@@ -1,17 +1,19 @@
 """The only module that touches the words of anybody. All others hold text ids (docs/protocol.md §8).
 
-A text belongs to one owner (a profile, a person, or a process for what no single person said), and is stored
-under the owner's data key: destroying the key is what erasure means. Bodies are plain UTF-8 as long as keys
-are not wrapped; `_seal` and `_unseal` are the only two places that will know otherwise.
+A text belongs to one owner (a profile, a person, or a process for what no single person said), and is sealed with the
+owner's data key: destroying the key is what erasure means (docs/erasure.md). Texts that were stored without master keys
+are plain UTF-8 and say so; they stay readable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
+from tongyao.protocol.events import SignalledText
 from tongyao.records.database import Connection, Pool, RecordsError, session, transaction
+from tongyao.records.keys import KeyMissing, new_data_key, seal, unseal
 
 _NAMESPACE: Final = UUID("5d1f0f2e-8f0b-5b0a-9c55-746f6e677961")
 
@@ -47,6 +49,25 @@ class Texts:
         async with transaction(self._pool) as connection:
             return await put_text(connection, owner, kind, text, id=id)
 
+    async def put_signalled(self, process_id: str, text: SignalledText) -> None:
+        """Store what an operator signalled by hand, and note that it stands in this process's history as well.
+
+        Of an owner who was erased nothing is stored; the history is still noted as one to be deleted.
+        """
+        async with transaction(self._pool) as connection:
+            try:
+                async with connection.transaction():
+                    await put_text(connection, text.owner, text.kind, text.body, id=text.text_id)
+                    await connection.execute(
+                        """INSERT INTO signalled (process_id, text_id, owner) VALUES (%s, %s, %s)
+                           ON CONFLICT DO NOTHING""",
+                        [process_id, text.text_id, text.owner],
+                    )
+            except TextErased:
+                await connection.execute(
+                    "INSERT INTO history_deletions (process_id) VALUES (%s) ON CONFLICT DO NOTHING", [process_id]
+                )
+
     async def get(self, id: str) -> str:
         """The text. Raises `TextUnknown`, `TextErased`."""
         return (await self.get_many([id]))[id]
@@ -71,10 +92,11 @@ async def put_text(connection: Connection, owner: str, kind: str, text: str, *, 
     """`Texts.put`, inside the caller's transaction."""
     new = id or str(uuid4())
     key = await _active_key(connection, owner)
+    body = text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(new, owner, kind))
     inserted = await connection.execute(
-        """INSERT INTO texts (id, owner, key_id, kind, body, chars) VALUES (%s, %s, %s, %s, %s, %s)
+        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars) VALUES (%s, %s, %s, %s, %s, %s, %s)
            ON CONFLICT (id) DO NOTHING""",
-        [new, owner, key, kind, _seal(text), len(text)],
+        [new, owner, key.id, kind, body, key.secret is not None, len(text)],
     )
     if inserted.rowcount == 0:
         await _expect(connection, new, owner, kind, text)
@@ -84,46 +106,102 @@ async def put_text(connection: Connection, owner: str, kind: str, text: str, *, 
 async def get_texts(connection: Connection, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
     """`Texts.get_many`, inside the caller's transaction."""
     wanted = list(dict.fromkeys(ids))
-    cursor = await connection.execute("SELECT id, body FROM texts WHERE id = ANY(%s::uuid[])", [wanted])
-    bodies = {row["id"]: row["body"] for row in await cursor.fetchall()}
+    cursor = await connection.execute(_READ + " WHERE t.id = ANY(%s::uuid[])", [wanted])
+    rows = {row["id"]: row for row in await cursor.fetchall()}
     found: dict[str, str] = {}
     for id in wanted:
-        if id not in bodies:
+        if id not in rows:
             raise TextUnknown(f"there is no text {id}")
-        body = bodies[id]
-        if body is None and erased is None:
+        text = _text_of(connection, rows[id])
+        if text is None and erased is None:
             raise TextErased(f"text {id} was erased by its owner")
-        found[id] = erased if body is None and erased is not None else _unseal(body)
+        found[id] = erased if text is None and erased is not None else text or ""
     return found
 
 
-async def _active_key(connection: Connection, owner: str) -> str:
-    """The owner's data key, made at their first text. Held until we commit: erasure waits for us."""
-    select = "SELECT id FROM data_keys WHERE owner = %s AND destroyed_at IS NULL FOR SHARE"
-    while not (row := await (await connection.execute(select, [owner])).fetchone()):
+async def remove_texts(connection: Connection, ids: Iterable[str]) -> int:
+    """Remove single bodies, whoever owns them: of texts that quote somebody who is erased. Returns how many."""
+    cursor = await connection.execute("SELECT remove_texts(%s::uuid[]) AS removed", [list(ids)])
+    row = await cursor.fetchone()
+    return int(row["removed"]) if row else 0
+
+
+class _DataKey:
+    """An owner's data key; `secret` is None where texts are stored as they are."""
+
+    def __init__(self, id: str, secret: bytes | None) -> None:
+        self.id, self.secret = id, secret
+
+
+_READ: Final = """SELECT t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id
+    FROM texts t JOIN data_keys k ON k.id = t.key_id"""
+
+
+async def _active_key(connection: Connection, owner: str) -> _DataKey:
+    """The owner's data key, made at their first text. Held until we commit: erasure waits for us.
+
+    Raises `TextErased` for an owner who was erased: nothing of theirs is stored again.
+    """
+    select = "SELECT id, wrapped, master_id FROM data_keys WHERE owner = %s AND destroyed_at IS NULL FOR SHARE"
+    while (row := await (await connection.execute(select, [owner])).fetchone()) is None:
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
+        if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
+            raise TextErased("the owner of this text was erased: nothing of theirs is stored again")
+        id = str(uuid4())
         await connection.execute(
-            """INSERT INTO data_keys (id, owner) VALUES (%s, %s)
+            """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
                ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
-            [uuid4(), owner],
+            [id, owner, *_wrapped(connection, id, owner)],
         )
-    key: str = row["id"]
-    return key
+    if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
+        await connection.execute(
+            "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
+            [*_wrapped(connection, row["id"], owner), row["id"]],
+        )
+        row = await (await connection.execute(select, [owner])).fetchone()
+        assert row is not None
+    return _DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
+
+
+def _wrapped(connection: Connection, id: str, owner: str) -> tuple[bytes | None, str | None]:
+    keys = connection.keys
+    return (None, None) if keys is None else (keys.wrap(new_data_key(), f"{id}/{owner}"), keys.active)
+
+
+def _unwrapped(
+    connection: Connection, id: str, owner: str, wrapped: bytes | None, master_id: str | None
+) -> bytes | None:
+    if wrapped is None or master_id is None:
+        return None
+    if connection.keys is None:
+        raise KeyMissing(f"texts here are sealed with master key {master_id}: give it with TONGYAO_MASTER_KEY")
+    return connection.keys.unwrap(bytes(wrapped), f"{id}/{owner}", master_id)
+
+
+def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
+    """What a row says; None once it is erased: its body removed, or its key destroyed."""
+    if row["body"] is None:
+        return None
+    if not row["sealed"]:
+        return bytes(row["body"]).decode("utf-8")
+    secret = _unwrapped(connection, row["key"], row["owner"], row["wrapped"], row["master_id"])
+    if secret is None:
+        return None
+    return unseal(secret, bytes(row["body"]), _context(row["id"], row["owner"], row["kind"]))
+
+
+def _context(id: str, owner: str, kind: str) -> str:
+    """A sealed body opens only in the row it was made for."""
+    return f"{id}/{owner}/{kind}"
 
 
 async def _expect(connection: Connection, id: str, owner: str, kind: str, text: str) -> None:
-    cursor = await connection.execute("SELECT owner, kind, body FROM texts WHERE id = %s", [id])
+    cursor = await connection.execute(_READ + " WHERE t.id = %s", [id])
     row = await cursor.fetchone()
     if row is None:
         raise TextUnknown(f"there is no text {id}")
-    if row["body"] is None:
+    stored = _text_of(connection, row)
+    if stored is None:
         raise TextErased(f"text {id} was erased by its owner: it is not stored again")
-    if (row["owner"], row["kind"], _unseal(row["body"])) != (owner, kind, text):
+    if (row["owner"], row["kind"], stored) != (owner, kind, text):
         raise TextConflict(f"text {id} already stands for another text (a {row['kind']}): texts are never changed")
-
-
-def _seal(text: str) -> bytes:
-    return text.encode("utf-8")
-
-
-def _unseal(body: bytes) -> str:
-    return bytes(body).decode("utf-8")

@@ -73,7 +73,8 @@ async def brought_up(settings: Settings) -> AsyncIterator[Office]:
         await in_thread(migrate, addresses.database_url)
         client = await connect(settings, address=addresses.temporal_address)
         await register_search_attributes(client)
-        worker = WorkerProcess(addresses.environment(), log=settings.home / "logs" / "worker.log")
+        environment = {**addresses.environment(), "TONGYAO_HOME": str(settings.home)}  # where the master key is
+        worker = WorkerProcess(environment, log=settings.home / "logs" / "worker.log")
         stack.push_async_callback(worker.stop)
         await worker.start()
         office = await _open(stack, settings, addresses, client=client, worker=worker)

@@ -11,19 +11,36 @@ from activities.deps import Deps
 from activities.settling import Settling
 from tongyao.llm.engine import Engine
 from tongyao.records.database import Pool, open_pool
+from tongyao.records.keys import BadKey, Keyring
 from tongyao.records.library import Library
+from tongyao.records.sealing import acknowledge
 from tongyao.runtime.settings import STEPS, Settings
+
+MASTER_KEY_FILE = "master.key"
 
 
 @asynccontextmanager
 async def library(settings: Settings, *, database_url: str | None = None) -> AsyncIterator[Library]:
-    """The records, for as long as the block lasts. Raises `DatabaseUnreachable`."""
+    """The records, for as long as the block lasts. Raises `DatabaseUnreachable`, `KeyMissing`, `SchemaMissing`."""
     url = database_url or (settings.database_url.get_secret_value() if settings.database_url else "")
-    pool: Pool = await open_pool(url, max_size=settings.database_pool)
+    keys = keyring(settings)
+    pool: Pool = await open_pool(url, max_size=settings.database_pool, keys=keys)
     try:
+        await acknowledge(pool, keys)
         yield Library(pool)
     finally:
         await pool.close()
+
+
+def keyring(settings: Settings) -> Keyring:
+    """The master keys: those of the settings, else the one in a file of this home. Raises `BadKey`."""
+    if settings.master_key is not None:
+        return Keyring.read(settings.master_key.get_secret_value())
+    path = settings.home / MASTER_KEY_FILE
+    try:
+        return Keyring.of_file(path)
+    except OSError as error:
+        raise BadKey(f"cannot read or make the master key {path}: {error.strerror}") from None
 
 
 def engines(settings: Settings) -> dict[str, Engine]:
