@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,32 +12,77 @@ from scipy.sparse import csr_matrix
 K1: Final = 1.2
 B: Final = 0.75
 
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How many documents there are, their mean length, and in how many of them each of some features is."""
+
+    documents: int
+    average: float
+    frequency: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts: csr_matrix, lengths: Array) -> Statistics:
+        """Those of `counts` (documents, features) themselves."""
+        average = float(lengths.mean()) if len(lengths) and lengths.any() else 1.0
+        return cls(counts.shape[0], average, np.bincount(counts.indices, minlength=counts.shape[1]))
+
+
+def bm25(counts: csr_matrix, lengths: Array, asked: csr_matrix, statistics: Statistics) -> Array:
+    """Shape (queries, documents). `counts` and `asked` have the same few columns, `lengths` are of whole documents.
+
+    A feature counts once however often the query says it.
+    """
+    weights = csr_matrix(counts, dtype=np.float64, copy=True)
+    norms = np.repeat(K1 * (1 - B + B * lengths / statistics.average), np.diff(weights.indptr))
+    frequency = statistics.frequency
+    idf = np.log1p((statistics.documents - frequency + 0.5) / (frequency + 0.5))
+    weights.data = idf[weights.indices] * weights.data * (K1 + 1) / (weights.data + norms)
+    once = csr_matrix(asked, dtype=np.float64, copy=True)
+    once.data[:] = 1.0
+    return np.asarray((weights @ once.T).todense()).T
+
 
 class BM25:
-    """Scores every row of a count matrix against a query. Weights are computed once."""
+    """Scores every row of a count matrix against queries."""
 
     def __init__(self, counts: csr_matrix) -> None:
-        documents = counts.shape[0]
-        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        lengths = np.asarray(counts.sum(axis=1)).ravel()
-        average = lengths.mean() if documents and lengths.any() else 1.0
-        weights = csr_matrix(counts, dtype=np.float64, copy=True)
-        norms = np.repeat(K1 * (1 - B + B * lengths / average), np.diff(weights.indptr))
-        idf = np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
-        weights.data = idf[weights.indices] * weights.data * (K1 + 1) / (weights.data + norms)
-        self._by_feature = weights.tocsc()
+        self._counts = counts
+        self._lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
 
-    def scores(self, query: csr_matrix) -> npt.NDArray[np.float64]:
-        """Shape (queries, documents). A feature counts once however often the query says it."""
-        asked = csr_matrix(query, dtype=np.float64, copy=True)
-        asked.data[:] = 1.0
-        return np.asarray((self._by_feature @ asked.T).todense()).T
+    def scores(self, query: csr_matrix) -> Array:
+        """Shape (queries, documents)."""
+        features = np.unique(query.indices)
+        counts = restricted(self._counts, features)
+        return bm25(counts, self._lengths, restricted(query, features), Statistics.of(counts, self._lengths))
 
 
-def standardised(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Each row in standard deviations from its mean; a row without spread is all zeros."""
-    spread = values.std(axis=-1, keepdims=True)
-    result: npt.NDArray[np.float64] = np.divide(
-        values - values.mean(axis=-1, keepdims=True), spread, out=np.zeros_like(values), where=spread > 1e-12
+def restricted(counts: csr_matrix, features: npt.NDArray[np.int32]) -> csr_matrix:
+    """The columns `features` (sorted) of a matrix with millions of them, in time that goes with its entries."""
+    if len(features) == 0:
+        return csr_matrix((counts.shape[0], 0))
+    if len(features) < 4096:
+        places = np.zeros(counts.shape[1], dtype=np.int32)  # of zero pages: only what is touched costs
+        places[features] = np.arange(1, len(features) + 1)
+        columns = places[counts.indices] - 1
+        kept = columns >= 0
+    else:
+        columns = np.minimum(np.searchsorted(features, counts.indices), len(features) - 1)
+        kept = features[columns] == counts.indices
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return csr_matrix((counts.data[kept], columns[kept], before[counts.indptr]), shape=(counts.shape[0], len(features)))
+
+
+def standardised(values: Array, reference: int | None = None) -> Array:
+    """Each row in standard deviations from the mean of its first `reference` values (None: of all).
+
+    A row without spread is all zeros.
+    """
+    known = values[..., :reference]
+    spread = known.std(axis=-1, keepdims=True)
+    result: Array = np.divide(
+        values - known.mean(axis=-1, keepdims=True), spread, out=np.zeros_like(values), where=spread > 1e-12
     )
     return result

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -10,14 +13,17 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
+from tongyao.field.bm25 import restricted
+from tongyao.field.encoder import Vectors
 from tongyao.field.features import counted, grams
-
-Vectors = npt.NDArray[np.float32]
 
 DIMENSION: Final = 150
 MAX_FEATURES: Final = 60_000
 RARITY: Final = 1.5
-"""Power of the inverse document frequency. Chosen on the four scenes: docs/field.md §4."""
+"""Power of the inverse document frequency."""
+
+FLATTENING: Final = 0.5
+"""Power of a direction's strength by which it is divided: 0 is a plain projection, 1 makes all equal (docs/field.md §4)."""
 
 
 class LexicalEncoder:
@@ -27,12 +33,29 @@ class LexicalEncoder:
     """
 
     name = "lexical"
+    languages: frozenset[str] = frozenset()
 
     def __init__(self, features: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> None:
         self._features = features
         self._idf = idf
         self._components = components
         self.dimension = components.shape[1]
+
+    @cached_property
+    def version(self) -> str:
+        """A digest of what was learned: vectors of another fit cannot be compared with these."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()[:16]
+
+    def to_bytes(self) -> bytes:
+        """What was learned, for the index; `from_bytes` makes the same encoder of it."""
+        held = io.BytesIO()
+        np.savez(held, features=self._features, idf=self._idf, components=self._components)
+        return held.getvalue()
+
+    @classmethod
+    def from_bytes(cls, learned: bytes) -> LexicalEncoder:
+        with np.load(io.BytesIO(learned), allow_pickle=False) as held:
+            return cls(held["features"], held["idf"], held["components"])
 
     @classmethod
     def fit(
@@ -45,7 +68,7 @@ class LexicalEncoder:
     ) -> LexicalEncoder:
         """Learn how rare features are from `texts` (chunks), and what goes together from `whole` texts.
 
-        Directions are divided by their strength, so that what everybody says does not outweigh a subject.
+        Directions are divided by the root of their strength: what everybody says does not outweigh a subject.
         Vectors of a small scene are padded with zeros to `dimension`.
         """
         counts = counted(texts, grams)
@@ -54,21 +77,21 @@ class LexicalEncoder:
         features = np.flatnonzero(frequency >= least)
         if len(features) > max_features:
             features = np.sort(features[np.argsort(-frequency[features], kind="stable")[:max_features]])
-        idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1e-3) ** RARITY
+        idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** RARITY
         together = counts if whole is None else counted(whole, grams)
-        weighted = _weighted(together[:, features], idf)
+        weighted = _weighted(restricted(together, features), idf)
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
         if rank >= 1:
             _, strengths, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
-            components[:, :rank] = right.T / np.maximum(strengths, 1e-6)
+            components[:, :rank] = right.T / np.maximum(strengths, 1e-6) ** FLATTENING
         elif len(features):
             components[:, 0] = 1  # one text alone: whatever it shares with a query is near
         return cls(features.astype(np.int32), idf.astype(np.float32), components)
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         """One row per text, of length 1 (or all zeros, where nothing is known), shape (texts, dimension)."""
-        weighted = _weighted(counted(texts, grams)[:, self._features], self._idf)
+        weighted = _weighted(restricted(counted(texts, grams), self._features), self._idf)
         vectors = np.asarray(weighted @ self._components, dtype=np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)

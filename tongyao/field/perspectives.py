@@ -36,7 +36,8 @@ class View:
         self._scene = scene
         self._parts = tension.targets()
         self._labels = list(self._parts)
-        self._near = {side: scene.near(list(self._parts.values()), [side]) for side in SIDES}
+        asked = scene.ask(list(self._parts.values()))
+        self._near = {side: scene.near(asked, [side]) for side in SIDES}
         left_out = set(excluded)
         self._people = [n for n, id in enumerate(scene.profile_ids) if id not in left_out]
 

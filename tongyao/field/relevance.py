@@ -18,7 +18,7 @@ def relevant(scene: Scene, needs: Sequence[str], *, top: int) -> list[list[Found
 
     Everything but names is looked at: what somebody is looking for tells what they move toward.
     """
-    near = scene.near(list(needs), SIDES)
+    near = scene.near(scene.ask(needs), SIDES)
     answers = []
     for scores, chunks in zip(near.scores, near.chunks, strict=True):
         order = np.argsort(-scores, kind="stable")[:top]

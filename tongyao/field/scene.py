@@ -1,8 +1,8 @@
-"""One scene in memory: its chunks as vectors and as counts, and how near people are to a query."""
+"""People in memory: their chunks as vectors and as counts, and how near they are to a query."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,16 +10,40 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from tongyao.field.bm25 import BM25, standardised
-from tongyao.field.concepts import concepts
+from tongyao.field.bm25 import Statistics, bm25, restricted, standardised
+from tongyao.field.encoder import Encoder, Vectors
 from tongyao.field.facets import Chunk, Facet, split
 from tongyao.field.features import counted, words
-from tongyao.field.lexical import LexicalEncoder, Vectors
+from tongyao.field.lexical import LexicalEncoder
+from tongyao.protocol.sizes import language_of
 
 SVD_WEIGHT: Final = 2.0
-CONCEPT_WEIGHT: Final = 0.5
+MODEL_WEIGHT: Final = 2.0
+WORDS_WEIGHT: Final = 1.0
+UNIT: Final = 3.0
+"""The score of who is one standard deviation above the mean in everything, whichever spaces a query is asked in."""
 
 Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Every chunk as one encoder sees it: vectors, a row for each chunk of the scene."""
+
+    encoder: Encoder
+    vectors: Vectors
+    weight: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Queries laid over a scene, before a side is chosen: per space a vector or none for each, and shared features."""
+
+    vectors: list[Vectors]
+    speaking: list[npt.NDArray[np.bool_]]
+    features: csr_matrix
+    held: csr_matrix
+    statistics: Statistics | None
 
 
 @dataclass(frozen=True)
@@ -34,57 +58,96 @@ class Nearness:
 
 
 class Scene:
-    """People in the order of `profile_ids`, chunks in the order of people and of their texts."""
+    """People in the order of `profile_ids`, chunks in the order of people and of their texts.
+
+    `counts`: hashed words of each chunk. `reference`: how many people, from the first, tell mean and spread (None:
+    all). `statistics`: of hashed words (sorted) in the whole scene, where these people are only some of it.
+    """
 
     def __init__(
-        self, profile_ids: Sequence[str], owners: npt.NDArray[np.int64], chunks: Sequence[Chunk],
-        encoder: LexicalEncoder, vectors: Vectors, counts: csr_matrix, groups: csr_matrix,
+        self, profile_ids: Sequence[str], owners: npt.NDArray[np.int64], chunks: Sequence[Chunk], spaces: Sequence[Space],
+        counts: csr_matrix, *, reference: int | None = None,
+        statistics: Callable[[npt.NDArray[np.int32]], Statistics] | None = None,
     ) -> None:  # fmt: skip
         self.profile_ids = list(profile_ids)
         self.chunks = list(chunks)
+        self.spaces = list(spaces)
         self._owners = owners
-        self._encoder = encoder
-        self._vectors = vectors
         self._counts = counts
-        self._groups = groups
+        self._lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
         self._facets = np.array([chunk.facet.value for chunk in chunks])
+        self._reference = reference
+        self._statistics = statistics
 
     @classmethod
     def of(cls, texts: dict[str, str]) -> Scene:
-        """Chunk, fit and encode profiles given by id."""
+        """Chunk, fit and encode profiles given by id: all of a scene."""
         owners, chunks, pieces = [], [], []
         for number, text in enumerate(texts.values()):
-            for chunk in split(text):
-                if chunk.facet is not Facet.IDENTITY:
-                    owners.append(number)
-                    chunks.append(chunk)
-                    pieces.append(text[chunk.start : chunk.end])
+            for chunk in searched(text):
+                owners.append(number)
+                chunks.append(chunk)
+                pieces.append(text[chunk.start : chunk.end])
         whole: list[list[str]] = [[] for _ in texts]
         for owner, piece in zip(owners, pieces, strict=True):
             whole[owner].append(piece)
         encoder = LexicalEncoder.fit(pieces or ["-"], whole=["\n".join(one) for one in whole] or ["-"])
-        return cls(
-            list(texts), np.array(owners, dtype=np.int64), chunks, encoder, encoder.encode(pieces),
-            counted(pieces, words),
-            counted(pieces, concepts),
+        space = Space(encoder, encoder.encode(pieces), SVD_WEIGHT)
+        return cls(list(texts), np.array(owners, dtype=np.int64), chunks, [space], counted(pieces, words))
+
+    def ask(self, queries: Sequence[str]) -> Asked:
+        """Encode the queries, each by the encoders that speak its language."""
+        languages = [language_of(query) for query in queries]
+        speaking = [
+            np.array([not space.encoder.languages or one in space.encoder.languages for one in languages], dtype=bool)
+            for space in self.spaces
+        ]
+        vectors = []
+        for space, speaks in zip(self.spaces, speaking, strict=True):
+            made = np.zeros((len(queries), space.encoder.dimension), dtype=np.float32)
+            if speaks.any():
+                made[speaks] = space.encoder.encode([q for q, s in zip(queries, speaks, strict=True) if s], query=True)
+            vectors.append(made)
+        asked = counted(queries, words)
+        features = np.unique(asked.indices)
+        statistics = self._statistics(features) if self._statistics else None
+        return Asked(
+            vectors, speaking, restricted(asked, features), restricted(self._counts, features), statistics
         )  # fmt: skip
 
-    def near(self, queries: Sequence[str], sides: Sequence[Facet]) -> Nearness:
-        """Each query against the chunks of `sides`: vectors, BM25 and concepts, standardised and summed."""
-        people = len(self.profile_ids)
+    def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
+        """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""
+        people, queries = len(self.profile_ids), asked.features.shape[0]
         rows = np.flatnonzero(np.isin(self._facets, [side.value for side in sides]))
         if not len(rows) or not queries:
-            return Nearness(np.zeros((len(queries), people)), np.full((len(queries), people), -1))
+            return Nearness(np.zeros((queries, people)), np.full((queries, people), -1))
         owners = self._owners[rows]
         membership = csr_matrix((np.ones(len(rows)), (owners, np.arange(len(rows)))), shape=(people, len(rows)))
-        cosines = np.maximum(self._encoder.encode(queries) @ self._vectors[rows].T, 0).astype(np.float64)
-        sizes = np.maximum(np.asarray(membership.sum(axis=1)).ravel(), 1)
-        dense = np.asarray((membership @ (cosines**2).T).T) / np.sqrt(sizes)
-        lexical = BM25(csr_matrix(membership @ self._counts[rows])).scores(counted(queries, words))
-        best = np.full((len(queries), people), -1)
-        for query, row in enumerate(cosines):
+        roots = np.sqrt(np.maximum(np.asarray(membership.sum(axis=1)).ravel(), 1))
+
+        scores = np.zeros((queries, people))
+        weights = np.full((queries, 1), WORDS_WEIGHT)
+        nearest = np.zeros((queries, len(rows)))
+        for space, vectors, speaks in zip(self.spaces, asked.vectors, asked.speaking, strict=True):
+            cosines = np.maximum(vectors @ space.vectors[rows].T, 0).astype(np.float64)
+            dense = np.asarray((membership @ (cosines**2).T).T) / roots
+            weight = space.weight * speaks[:, None]
+            scores += weight * standardised(dense, self._reference)
+            nearest += weight * cosines
+            weights += weight
+
+        counts = csr_matrix(membership @ asked.held[rows])
+        lengths = np.asarray(membership @ self._lengths[rows])
+        known = asked.statistics or Statistics.of(counts, lengths)
+        scores += WORDS_WEIGHT * standardised(bm25(counts, lengths, asked.features, known), self._reference)
+
+        best = np.full((queries, people), -1)
+        for query, row in enumerate(nearest):
             order = np.argsort(row, kind="stable")
             best[query, owners[order]] = rows[order]
-        shared = BM25(csr_matrix(membership @ self._groups[rows])).scores(counted(queries, concepts))
-        together = SVD_WEIGHT * standardised(dense) + standardised(lexical)
-        return Nearness(together + CONCEPT_WEIGHT * standardised(shared), best)
+        return Nearness(scores * (UNIT / weights), best)
+
+
+def searched(text: str) -> list[Chunk]:
+    """The chunks of a profile that are searched: all but names."""
+    return [chunk for chunk in split(text) if chunk.facet is not Facet.IDENTITY]

@@ -1,0 +1,51 @@
+"""The plain lexical scheme, to compare with: what an extra does not beat on unseen scenes is not worth keeping (docs/field.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.preprocessing import normalize
+
+from tongyao.field.bm25 import BM25, standardised
+from tongyao.field.facets import Facet, split
+from tongyao.field.features import grams, words
+
+DIMENSION: Final = 150
+SVD_WEIGHT: Final = 2.0
+
+
+def plain_lists(texts: dict[str, str], needs: Sequence[str], *, top: int = 10) -> list[list[str]]:
+    """For each need the ids of the nearest `top` profiles, best first.
+
+    TF-IDF over Latin tokens and Chinese 1- and 2-grams, reduced by a randomized SVD fitted on chunks; a person's score
+    is the sum over chunks of max(0, cos)² by the root of their number; twice that, plus BM25 (k1 1.2, b 0.75) over
+    words, Latin tokens and bi-grams, both as z-scores. Only scikit-learn's own parts, none of the field's encoder.
+    """
+    owners, pieces = [], []
+    for number, text in enumerate(texts.values()):
+        for chunk in split(text):
+            if chunk.facet is not Facet.IDENTITY:
+                owners.append(number)
+                pieces.append(text[chunk.start : chunk.end])
+    membership = csr_matrix((np.ones(len(owners)), (owners, range(len(owners)))), shape=(len(texts), len(owners)))
+
+    tfidf = TfidfVectorizer(analyzer=lambda text: list(grams(text)), sublinear_tf=True)
+    weighted: Any = tfidf.fit_transform(pieces)
+    svd = TruncatedSVD(min(DIMENSION, min(weighted.shape) - 1), random_state=0).fit(weighted)
+    vectors = normalize(svd.transform(weighted))
+    cosines = np.maximum(normalize(svd.transform(tfidf.transform(needs))) @ vectors.T, 0)
+    sizes = np.maximum(np.asarray(membership.sum(axis=1)).ravel(), 1)
+    dense = np.asarray((membership @ (cosines**2).T).T) / np.sqrt(sizes)
+
+    counter = CountVectorizer(analyzer=lambda text: list(words(text)))
+    counts: Any = counter.fit_transform(pieces)
+    sparse = BM25(csr_matrix(membership @ counts)).scores(csr_matrix(counter.transform(needs)))
+
+    scores = SVD_WEIGHT * standardised(dense) + standardised(sparse)
+    ids = list(texts)
+    return [[ids[n] for n in np.argsort(-row, kind="stable")[:top]] for row in scores]
