@@ -85,11 +85,6 @@ class Settings(BaseSettings):
         description="Seals all texts: base64 of 32 bytes, older ones behind it; unset: `home`/master.key, made once.",
     )
 
-    master_key: SecretStr | None = Field(
-        default=None,
-        description="Seals all texts: base64 of 32 bytes, older ones behind it; unset: `home`/master.key, made once.",
-    )
-
     temporal_address: str | None = Field(
         default=None,
         validation_alias=also("TEMPORAL_ADDRESS", prefixed="TEMPORAL_ADDRESS"),
