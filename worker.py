@@ -12,23 +12,31 @@ from contextlib import AsyncExitStack
 from typing import cast, get_args
 
 from tongyao.records.database import RecordsError
-from tongyao.runtime import wiring, workers
+from tongyao.runtime import logs, wiring, workers
 from tongyao.runtime.settings import SettingsError, load_settings
+from tongyao.runtime.telemetry import Telemetry, records_answer
 from tongyao.runtime.temporal import TemporalUnreachable, connect
 
 
 async def serve(role: workers.Role) -> None:
     """Poll until SIGINT or SIGTERM; then let running activities end within `shutdown_seconds`."""
     settings = load_settings()
-    client = await connect(settings)
+    logs.configure(settings)
+    telemetry = Telemetry(settings)
+    client = await connect(settings, runtime=telemetry.runtime)
     await workers.check_server(client)
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(telemetry.served())
         records = await stack.enter_async_context(wiring.library(settings))
         for worker in workers.build(client, wiring.deps(settings, records), settings, role=role):
             await stack.enter_async_context(worker)
+        telemetry.checks = {
+            "records": records_answer(records.pool),
+            "temporal": client.service_client.check_health,
+        }
         print(f"worker ({role}) is polling {client.service_client.config.target_host}", flush=True)
         await stop.wait()
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from tongyao.commands.common import console, fail, run, settings
 from tongyao.records.tokens import TokenUnknown
-from tongyao.runtime import office
+from tongyao.runtime import logs, office
 
 TOKEN_VARIABLE = "TY_TOKEN"
 
@@ -33,11 +33,20 @@ def gateway() -> None:
 
 async def _gateway() -> None:
     from tongyao.runtime.front import opened  # the servers' libraries: a second that other commands need not wait
+    from tongyao.runtime.telemetry import Telemetry, records_answer
 
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
-    async with office.running(settings()) as here, opened(here, stop) as url:
+    config = settings()
+    logs.configure(config)
+    telemetry = Telemetry(config)
+    async with telemetry.served(), office.running(config, runtime=telemetry.runtime) as here, opened(here, stop) as url:
+        telemetry.records = here.library.pool
+        telemetry.checks = {
+            "records": records_answer(here.library.pool),
+            "temporal": here.client.service_client.check_health,
+        }
         console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
         await here.door.relay(stop)
 

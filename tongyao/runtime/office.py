@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from temporalio.client import Client
+from temporalio.runtime import Runtime
 
 from tongyao.gateway.door import Door
 from tongyao.gateway.registering import Registering
@@ -46,7 +47,7 @@ class Office:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Office]:
+async def running(settings: Settings, *, runtime: Runtime | None = None) -> AsyncIterator[Office]:
     """An office on what runs already: the servers the settings name, or the service of this home.
 
     Raises `NotRunning`, `DatabaseUnreachable`, `TemporalUnreachable`.
@@ -55,7 +56,8 @@ async def running(settings: Settings) -> AsyncIterator[Office]:
     if addresses is None:
         raise NotRunning(f"no service runs in {settings.home}: start one with `tongyao up` (in another terminal)")
     async with AsyncExitStack() as stack:
-        yield await _open(stack, settings, addresses)
+        client = await connect(settings, address=addresses.temporal_address, runtime=runtime)
+        yield await _open(stack, settings, addresses, client=client)
 
 
 @asynccontextmanager

@@ -7,10 +7,12 @@ import dataclasses
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.plugin import SimplePlugin
+from temporalio.runtime import Runtime
 from temporalio.service import RPCError
 from temporalio.worker import WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from tongyao.runtime.measuring import Measuring
 from tongyao.runtime.settings import Settings
 
 PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
@@ -23,11 +25,13 @@ class TemporalUnreachable(Exception):
 
 def plugin() -> SimplePlugin:
     """Give it to `Client.connect`: its workers inherit it."""
-    return SimplePlugin("tongyao", data_converter=pydantic_data_converter, workflow_runner=_runner)
+    return SimplePlugin(
+        "tongyao", data_converter=pydantic_data_converter, workflow_runner=_runner, interceptors=[Measuring()]
+    )
 
 
-async def connect(settings: Settings, *, address: str | None = None) -> Client:
-    """A client that speaks pydantic. Raises `TemporalUnreachable`."""
+async def connect(settings: Settings, *, address: str | None = None, runtime: Runtime | None = None) -> Client:
+    """A client that speaks pydantic; `runtime`: where the SDK's metrics go. Raises `TemporalUnreachable`."""
     target = address or settings.temporal_address
     if target is None:
         raise TemporalUnreachable("no Temporal server is named: set TEMPORAL_ADDRESS, or start one with `tongyao up`")
@@ -39,6 +43,7 @@ async def connect(settings: Settings, *, address: str | None = None) -> Client:
             api_key=key.get_secret_value() if key else None,
             tls=settings.temporal_tls or key is not None,
             plugins=[plugin()],
+            runtime=runtime,
         )
     except (RuntimeError, RPCError) as error:
         raise TemporalUnreachable(

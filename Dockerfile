@@ -1,0 +1,23 @@
+# One image for every part of Tongyao: workers, gateway, and the job that prepares the databases.
+FROM python:3.12.12-slim-bookworm AS build
+WORKDIR /src
+RUN python -m venv /opt/tongyao
+ENV PATH=/opt/tongyao/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+# What changes rarely first: a change of the code alone does not install these again.
+COPY requirements/bootstrap.txt requirements/runtime.txt requirements/
+RUN pip install --require-hashes -r requirements/bootstrap.txt -r requirements/runtime.txt
+COPY pyproject.toml README.md LICENSE worker.py ./
+COPY tongyao tongyao
+COPY workflows workflows
+COPY activities activities
+COPY prompts prompts
+RUN pip install --no-deps --no-build-isolation .
+
+FROM python:3.12.12-slim-bookworm
+RUN useradd --system --uid 10001 --create-home --home-dir /home/tongyao tongyao
+COPY --from=build /opt/tongyao /opt/tongyao
+ENV PATH=/opt/tongyao/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 TONGYAO_HOME=/home/tongyao/.tongyao
+USER 10001:10001
+WORKDIR /home/tongyao
+ENTRYPOINT []
+CMD ["tongyao", "--help"]

@@ -1,0 +1,90 @@
+"""Structured logs: one line an event, ids and closed words, never a text (docs/operations.md §5)."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from structlog.typing import Processor
+
+from tongyao.runtime.settings import Settings
+
+KEPT_OF_A_TRACE = 12  # frames: the innermost say what happened
+
+
+def configure(settings: Settings) -> None:
+    """Send structlog and the standard library's loggers (Temporal's, uvicorn's) the same way, to standard error.
+
+    Of exceptions only their types and where they were raised are kept: messages quote what they stumbled over, which
+    may be somebody's words.
+    """
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _ids_of_temporal,
+        _without_texts,
+    ]
+    renderer: Processor = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer()
+    )
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(settings.log_level.upper())
+    for chatty in ("httpx", "httpx2", "httpcore", "httpcore2", "anthropic", "mcp"):  # they log requests, with addresses
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _ids_of_temporal(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Temporal's own lines carry a dictionary of everything: what is kept is which process, which step, which try."""
+    for name in ("temporal_workflow", "temporal_activity"):
+        ids = event.pop(name, None)
+        if isinstance(ids, dict):
+            event.setdefault("process", ids.get("workflow_id"))
+            for key in ("activity_type", "attempt"):
+                if key in ids:
+                    event.setdefault("step" if key == "activity_type" else key, ids[key])
+            if isinstance(event.get("event"), str):  # the SDK appends the dictionary to the message, too
+                event["event"] = event["event"].partition(" ({")[0]
+    event.pop("__temporal_error_identifier", None)
+    return event
+
+
+def _without_texts(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """An exception becomes the types in its chain and the places it came through."""
+    info = event.pop("exc_info", None)
+    event.pop("exception", None)
+    if info is True:
+        info = sys.exc_info()
+    error = info if isinstance(info, BaseException) else info[1] if isinstance(info, tuple) else None
+    if error is None:
+        return event
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    frames = [f"{at.filename}:{at.lineno} {at.name}" for one in chain for at in traceback.extract_tb(one.__traceback__)]
+    event["error"] = [f"{type(one).__module__}.{type(one).__qualname__}" for one in chain]
+    event["trace"] = frames[-KEPT_OF_A_TRACE:]
+    return event
