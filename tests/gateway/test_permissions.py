@@ -23,6 +23,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/scenes/{scene}/search"): {"text": "honey"},
     ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
     ("post", "/tokens"): {"role": "operator"},
+    ("put", "/profiles/{profile_id}/channels/mail"): {"address": "a@example.org"},
+    ("put", "/profiles/{profile_id}/channels/mail/confirmation"): {"code": "guess"},
+    ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
 }
 TURN = {"kind": "submit_projection", "round": 999, "nothing_new": True}
 EXTEND = {"kind": "extend_deadline", "alias": "P98", "seconds": 60}
@@ -79,7 +82,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(door
                 names = {
                     "process_id": pid if own else other_pid,
                     "profile_id": (person or people[0]["profile_id"]) if own else people[0]["profile_id"],
-                    "scene": "none-such", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none",
+                    "scene": "none-such", "kind": "webhook", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none",
                 }  # fmt: skip
                 where = path.format(**names)
                 if where.endswith("/events"):

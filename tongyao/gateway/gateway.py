@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tongyao.gateway.door import Door
+from tongyao.gateway.notifiers.notifier import Notifier
 from tongyao.gateway.options import GatewayOptions
 from tongyao.gateway.registering import Registering
 from tongyao.gateway.starting import Starting
@@ -44,7 +45,7 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class Gateway:
-    """The doors and the records. Without `search`, people can be listed but not looked for."""
+    """The doors and the records. Without `search`, people can be listed but not looked for; `notifiers`: by channel."""
 
     library: Library
     starting: Starting
@@ -52,3 +53,4 @@ class Gateway:
     door: Door
     options: GatewayOptions = GatewayOptions()
     search: Search | None = None
+    notifiers: Mapping[str, Notifier] = field(default_factory=dict)

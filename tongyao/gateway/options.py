@@ -12,6 +12,10 @@ class GatewayOptions(BaseModel):
     rate: str = Field(default="240/minute", description="Requests of one token, or of one address without a token.")
     join_rate: str = Field(default="20/hour", description="Registrations from one address.")
     answer_seconds: float = Field(default=8.0, gt=0, le=60, description="How long a message waits for its verdict.")
+    private_addresses: bool = Field(
+        default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
+    )
+    max_body_bytes: int = Field(default=16_000_000, ge=1_000, description="A longer request is refused unread.")
     token_days: int | None = Field(default=None, ge=1, description="New owner tokens expire after; unset: never.")
 
     @field_validator("rate", "join_rate")

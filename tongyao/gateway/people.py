@@ -8,11 +8,14 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid5
 
+import structlog
 from pydantic import Field
 
 from tongyao.gateway.auth import Caller, in_process, permit, towards_profile
+from tongyao.gateway.channels import Email, offer_mail
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.incoming import Given, Id
+from tongyao.gateway.notifiers.notifier import NotSent
 from tongyao.gateway.permissions import Action, Role
 from tongyao.gateway.problems import NotAllowed, NotFound, Problem
 from tongyao.gateway.speaking import checked_key
@@ -24,9 +27,10 @@ from tongyao.protocol.value import Value
 from tongyao.records.profiles import ProfileVersion
 from tongyao.records.tokens import Issued, Token
 
+log = structlog.get_logger()
+
 _NAMESPACE = UUID("0d4f7c52-4c36-5d0e-9d36-7c1b1a2f6e60")
 MAX_PROFILE = 2_000_000
-Email = Annotated[str, Field(max_length=254, pattern=r"^[^@\s]{1,64}@[^@\s]{1,189}$")]
 Line = Annotated[str, Field(max_length=500)]
 
 
@@ -122,11 +126,22 @@ async def join(gateway: Gateway, caller: Caller, said: Introduction, *, key: str
         )
     await gateway.library.tokens.revoke_all(profile_id)
     days = gateway.options.token_days
+    if said.email is not None:
+        await _offer_mail(gateway, profile_id, said.email, version.language)
     issued = await gateway.library.tokens.issue(
         "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
     )
     note = "keep the token: it is shown this once"
     return Joined(profile_id=profile_id, version=version.version, grade=version.grade, token=issued.secret, note=note)
+
+
+async def _offer_mail(gateway: Gateway, profile_id: str, address: str, language: str) -> None:
+    """Ask there whether it is theirs. Nobody fails to register because a mail server is away."""
+    if "mail" in gateway.notifiers and not await gateway.library.notifications.channels(profile_id):
+        try:
+            await offer_mail(gateway, profile_id, address, language=language)
+        except NotSent as failed:
+            log.warning("code not sent", profile=profile_id, why=str(failed))
 
 
 async def scenes(gateway: Gateway) -> list[dict[str, str]]:

@@ -28,6 +28,12 @@ class Inbox:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    async def get(self, id: str) -> InboxRow | None:
+        """One ask by its id, `process/ask/alias/round`; None where it never waited."""
+        async with reading(self._pool, InboxRow) as cursor:
+            await cursor.execute("SELECT * FROM inbox WHERE id = %s", [id])
+            return await cursor.fetchone()
+
     async def of_person(self, person: str) -> list[InboxRow]:
         """What waits for this person in all processes; the most urgent first, what has no deadline last."""
         async with reading(self._pool, InboxRow) as cursor:

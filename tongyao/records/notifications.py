@@ -132,10 +132,9 @@ class Notifications:
         """Processes with events that no notification has been made of yet, with the last one that was looked at."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT e.process_id, COALESCE(n.seq, 0) AS seq
-                   FROM (SELECT process_id, max(seq) AS last FROM events GROUP BY process_id) e
-                   LEFT JOIN notified n USING (process_id) WHERE e.last > COALESCE(n.seq, 0)
-                   ORDER BY e.process_id LIMIT %s""",
+                """SELECT p.id AS process_id, COALESCE(n.seq, 0) AS seq
+                   FROM processes p LEFT JOIN notified n ON n.process_id = p.id
+                   WHERE p.seq > COALESCE(n.seq, 0) ORDER BY p.updated_at DESC LIMIT %s""",
                 [limit],
             )
             return [(row["process_id"], row["seq"]) for row in await cursor.fetchall()]

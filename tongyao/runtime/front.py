@@ -7,8 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tongyao.gateway.gateway import Gateway
+from tongyao.gateway.notifiers.log import LogNotifier
+from tongyao.gateway.notifiers.mail import MailNotifier
+from tongyao.gateway.notifiers.notifier import Notifier
+from tongyao.gateway.notifiers.webhook import WebhookNotifier
+from tongyao.gateway.notifying import Notifying
 from tongyao.gateway.serving import listen, serve, url_of
 from tongyao.runtime.office import Office
+from tongyao.runtime.settings import Settings
 
 
 def gateway_of(here: Office) -> Gateway:
@@ -22,19 +28,40 @@ def gateway_of(here: Office) -> Gateway:
         here.door,
         here.settings.gateway,
         search=IntentField(here.library.pool),
+        notifiers=notifiers_of(here.settings),
     )
+
+
+def notifiers_of(settings: Settings) -> dict[str, Notifier]:
+    """By kind of channel; mail only where a server for it is named."""
+    made: dict[str, Notifier] = {
+        "log": LogNotifier(),
+        "webhook": WebhookNotifier(private_allowed=settings.gateway.private_addresses),
+    }
+    if settings.mail_host is not None:
+        made["mail"] = MailNotifier(
+            settings.mail_host,
+            sender=settings.mail_from,
+            port=settings.mail_port,
+            encryption=settings.mail_encryption,
+            username=settings.mail_username,
+            password=settings.mail_password.get_secret_value() if settings.mail_password else None,
+        )
+    return made
 
 
 @asynccontextmanager
 async def opened(here: Office, stop: asyncio.Event) -> AsyncIterator[str]:
-    """Serve API and MCP for the length of the block; yields the address. Raises `AddressTaken`.
+    """Serve API and MCP for the length of the block, and tell people what waits; yields the address.
 
-    Should the server end by itself, `stop` is set.
+    Raises `AddressTaken`. Should any of it end by itself, `stop` is set.
     """
     gateway = gateway_of(here)
+    notifying = Notifying(here.library, gateway.notifiers, public_url=here.settings.public_url)
     bound = listen(here.settings.gateway_host, here.settings.gateway_port)
     work = [
-        asyncio.create_task(serve(gateway, stop, bound), name="gateway"),
+        asyncio.create_task(serve(gateway, stop, bound)),
+        asyncio.create_task(notifying.run(stop)),
     ]
     for task in work:
         task.add_done_callback(lambda _: stop.set())

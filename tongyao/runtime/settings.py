@@ -122,7 +122,13 @@ class Settings(BaseSettings):
         description='JSON object: steps with an engine of their own, {"observe": "anthropic"}.',
     )
     engine_file: Path | None = Field(default=None, description="The script or recording of such an engine.")
+    model: str | None = Field(
+        default=None,
+        validation_alias=also("ANTHROPIC_MODEL", prefixed="MODEL"),
+        description="One model for every step, in place of `models`.",
+    )
     models: Models = Models()
+    prices: Path | None = Field(default=None, description="A price table over the shipped one (docs/models.md §5).")
     prompts: Path | None = Field(default=None, description="Directory whose prompts replace those of the package.")
 
     process: ProcessSettings = Field(
@@ -149,6 +155,13 @@ class Settings(BaseSettings):
     gateway_host: str = "127.0.0.1"
     gateway_port: int = Field(default=8700, ge=0, le=65535, description="0: any free one.")
     gateway: GatewayOptions = GatewayOptions()
+    public_url: str = Field(default="", description="Where people find this installation; stands in notifications.")
+    mail_host: str | None = Field(default=None, description="SMTP server that notifications go through; unset: none.")
+    mail_port: int = Field(default=587, ge=1, le=65535)
+    mail_encryption: Literal["starttls", "tls", "none"] = "starttls"
+    mail_username: str | None = None
+    mail_password: SecretStr | None = None
+    mail_from: str = Field(default="tongyao@localhost", description="Sender of notifications.")
     metrics_port: int | None = Field(
         default=None, ge=1, le=65535, description="Prometheus, health and readiness; unset: none of them."
     )
@@ -156,7 +169,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
 
-    @field_validator("home", "temporal_binary", "engine_file", "prompts")
+    @field_validator("home", "temporal_binary", "engine_file", "prompts", "prices")
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
@@ -209,6 +222,11 @@ class Settings(BaseSettings):
         if self.engine != "auto":
             return self.engine
         return "extractive" if self.anthropic_api_key is None else "anthropic"
+
+    @property
+    def models_by_step(self) -> dict[str, str]:
+        """The model of each step."""
+        return dict.fromkeys(STEPS, self.model) if self.model else dict(self.models.model_dump())
 
     def engine_of(self, step: str) -> EngineName:
         """The engine of one step, with `auto` decided."""

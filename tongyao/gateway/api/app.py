@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from tongyao.gateway.api import events, inbox, messages, processes, profiles, scenes, tokens
+from tongyao.gateway.api import channels, events, inbox, messages, processes, profiles, scenes, tokens
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.limiting import Limits, TooOften
 from tongyao.gateway.problems import Problem, problem_of
@@ -27,7 +27,7 @@ def make_app(gateway: Gateway, *, lifespan: Lifespan | None = None) -> FastAPI:
     app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
     app.state.gateway = gateway
     app.state.limits = Limits(gateway.options)
-    for resource in (scenes, profiles, processes, messages, inbox, events, tokens):
+    for resource in (scenes, profiles, channels, processes, messages, inbox, events, tokens):
         app.include_router(resource.router)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
