@@ -6,11 +6,12 @@ import asyncio
 
 from temporalio import activity
 
+from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey
-from tongyao.llm.errors import StepFailed, Unreadable
+from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import DELIVER, DeliverInput, DeliverOutput
 from tongyao.protocol.guards.fallback import minimal_delivery
@@ -30,6 +31,7 @@ class Delivering:
         """All deliveries of one revision, side by side; those settled before are not asked for again."""
         library = self._deps.library
         await write_outbox(library, what)
+        await self._deps.settling.limit(what)
         async with model_step():
             row = await library.processes.get(what.process_id)
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
@@ -54,9 +56,10 @@ class Delivering:
                 request=request,
                 owner=owner,
                 seconds=seconds,
+                prompt_override=await prompting.override(self._deps.library, what.process_id, "deliver"),
             )
             markdown = settled.draft.markdown
-        except (StepFailed, Unreadable):
+        except (StepFailed, Unreadable, OutOfBudget):
             markdown = ""
         library = self._deps.library
         stored = await library.texts.put(

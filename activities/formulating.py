@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from temporalio import activity
 
+from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey, Reask
-from tongyao.llm.errors import StepFailed, Unreadable
+from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol import effects, views
 from tongyao.protocol.contracts import FORMULATE, FormulateInput, FormulateOutput
 from tongyao.protocol.process import TensionRef
 from tongyao.protocol.record import Record
-from tongyao.protocol.requests import FormulationRequest, Material, Piece
+from tongyao.protocol.requests import FormulationRequest, Language, Material, Piece
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.sizes import language_of
-from tongyao.protocol.tension import Tension, TensionDraft, from_draft, from_raw
+from tongyao.protocol.tension import Tension, TensionDraft, from_draft, from_raw, within_limits
 
 PROFILE_CHARS = 50_000
 """Of the demander's profile, at most so much is read for a formulation (docs/protocol.md §4.6)."""
@@ -31,6 +32,7 @@ class Formulating:
         """Formulate once; store the tension under the process's own id for it."""
         library = self._deps.library
         await write_outbox(library, what)
+        await self._deps.settling.limit(what)
         async with model_step():
             row = await library.processes.get(what.process_id)
             record = await library.record(what.process_id)
@@ -38,7 +40,7 @@ class Formulating:
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
             try:
                 tension, fallback = await self._formulated(request, what.process_id, row.demander, seconds), False
-            except (StepFailed, Unreadable, ValueError):
+            except (StepFailed, Unreadable, OutOfBudget, ValueError):
                 tension, fallback = from_raw(record.intent, language=record.language).tension, True
         text_id = await library.texts.put(
             row.demander, "tension", tension.model_dump_json(), id=effects.text_id(what.process_id, "tension")
@@ -50,9 +52,13 @@ class Formulating:
         )
 
     async def _formulated(self, request: FormulationRequest, process_id: str, owner: str, seconds: float) -> Tension:
-        """The tension as formulated, sent back once when it breaks a limit. Raises `ValueError` if it still does."""
+        """The tension as formulated, sent back once when it breaks a limit, then shortened to it.
+
+        Raises `ValueError` when it is no tension even then.
+        """
         settling = self._deps.settling
         key = CallKey(process_id, "formulate")
+        prompt = await prompting.override(self._deps.library, process_id, "formulate")
         settled, mended = await settling.readable(
             key,
             lambda engine, call: engine.formulate(request, call),
@@ -60,13 +66,16 @@ class Formulating:
             request=request,
             owner=owner,
             seconds=seconds,
+            prompt_override=prompt,
         )
-        language = language_of(request.intent)
+        language: Language = "zh" if language_of(request.intent) == "zh" else "en"
         try:
-            return from_draft(settled.draft, language="zh" if language == "zh" else "en")
+            return from_draft(settled.draft, language=language)
         except ValueError as error:
             if mended:
-                raise
+                return from_draft(within_limits(settled.draft), language=language)
+            too_much = error
+        try:
             again = await settling.answer(
                 key,
                 lambda engine, call: engine.formulate(request, call),
@@ -74,9 +83,12 @@ class Formulating:
                 request=request,
                 owner=owner,
                 seconds=seconds,
-                reask=Reask(previous=settled.text, complaints=(str(error),)),
+                reask=Reask(previous=settled.text, complaints=(str(too_much),)),
+                prompt_override=prompt,
             )
-            return from_draft(again.draft, language="zh" if language == "zh" else "en")
+        except (StepFailed, Unreadable, OutOfBudget):
+            return from_draft(within_limits(settled.draft), language=language)
+        return from_draft(within_limits(again.draft), language=language)
 
     async def _material(self, record: Record) -> Material | None:
         if record.demander.profile is None:

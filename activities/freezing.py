@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from temporalio import activity
 
+from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
 from tongyao.protocol.contracts import FREEZE, FreezeInput, FreezeOutput
@@ -26,7 +27,9 @@ class Freezing:
         library = self._deps.library
         await write_outbox(library, what)
         room = library.room
-        await room.freeze(what.process_id, "*", {**self._deps.manifest})
+        row = await library.processes.get(what.process_id)
+        await prompting.freeze(library, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en")
+        await room.freeze(what.process_id, "*", {**self._deps.manifest, "settings": row.settings})
         seats = []
         for alias, choice in zip(what.aliases, what.choices, strict=True):
             current = await library.profiles.version(choice.profile_id)

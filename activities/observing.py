@@ -7,17 +7,18 @@ from collections import Counter
 
 from temporalio import activity
 
+from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey, Reask
-from tongyao.llm.errors import Refused, Unreadable
+from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import OBSERVE, ObserveInput, ObserveOutput
 from tongyao.protocol.guards.coverage import missing_pairs, settle_observation, unfounded_pairs
 from tongyao.protocol.guards.naming import named_alias
 from tongyao.protocol.guards.visibility import breaches, strike
-from tongyao.protocol.observation import Observation, ObservationDraft, PairDraft
+from tongyao.protocol.observation import Observation, ObservationDraft, PairDraft, all_pairs
 from tongyao.protocol.record import Record
 from tongyao.protocol.requests import CatalystRequest
 from tongyao.protocol.settings import ProcessSettings
@@ -37,6 +38,7 @@ class Observing:
         """Observe one round. An answer that cannot be read leaves every pair `not_examined` and the verdict `more`."""
         library = self._deps.library
         await write_outbox(library, what)
+        await self._deps.settling.limit(what)
         began = time.monotonic()
         guards: Counter[str] = Counter()
         async with model_step():
@@ -63,6 +65,7 @@ class Observing:
             verdict=observation.verdict,
             relations=sum(pair.relation.related for pair in observation.pairs),
             struck=struck,
+            out_of_budget=bool(guards[OutOfBudget.reason]),
             spent=await self._deps.settling.spent(what.process_id),
         )
 
@@ -73,6 +76,7 @@ class Observing:
         settling = self._deps.settling
         key = CallKey(what.process_id, "observe", round=what.round)
         owner = f"process:{what.process_id}"
+        prompt = await prompting.override(self._deps.library, what.process_id, "observe")
         try:
             settled, mended = await settling.readable(
                 key,
@@ -81,8 +85,10 @@ class Observing:
                 request=request,
                 owner=owner,
                 seconds=seconds,
+                prompt_override=prompt,
+                units=len(all_pairs(request.contributors)),
             )
-        except (Unreadable, Refused) as error:
+        except (Unreadable, Refused, OutOfBudget) as error:
             guards[error.reason] += 1
             return ObservationDraft()
         draft = settled.draft
@@ -108,8 +114,10 @@ class Observing:
                 owner=owner,
                 seconds=seconds,
                 reask=Reask(previous=settled.text, complaints=tuple(complaints)),
+                prompt_override=prompt,
+                units=len(wanted),
             )
-        except (Unreadable, Refused) as error:
+        except (Unreadable, Refused, OutOfBudget) as error:
             guards[error.reason] += 1
             return draft
         return _merged(draft, again.draft, wanted, bool(found))

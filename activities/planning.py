@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from temporalio import activity
 
+from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey
-from tongyao.llm.errors import Refused, Unreadable
+from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan
@@ -38,6 +39,7 @@ class Planning:
         """Make one revision of the plan. Never empty: what cannot be had from an engine is assembled from the record."""
         library = self._deps.library
         await write_outbox(library, what)
+        await self._deps.settling.limit(what)
         async with model_step():
             row = await library.processes.get(what.process_id)
             record = await library.record(what.process_id)
@@ -84,11 +86,13 @@ class Planning:
                 request=request,
                 owner=f"process:{what.process_id}",
                 seconds=seconds,
+                prompt_override=await prompting.override(self._deps.library, what.process_id, "plan"),
+                units=len(request.aliases),
             )
         except Unreadable as error:
             found = block_in_text(error.text)
             return (found, False) if found is not None else (minimal_plan(request), True)
-        except Refused:
+        except (Refused, OutOfBudget):
             return minimal_plan(request), True
         empty = not (settled.draft.panorama or settled.draft.roles)
         return (minimal_plan(request), True) if empty else (settled.draft, False)

@@ -7,11 +7,12 @@ from collections import Counter
 
 from temporalio import activity
 
+from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
-from activities.settling import last_attempt, model_step
+from activities.settling import TIMED_OUT, last_attempt, model_step
 from tongyao.llm.engine import CallKey, Reask
-from tongyao.llm.errors import EngineError, OperatorNeeded, Transient
+from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import PROJECT, ProjectInput, ProjectOutput
 from tongyao.protocol.guards.evidence import Checked, check_items
@@ -39,6 +40,7 @@ class Projecting:
         """Bring one turn into the record and return its outcome. A turn that cannot be had is an outcome, not an error."""
         library = self._deps.library
         await write_outbox(library, what)
+        await self._deps.settling.limit(what)
         began = time.monotonic()
         guards: Counter[str] = Counter()
         reason = ""
@@ -51,7 +53,7 @@ class Projecting:
                 except OperatorNeeded:
                     raise
                 except EngineError as error:
-                    enough = 2 if error.reason == "timed_out" else ATTEMPTS
+                    enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
                     if isinstance(error, Transient) and not last_attempt(enough):
                         raise
                     reason = error.reason
@@ -62,6 +64,7 @@ class Projecting:
             items=len(projection.items),
             struck=projection.struck,
             reason=reason,
+            out_of_budget=reason == OutOfBudget.reason,
             spent=await self._deps.settling.spent(what.process_id),
         )
 
@@ -97,8 +100,9 @@ class Projecting:
         guards: Counter[str],
     ) -> Projection:
         """Ask, check, send back once what does not stand, and strike what still does not."""
-        settling = self._deps.settling
         key = CallKey(what.process_id, "project", round=what.round, alias=what.alias, revision=what.revision)
+        settling = self._deps.settling
+        prompt = await prompting.override(self._deps.library, what.process_id, "project")
         settled, mended = await settling.readable(
             key,
             lambda engine, call: engine.project(request, call),
@@ -106,6 +110,7 @@ class Projecting:
             request=request,
             owner=owner,
             seconds=seconds,
+            prompt_override=prompt,
         )
 
         def check(draft: ProjectionDraft, first_number: int) -> Checked:
@@ -123,22 +128,27 @@ class Projecting:
 
         checked = check(settled.draft, 1)
         items: tuple[Item, ...] = checked.items
-        rejected = checked.rejected
+        rejected, struck = checked.rejected, len(checked.rejected)
         if rejected and not mended:
             guards["reasked"] += 1
             complaints = tuple(f"{draft.claim[:80]!r}: {problem}" for draft, problem in rejected)
-            again = await settling.answer(
-                key,
-                lambda engine, call: engine.project(request, call),
-                ProjectionDraft,
-                request=request,
-                owner=owner,
-                seconds=seconds,
-                reask=Reask(previous=settled.text, complaints=complaints),
-            )
-            mending = check(again.draft, len(items) + 1)
-            items, rejected = (*items, *mending.items), mending.rejected
-        guards["struck"] += len(rejected)
+            try:
+                again = await settling.answer(
+                    key,
+                    lambda engine, call: engine.project(request, call),
+                    ProjectionDraft,
+                    request=request,
+                    owner=owner,
+                    seconds=seconds,
+                    reask=Reask(previous=settled.text, complaints=complaints),
+                    prompt_override=prompt,
+                )
+            except (StepFailed, Unreadable, OutOfBudget) as error:
+                guards[error.reason] += 1  # what stood of the first answer stands
+            else:
+                mending = check(again.draft, len(items) + 1)
+                items, struck = (*items, *mending.items), max(0, struck - len(mending.items))
+        guards["struck"] += struck
         silent = not items and (settled.draft.nothing_new or request.words is None)
         return Projection(
             round=what.round,
@@ -146,7 +156,7 @@ class Projecting:
             outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
             items=items,
             markdown=settled.draft.markdown if items or silent else "",
-            struck=len(rejected),
+            struck=struck,
             author=EndpointKind(what.author),
         )
 

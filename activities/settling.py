@@ -4,47 +4,66 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import Generic, NoReturn, TypeVar
+from decimal import Decimal
+from typing import Final, Generic, NoReturn, TypeVar
 
 from pydantic import BaseModel
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from tongyao.llm.engine import Answer, Call, CallKey, Engine, Reask
+from activities.budgeting import Purse
+from tongyao.llm.engine import Answer, Bound, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import EngineError, OperatorNeeded, StepFailed, Transient, Unreadable
-from tongyao.protocol.contracts import OPERATOR_NEEDED
+from tongyao.protocol.contracts import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
 from tongyao.protocol.process import Spent
 from tongyao.records.ledger import Ledger
 
 DraftT = TypeVar("DraftT", bound=BaseModel)
 Ask = Callable[[Engine, Call], Awaitable[Answer[DraftT]]]
 
+log = logging.getLogger(__name__)
+
+_CONCLUDING: Final = ("plan", "deliver")
 BEAT_SECONDS = 4
 TIMED_OUT = "timed_out"
 
 
 class Settled(Generic[DraftT]):
-    """A draft that is stored, and the raw text it was read from."""
+    """A draft that is stored, and the raw text it was read from.
 
-    def __init__(self, draft: DraftT, text: str, labels: tuple[str, ...] = ()) -> None:
-        self.draft, self.text, self.labels = draft, text, labels
+    `stale`: it was given to another input than this one (something was corrected, or a mandate changed, between the
+    call and a repetition of its step). It is returned all the same: one settled answer per key is the rule, and what
+    was said is checked against what holds now.
+    """
+
+    def __init__(self, draft: DraftT, text: str, labels: tuple[str, ...] = (), *, stale: bool = False) -> None:
+        self.draft, self.text, self.labels, self.stale = draft, text, labels, stale
 
 
 class Settling:
     """Asks engines on behalf of the activities, through the ledger."""
 
-    def __init__(self, engines: Mapping[str, Engine], ledger: Ledger, *, worker: str) -> None:
-        """`engines`: by step, with `*` for all steps that have none of their own."""
+    def __init__(
+        self, engines: Mapping[str, Engine], ledger: Ledger, *, worker: str, purse: Purse | None = None
+    ) -> None:
+        """`engines`: by step, with `*` for all steps that have none of their own. `purse`: what may be spent."""
         self._engines = engines
         self._ledger = ledger
         self._worker = worker
+        self._purse = purse
 
     def engine(self, step: str) -> Engine:
         return self._engines.get(step) or self._engines["*"]
+
+    async def limit(self, what: ActivityInput) -> None:
+        """Take note of the budget that a step brings along."""
+        if self._purse is not None:
+            await self._purse.limit(what)
 
     async def answer(
         self,
@@ -57,48 +76,76 @@ class Settling:
         seconds: float,
         reask: Reask | None = None,
         prompt_override: str | None = None,
+        units: int = 0,
     ) -> Settled[DraftT]:
         """The settled answer for `key`: the stored one, or a new call of at most `seconds`.
 
-        Raises the errors of `tongyao.llm.errors`; each failed attempt stands in the ledger with its reason.
+        `units`: pairs or participants, for the most that the call can cost. Raises the errors of `tongyao.llm.errors`;
+        each failed attempt stands in the ledger with its reason.
         """
         if reask is not None:
             key = replace(key, reask=1)
+        told = request.model_dump_json()
+        wanted = _hash(told, reask, prompt_override)
         if (settled := await self._ledger.settled(key)) is not None:
-            return Settled(draft_type.model_validate_json(settled.draft_json), settled.text, settled.labels)
+            stale = settled.input_hash != wanted
+            if stale:
+                log.warning("the settled answer of %s, round %d, was given to another input", key.step, key.round)
+            draft = draft_type.model_validate_json(settled.draft_json)
+            return Settled(draft, settled.text, settled.labels, stale=stale)
         engine = self.engine(key.step)
-        attempt = await self._ledger.claim(
-            key,
-            input_hash=_hash(request, reask, prompt_override),
-            engine=engine.name,
-            model=engine.model_for(key.step),
-            worker=self._worker,
-        )
-        call = Call(key=key, reask=reask, prompt_override=prompt_override, beat=activity.heartbeat)
-        try:
-            async with asyncio.timeout(seconds):
-                answer = await ask(engine, call)
-        except TimeoutError:
-            await self._ledger.fail(key, attempt, TIMED_OUT)
-            raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
-        except EngineError as error:
-            await self._ledger.fail(key, attempt, error.reason, usage=error.usage, cost=error.cost)
-            raise
-        except asyncio.CancelledError:
-            raise  # the attempt stays claimed: whoever calls again finds it orphaned
-        stored = await self._ledger.settle(
-            key,
-            attempt,
-            owner=owner,
-            text=answer.text,
-            draft_json=answer.draft.model_dump_json(),
-            engine=answer.engine,
-            model=answer.model,
-            usage=answer.usage,
-            cost=answer.cost,
-            labels=answer.labels,
-        )
+        async with self._paid(key, told, units, seconds) as bill:
+            attempt = await self._ledger.claim(
+                key, input_hash=wanted, engine=engine.name, model=engine.model_for(key.step), worker=self._worker
+            )
+            call = Call(key=key, reask=reask, prompt_override=prompt_override, seconds=seconds, beat=activity.heartbeat)
+            try:
+                async with asyncio.timeout(seconds):
+                    answer = await ask(engine, call)
+            except TimeoutError:
+                await self._ledger.fail(key, attempt, TIMED_OUT)
+                raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
+            except EngineError as error:
+                bill.append((error.usage, error.cost))
+                await self._ledger.fail(key, attempt, error.reason, usage=error.usage, cost=error.cost)
+                raise
+            except asyncio.CancelledError:
+                raise  # the attempt stays claimed: whoever calls again finds it orphaned
+            bill.append((answer.usage, answer.cost))
+            stored = await self._ledger.settle(
+                key,
+                attempt,
+                owner=owner,
+                text=answer.text,
+                draft_json=answer.draft.model_dump_json(),
+                engine=answer.engine,
+                model=answer.model,
+                usage=answer.usage,
+                cost=answer.cost,
+                labels=answer.labels,
+            )
         return Settled(draft_type.model_validate_json(stored.draft_json), stored.text, stored.labels)
+
+    @asynccontextmanager
+    async def _paid(
+        self, key: CallKey, told: str, units: int, seconds: float
+    ) -> AsyncIterator[list[tuple[Usage, Decimal]]]:
+        """The budget of one call: the most it can cost is set aside; what the block puts on its bill is counted.
+
+        Rounds leave room for a plan: when the money ends, there must be something left to conclude with.
+        """
+        bill: list[tuple[Usage, Decimal]] = []
+        if self._purse is None:
+            yield bill
+            return
+        most = self.engine(key.step).bound(key.step, told, units)
+        keep = self.engine("plan").bound("plan", told, units) if key.step not in _CONCLUDING else Bound()
+        root = await self._purse.reserve(key, most, seconds=seconds, keep=keep)
+        try:
+            yield bill
+        finally:
+            used = sum((usage for usage, _ in bill), Usage())
+            await asyncio.shield(self._purse.settle(root, key, used, sum((cost for _, cost in bill), Decimal(0))))
 
     async def readable(
         self,
@@ -110,6 +157,7 @@ class Settling:
         owner: str,
         seconds: float,
         prompt_override: str | None = None,
+        units: int = 0,
     ) -> tuple[Settled[DraftT], bool]:
         """As `answer`; an unreadable one is sent back once. Second value: whether that one mending is used up."""
 
@@ -123,6 +171,7 @@ class Settling:
                 seconds=seconds,
                 reask=reask,
                 prompt_override=prompt_override,
+                units=units,
             )
 
         try:
@@ -171,12 +220,12 @@ def _raise(error: EngineError) -> NoReturn:
             str(error), type="Transient", next_retry_delay=delay, category=ApplicationErrorCategory.BENIGN
         ) from error
     if isinstance(error, StepFailed | Unreadable):
-        raise ApplicationError(f"{error.reason}: {error}", type="StepFailed", non_retryable=True) from error
+        raise ApplicationError(f"{error.reason}: {error}", type=STEP_FAILED, non_retryable=True) from error
     raise error
 
 
-def _hash(request: BaseModel, reask: Reask | None, prompt_override: str | None) -> str:
-    digest = hashlib.sha256(request.model_dump_json().encode())
+def _hash(told: str, reask: Reask | None, prompt_override: str | None) -> str:
+    digest = hashlib.sha256(told.encode())
     for part in (prompt_override or "", *(reask.complaints if reask else ())):
         digest.update(b"\x1f" + part.encode())
     return digest.hexdigest()

@@ -272,6 +272,7 @@ class Crystallization(Rounds):
             state.newcomers = ()
         if cause is DecidingCause.QUORUM:
             state.quorum_waived = True
+        self._refused_by_budget = False
         if state.decision != Decision.RAISE_BUDGET:
             state.round_limit = max(state.round_limit, state.round) + MORE_ROUNDS
         self.move(Phase.CRYSTALLIZING)

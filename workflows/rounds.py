@@ -208,7 +208,9 @@ class Rounds(Steps):
         self.show()
 
     def _one_cause_of_failure(self) -> str | None:
-        """The reason, when every turn of this round failed for the same one."""
+        """The reason, when every turn of this round failed for the same one. A budget is for the demander to decide on."""
+        if self.over_budget:
+            return None
         failed = [turn for turn in self.state.turns.values() if turn.outcome is Outcome.FAILED]
         present = [turn for turn in self.state.turns.values() if turn.outcome is not Outcome.LEFT]
         if not failed or len(failed) < len(present):

@@ -12,6 +12,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from tongyao.protocol.contracts import (
     OPERATOR_NEEDED,
     RECORD,
+    STEP_FAILED,
     ActivityContract,
     ActivityInput,
     ModelOutput,
@@ -54,6 +55,7 @@ class Steps(Doors):
         self.journal = Journal(self.state)
         self._shown: tuple[Phase, int, bool] | None = None
         self._warned = False
+        self._refused_by_budget = False
 
     async def call(
         self,
@@ -70,7 +72,7 @@ class Steps(Doors):
             try:
                 output = await workflow.execute_activity(
                     contract.name,
-                    what.model_copy(update={"outbox": outbox}),
+                    what.model_copy(update={"outbox": outbox, **(self._budget if on_models else {})}),
                     result_type=contract.output,
                     task_queue=self.start.models_queue if on_models else None,
                     summary=summary,
@@ -102,7 +104,7 @@ class Steps(Doors):
         """Enter a phase; `lasts`: seconds until it ends by itself."""
         origin = self.state.move(target)
         self.state.due = workflow.now() + timedelta(seconds=lasts) if lasts is not None else None
-        waits = self.state.waiting or target.ended
+        waits = self.state.waiting or target.ended or target is Phase.AWAITING_CHILDREN
         self.journal.note(EventKind.PHASE_CHANGED, {"from": origin.value, "to": target.value}, urgent=waits)
         self.show()
 
@@ -153,9 +155,16 @@ class Steps(Doors):
     @property
     def over_budget(self) -> bool:
         spent, state = self.state.spent, self.state
-        return (state.token_budget is not None and spent.tokens >= state.token_budget) or (
+        return self._refused_by_budget or (state.token_budget is not None and spent.tokens >= state.token_budget) or (
             state.cost_budget is not None and spent.cost >= state.cost_budget
         )
+
+    @property
+    def _budget(self) -> dict[str, object]:
+        """The limits of the tree, which its root alone may set."""
+        if self.start.lineage is not None:
+            return {}
+        return {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
 
     def _spend(self, output: ModelOutput) -> None:
         """`output` tells what the whole process has used; of several that run side by side, the latest knows most."""
@@ -163,6 +172,7 @@ class Steps(Doors):
         spent.tokens = max(spent.tokens, output.spent.tokens)
         spent.cost = max(spent.cost, output.spent.cost)
         spent.calls = max(spent.calls, output.spent.calls)
+        self._refused_by_budget = self._refused_by_budget or output.out_of_budget
         tokens = spent.tokens / self.state.token_budget if self.state.token_budget else 0.0
         cost = float(spent.cost / self.state.cost_budget) if self.state.cost_budget else 0.0
         if max(tokens, cost) >= BUDGET_WARNING and not self._warned:
@@ -178,7 +188,7 @@ class Steps(Doors):
 
 def _reason(step: str, error: ActivityError) -> str:
     cause = error.cause
-    if isinstance(cause, ApplicationError) and cause.type == OPERATOR_NEEDED:
+    if isinstance(cause, ApplicationError) and cause.type in (OPERATOR_NEEDED, STEP_FAILED):
         return cause.message
     kind = cause.type if isinstance(cause, ApplicationError) else type(cause).__name__
     return f"step {step} did not succeed in {error.retry_state.name if error.retry_state else 'time'}: {kind}"

@@ -11,6 +11,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 from temporalio.worker import Worker
 
+from activities.budgeting import Purse
 from activities.deps import Deps
 from activities.settling import Settling
 from tongyao.gateway.door import Door
@@ -157,7 +158,9 @@ async def open_house(
     library = Library(pool)
     deps = Deps(
         library=library,
-        settling=Settling({"*": engine}, library.ledger, worker="test"),
+        settling=Settling(
+            {"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)
+        ),
         retriever=FirstPart(),
         field=WholeScene(library),
     )

@@ -51,11 +51,15 @@ class Reask:
 
 @dataclass(frozen=True)
 class Call:
-    """What goes with a request: its key, the prompt overrides of the scene, and the heartbeat."""
+    """What goes with a request: its key, the prompt override of the scene, the heartbeat, and how long it may take.
+
+    `seconds`: whoever asks gives up then; None leaves it to the engine.
+    """
 
     key: CallKey
     reask: Reask | None = None
     prompt_override: str | None = None
+    seconds: float | None = None
     beat: Callable[[], None] = field(default=lambda: None)
 
 
@@ -87,6 +91,14 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """The most that one call can use: tokens of every kind, and US dollars."""
+
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
 class Answer(Generic[DraftT]):
     """A draft, the raw text it was read from, who gave it and what it cost (US dollars)."""
 
@@ -113,6 +125,13 @@ class Engine(Protocol):
 
     def model_for(self, step: str) -> str:
         """The model that answers `step`, for the manifest; empty when there is none."""
+        ...
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        """The most a call of `step` can use whose request holds about the text `prompt`; zero when it costs nothing.
+
+        `units`: pairs (observe) or participants (plan), which an answer grows with.
+        """
         ...
 
     async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]: ...

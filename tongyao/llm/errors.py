@@ -48,6 +48,12 @@ class StepFailed(EngineError):
     reason = "step_failed"
 
 
+class OutOfBudget(EngineError):
+    """The budget of the tree leaves no room for this call: it was not made. Data for the workflow, not a failure."""
+
+    reason = "out_of_budget"
+
+
 class Refused(StepFailed):
     """The model declined to answer. An outcome that operators see by its name."""
 

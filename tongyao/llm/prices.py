@@ -15,6 +15,7 @@ from pydantic import Field
 from tongyao.llm.engine import Usage
 from tongyao.protocol.value import Value
 
+_WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]+")
 _SNAPSHOT = re.compile(r"[-@]\d{8}$")
 
 
@@ -79,6 +80,12 @@ class PriceTable(Value):
         up.
         """
         return self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit))
+
+
+def estimated_tokens(text: str) -> int:
+    """A rough count for reservations: one per wide (CJK) character, one per three others."""
+    wide = sum(map(len, _WIDE.findall(text)))
+    return wide + -(-(len(text) - wide) // 3)
 
 
 @cache

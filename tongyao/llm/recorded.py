@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from tongyao.llm.engine import Answer, Call, CallKey, Usage
+from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import StepFailed
 from tongyao.protocol.observation import ObservationDraft
 from tongyao.protocol.plan import DeliveryDraft, PlanDraft
@@ -176,6 +176,10 @@ class RecordedEngine:
         """The models that answered `step` when it was recorded, if it was one model; else empty."""
         models = {row.model for row in self._rows.values() if row.step == step}
         return models.pop() if len(models) == 1 else ""
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        """Nothing: no service is asked."""
+        return Bound()
 
     async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
         return self._play(call.key, TensionDraft)

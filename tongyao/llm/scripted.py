@@ -32,7 +32,7 @@ from typing import Any, Final, Literal, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tongyao.llm import scripted_drafts
-from tongyao.llm.engine import Answer, Call, CallKey, Usage
+from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
 from tongyao.protocol.observation import ObservationDraft, Relation, Verdict
 from tongyao.protocol.plan import DeliveryDraft, PlanDraft
@@ -203,6 +203,10 @@ class ScriptedEngine:
 
     def model_for(self, step: str) -> str:
         return self.script.model
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        """Nothing: no service is asked."""
+        return Bound()
 
     async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
         rule = await self._heard(request, call)

@@ -81,7 +81,13 @@ def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
             if one.items and one.alias in request.aliases and one.alias not in request.without:
                 first.setdefault(one.alias, one.items[0].id)
     return PlanDraft(
-        panorama=[ClaimDraft(text=cut(request.tension.transition, 40), sources=["T/T"])],
+        panorama=[
+            ClaimDraft(text=cut(request.tension.transition, 40), sources=["T/T"]),
+            *(
+                ClaimDraft(text=f"from {child.title}", sources=list(child.plan.roles[0].contributions[0].sources))
+                for child in request.children
+            ),
+        ],
         roles=[
             RoleDraft(alias=alias, role="gives", contributions=[ClaimDraft(text="what they said", sources=[source])])
             for alias, source in sorted(first.items())

@@ -6,6 +6,7 @@ Inputs and outputs hold references and counts only: whatever stands here ends up
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final, Generic, TypeVar
 
 from pydantic import Field
@@ -87,6 +88,8 @@ class ActivityInput(Value):
 
     process_id: str
     outbox: Outbox | None = None
+    token_budget: int | None = Field(default=None, description="Of the tree, as its root has it now.")
+    cost_budget: Decimal | None = Field(default=None, description="US dollars; of the tree, as its root has it now.")
 
 
 class ModelOutput(Value):
@@ -213,6 +216,9 @@ RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
 OPERATOR_NEEDED: Final = "OperatorNeeded"
 """Type of the activity failure that suspends a process instead of failing its step."""
+
+STEP_FAILED: Final = "StepFailed"
+"""Type of the activity failure that no repetition mends; its message says what to do."""
 
 REFUSED: Final = "Refused"
 """Type of the failure with which an update is refused; its first detail is the `Verdict`."""

@@ -151,6 +151,27 @@ def from_draft(draft: TensionDraft, *, language: Literal["zh", "en"], lineage: L
     )
 
 
+def within_limits(draft: TensionDraft) -> TensionDraft:
+    """`draft` with each lens shortened in proportion until all fit, and the barriers beyond the last allowed left out.
+
+    For a draft that was sent back once and is still too long: a shortened need is nearer to it than the raw intent.
+    """
+    barriers = [barrier for barrier in draft.barriers if barrier.strip()][:MAX_BARRIERS]
+    total = sum(units(part) for part in (draft.transition, draft.initial_state, *barriers, draft.exchange))
+    blanks = sum(not part.strip() for part in (draft.initial_state, draft.exchange, "".join(barriers)))
+    share = min(1.0, (TENSION_UNITS - blanks * units(MISSING)) / max(1, total))
+
+    def shortened(text: str) -> str:
+        return text if share == 1.0 else cut(text.strip(), max(1, int(units(text) * share)))
+
+    return TensionDraft(
+        transition=shortened(draft.transition),
+        initial_state=shortened(draft.initial_state),
+        barriers=[shortened(barrier) for barrier in barriers],
+        exchange=shortened(draft.exchange),
+    )
+
+
 def from_raw(intent: str, *, language: Literal["zh", "en"]) -> RawTension:
     """The fallback of DESIGN §4: the raw intent stands as T, cut to the limit, the rest is unknown.
 

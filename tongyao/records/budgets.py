@@ -15,7 +15,12 @@ class BudgetUnknown(RecordsError):
 
 
 class BudgetExceeded(RecordsError):
-    """What is spent and reserved leaves no room for this: nothing was reserved."""
+    """What is spent and reserved leaves no room for this: nothing was reserved.
+
+    `in_flight`: there would be room, were it not for what others have set aside and may give back.
+    """
+
+    in_flight = False
 
 
 class Budget(Value):
@@ -29,11 +34,12 @@ class Budget(Value):
     settled_tokens: int
     settled_cost: Decimal
 
-    def has_room(self, tokens: int, cost: Decimal) -> bool:
-        """Whether so much more stays within both limits, with everything reserved counted as spent."""
-        return (
-            self.limit_tokens is None or self.settled_tokens + self.reserved_tokens + tokens <= self.limit_tokens
-        ) and (self.limit_cost is None or self.settled_cost + self.reserved_cost + cost <= self.limit_cost)
+    def has_room(self, tokens: int, cost: Decimal, *, beside_reserved: bool = True) -> bool:
+        """Whether so much more stays within both limits; everything reserved counts as spent, or does not."""
+        held_tokens, held_cost = (self.reserved_tokens, self.reserved_cost) if beside_reserved else (0, Decimal(0))
+        return (self.limit_tokens is None or self.settled_tokens + held_tokens + tokens <= self.limit_tokens) and (
+            self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
+        )
 
 
 class Budgets:
@@ -72,10 +78,28 @@ class Budgets:
             raise BudgetUnknown(f"no budget was opened for {root_id!r}")
         return budget
 
-    async def reserve(self, root_id: str, key: str, *, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
+    async def root_of(self, process_id: str) -> str | None:
+        """The root under whose budget a process stands; None when its tree has none."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT b.root_id FROM budgets b JOIN processes p ON p.root_id = b.root_id WHERE p.id = %s",
+                [process_id],
+            )
+            row = await cursor.fetchone()
+        return row["root_id"] if row else None
+
+    async def reserve(
+        self,
+        root_id: str,
+        key: str,
+        *,
+        tokens: int = 0,
+        cost: Decimal = Decimal(0),
+        keep: tuple[int, Decimal] = (0, Decimal(0)),
+    ) -> None:
         """Set aside the most that `key` (a call, a child) can use; not again while it still holds it.
 
-        A key that was settled may reserve again: another attempt.
+        A key that was settled may reserve again: another attempt. `keep` (tokens, cost) must be left besides.
 
         Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
         """
@@ -84,13 +108,15 @@ class Budgets:
             held = await _reservation(connection, root_id, key)
             if held is not None and not held.settled:
                 return
-            if not budget.has_room(tokens, cost):
-                raise BudgetExceeded(
+            if not budget.has_room(tokens + keep[0], cost + keep[1]):
+                full = BudgetExceeded(
                     f"the budget of {root_id} has no room for {tokens} tokens and {cost:f} USD: "
                     f"spent {budget.settled_tokens} and {budget.settled_cost:f}, "
                     f"reserved {budget.reserved_tokens} and {budget.reserved_cost:f}, "
                     f"limits {budget.limit_tokens} and {budget.limit_cost}"
                 )
+                full.in_flight = budget.has_room(tokens + keep[0], cost + keep[1], beside_reserved=False)
+                raise full
             await connection.execute(
                 """INSERT INTO reservations (root_id, key, tokens, cost) VALUES (%s, %s, %s, %s)
                    ON CONFLICT (root_id, key) DO UPDATE

@@ -228,6 +228,16 @@ class Ledger:
             await cursor.execute(f"SELECT {_SUMS} FROM model_calls WHERE process_id = %s", [process_id])
             return await cursor.fetchone() or Totals()
 
+    async def cost_today(self) -> Decimal:
+        """US dollars of all calls claimed on this day (UTC)."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT COALESCE(sum(cost), 0) AS cost FROM model_calls
+                   WHERE claimed_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"""
+            )
+            row = await cursor.fetchone()
+        return Decimal(row["cost"]) if row else Decimal(0)
+
     async def totals(
         self,
         by: tuple[Literal["process", "step", "model", "day"], ...] = ("day",),

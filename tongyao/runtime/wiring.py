@@ -7,8 +7,10 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from activities.budgeting import Purse
 from activities.deps import Deps
 from activities.settling import Settling
+from tongyao.llm import prices, prompts
 from tongyao.llm.engine import Engine
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.keys import BadKey, Keyring
@@ -62,13 +64,24 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
     retriever = ChunkRetriever()
     return Deps(
         library=records,
-        settling=Settling(chosen, records.ledger, worker=f"{socket.gethostname()}/{os.getpid()}"),
+        settling=Settling(
+            chosen,
+            records.ledger,
+            worker=f"{socket.gethostname()}/{os.getpid()}",
+            purse=Purse(records.budgets, records.ledger, day_cost=settings.day_cost_budget),
+        ),
         retriever=retriever,
         field=IntentField(records.pool),
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},
             "retriever": retriever.name,
+            "prompts": {
+                f"{language}/{step}": {"version": prompt.version, "sha256": prompt.sha256}
+                for language in ("zh", "en")
+                for step in STEPS
+                for prompt in [prompts.load(step, language, folder=settings.prompts)]
+            },
         },
     )
 
@@ -95,6 +108,7 @@ def _engine(name: str, settings: Settings) -> Engine:
     return AnthropicEngine(
         api_key=key.get_secret_value() if key else "none",  # a server of one's own may want no key
         base_url=settings.anthropic_base_url,
-        models=settings.models.model_dump(),
+        models=settings.models_by_step,
+        prices=prices.load(settings.prices),
         prompts_folder=settings.prompts,
     )

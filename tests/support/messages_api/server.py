@@ -54,7 +54,8 @@ class MessagesServer:
     `respond` makes the text of an answer from the request. `faults` may choose a fault for a request. An
     answer takes `latency` seconds and comes in `deltas` pieces. `keys`, when given, are the only ones that
     are let in; `knows` are the parameters that this server understands: one without `output_config` refuses
-    it as older servers do. `longest` is the largest `max_tokens` that it takes.
+    it as older servers do; a `vague` one does not say what it refuses. `longest` is the largest `max_tokens` that it
+    takes. `thoughts` come as a block of their own before every answer.
     """
 
     def __init__(
@@ -68,6 +69,8 @@ class MessagesServer:
         keys: frozenset[str] | None = None,
         knows: frozenset[str] = frozenset({"output_config", "cache_control"}),
         longest: int = 128_000,
+        vague: bool = False,
+        thoughts: str = "",
         cache: PromptCache | None = None,
         port: int = 0,
     ) -> None:
@@ -75,6 +78,7 @@ class MessagesServer:
         self.faults = faults
         self.latency, self.deltas, self.retry_after = latency, deltas, retry_after
         self.keys, self.knows, self.longest = keys, knows, longest
+        self.vague, self.thoughts = vague, thoughts
         self.cache = cache or PromptCache()
         self.served: list[Served] = []
         self._attempts: Counter[str] = Counter()
@@ -163,7 +167,7 @@ class MessagesServer:
 
     def _refused(self, request: Mapping[str, Any]) -> str:
         if "output_config" in request and "output_config" not in self.knows:
-            return "output_config: Extra inputs are not permitted"
+            return "Bad request" if self.vague else "output_config: Extra inputs are not permitted"
         if int(request["max_tokens"]) > self.longest:
             sent = request["max_tokens"]
             return f"max_tokens: {sent} > {self.longest}, which is the maximum allowed number of output tokens"
@@ -214,9 +218,16 @@ class MessagesServer:
         }
         await send({"type": "http.response.start", "status": 200, "headers": _SSE})
         head = _event("message_start", {"message": started})
-        head += _event("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}})
+        if self.thoughts:
+            head += _event("content_block_start", {"index": 0, "content_block": {"type": "thinking", "thinking": ""}})
+            head += _event(
+                "content_block_delta", {"index": 0, "delta": {"type": "thinking_delta", "thinking": self.thoughts}}
+            )
+            head += _event("content_block_stop", {"index": 0})
+        at = 1 if self.thoughts else 0
+        head += _event("content_block_start", {"index": at, "content_block": {"type": "text", "text": ""}})
         await _more(send, head)
-        pieces = [_delta(piece) for piece in _split(text, self.deltas)]
+        pieces = [_delta(piece, at) for piece in _split(text, self.deltas)]
         if not whole:
             pieces = pieces[: len(pieces) // 2]
         await self._paced(send, pieces)
@@ -230,7 +241,7 @@ class MessagesServer:
             case Fault.CUT_STREAM:
                 return  # an unfinished response: the connection is closed under the client
             case _:
-                tail = _event("content_block_stop", {"index": 0})
+                tail = _event("content_block_stop", {"index": at})
                 tail += _event("message_delta", {"delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})
                 tail += _event("message_stop", {})
                 await send({"type": "http.response.body", "body": tail})
@@ -250,8 +261,8 @@ def _split(text: str, parts: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def _delta(text: str) -> bytes:
-    return _event("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}})
+def _delta(text: str, at: int) -> bytes:
+    return _event("content_block_delta", {"index": at, "delta": {"type": "text_delta", "text": text}})
 
 
 def _event(kind: str, content: Mapping[str, Any]) -> bytes:

@@ -71,7 +71,8 @@ class Dialogue:
         raise Cut(f"{what}: raise its limit or invite fewer people", text=reply.text)
 
     async def _request(self, limit: int) -> Reply:
-        """One request; again without what the server refuses to know, if it names that."""
+        """One request; again without what the server refuses to know, named or not."""
+        trying = False
         while True:
             body = self._parameters.body(
                 self._model,
@@ -88,6 +89,11 @@ class Dialogue:
             except Rejected as rejected:
                 if self._parameters.learn(body, rejected.failure):
                     continue
+                if not trying and self._parameters.try_without(body, rejected.failure):
+                    trying = True
+                    continue
+                if trying:
+                    self._parameters.restore(body)
                 error = of_failure(rejected.failure)
                 error.args = (f"{error}{self._safe_words(rejected.failure.message)}",)
                 raise error from None

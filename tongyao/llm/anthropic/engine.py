@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -13,9 +14,9 @@ from anthropic import AsyncAnthropic
 from tongyao.llm import prompts, rendering
 from tongyao.llm.anthropic.dialogue import Dialogue, messages_of
 from tongyao.llm.anthropic.parameters import Parameters
-from tongyao.llm.engine import Answer, Call
+from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.errors import EngineError
-from tongyao.llm.prices import PriceTable, shipped
+from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
 from tongyao.llm.reading import read, salvage
 from tongyao.llm.rendering import Block
 from tongyao.protocol.observation import ObservationDraft, all_pairs
@@ -34,6 +35,12 @@ from tongyao.protocol.value import Draft
 
 DraftT = TypeVar("DraftT", bound=Draft)
 
+PROMPT_TOKENS: Final = 5_000
+"""More than the longest of our own prompts has."""
+
+SHARE_OF_TIME: Final = 0.95
+"""Of the time that whoever asks has set: so that running out of it is told by the engine, with what was used."""
+
 STRONG: Final = "claude-opus-5-5"
 MIDDLE: Final = "claude-sonnet-5-5"
 
@@ -45,7 +52,7 @@ class StepSettings:
     `limit` and `limit_each` make up `max_tokens`: the second is added for every pair (observe) or
     participant (plan). Thinking counts towards it, so it is several times the answer's size. `effort` goes
     with models that know it; empty leaves it to the model. `seconds` bounds a whole call, a second request
-    included, and must lie below what the activity waits.
+    included, where whoever asks has set no time.
     """
 
     model: str
@@ -106,6 +113,13 @@ class AnthropicEngine:
         """`max_tokens` of the first request of `step` for `units` pairs (observe) or participants (plan)."""
         return self._steps[step].limit + self._steps[step].limit_each * units
 
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        """The prompt written anew (counted high) and `max_tokens` used up; a second, doubled request is beyond it."""
+        read = PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
+        limit = self.limit_for(step, units)
+        cost = self._prices.largest_cost(self.model_for(step), read, limit)
+        return Bound(read + limit, cost or Decimal(0))
+
     async def aclose(self) -> None:
         await self._client.close()
 
@@ -151,7 +165,7 @@ class AnthropicEngine:
             draft=draft,
             beat=call.beat,
             idle=self._idle,
-            seconds=settings.seconds,
+            seconds=SHARE_OF_TIME * call.seconds if call.seconds is not None else settings.seconds,
         )
         try:
             reply = await dialogue.whole_answer(self.limit_for(step, units))

@@ -13,6 +13,9 @@ from tongyao.protocol.value import Draft
 
 log = logging.getLogger(__name__)
 
+_ABOUT_THE_TEXT: Final = ("too long", "context", "tokens", "credit", "content filter", "messages", "at least one")
+"""What a refusal speaks of that leaving out a parameter would not mend."""
+
 _NUMBER: Final = re.compile(r"\d+")
 
 
@@ -69,6 +72,21 @@ class Parameters:
             log.warning("%s does not know %s: going on without", body["model"], ", ".join(sorted(learned)))
         self._unknown |= {(body["model"], name) for name in learned}
         return bool(learned)
+
+    def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
+        """Whether to repeat without `output_config` a request that was refused for a reason that names nothing.
+
+        Some servers say no more than "bad request" to what they do not know. If that was not it, `restore` it.
+        """
+        words = failure.message.lower()
+        if "output_config" not in body or any(word in words for word in _ABOUT_THE_TEXT):
+            return False
+        log.warning("%s refuses a request and does not say why: trying it without output_config", body["model"])
+        self._unknown |= {(body["model"], "format"), (body["model"], "effort")}
+        return True
+
+    def restore(self, body: Mapping[str, Any]) -> None:
+        self._unknown -= {(body["model"], "format"), (body["model"], "effort")}
 
     def _lower(self, body: Mapping[str, Any], words: str) -> bool:
         """In "max_tokens: 14000 > 8192, which is …" the largest number below what was sent is the limit."""

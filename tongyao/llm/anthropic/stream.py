@@ -60,7 +60,7 @@ async def converse(
             return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle)))
     except TimeoutError:
         if loop.time() - began >= total:
-            raise Transient(f"no whole answer within {total:.3g} s", reason="timeout") from None
+            raise Transient(f"no whole answer within {total:.3g} s", reason="timed_out") from None
         raise Transient(f"the stream stalled: nothing came for {idle:g} s", reason="stalled") from None
     except anthropic.APIStatusError as error:
         raise _of_status(error) from None
@@ -105,6 +105,8 @@ async def _read(client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse) 
             match said.get("type"):
                 case "content_block_delta" if said["delta"].get("type") == "text_delta":
                     parts.append(said["delta"]["text"])
+                case "content_block_start" if said.get("content_block", {}).get("type") == "text":
+                    parts.append(said["content_block"].get("text") or "")
                 case "message_start":
                     message = said["message"]
                     used = dict(message.get("usage") or {})

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from tongyao.llm.engine import Answer, Call
+from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.extractive import catalyst, endpoint, formulation, planner, wording
 from tongyao.protocol.observation import ObservationDraft
 from tongyao.protocol.plan import DeliveryDraft, PlanDraft
@@ -38,6 +38,10 @@ class ExtractiveEngine:
     def model_for(self, step: str) -> str:
         """Always empty: there is no model."""
         return ""
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        """Nothing: no service is asked."""
+        return Bound()
 
     async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
         return await self._answer(formulation.formulate, request)
