@@ -97,6 +97,7 @@ class Deployment:
             "local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n", encoding="ascii"
         )
         url = server.url("postgres")
+        self._superuser = server.url
         subprocess.run(
             [binaries() / "psql", url, "--quiet", "--file", REPOSITORY / "deploy" / "postgres" / "init.sql"],
             env=self._environment,
@@ -125,6 +126,20 @@ class Deployment:
             self._server.kill()
             self._server.wait()
             self._server = None
+
+    def make_database(self, name: str, role: str) -> None:
+        with psycopg.connect(self._superuser("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} OWNER {role}".encode())
+
+    def make_extension(self, database: str, name: str) -> None:
+        with psycopg.connect(self._superuser(database), autocommit=True) as connection:
+            connection.execute(f"CREATE EXTENSION {name}".encode())
+
+    def count(self, database: str, query: str) -> int:
+        with psycopg.connect(self._superuser(database)) as connection:
+            row = connection.execute(query.encode()).fetchone()
+        assert row is not None
+        return int(row[0])
 
     async def connected(self, timeout: float = 60.0) -> None:
         """Return when the frontend answers. Raises `AssertionError` with the end of the log when it does not."""
