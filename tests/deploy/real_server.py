@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from temporalio.service import RPCError
 
 from tongyao.runtime.local import postgres
 from tongyao.runtime.local.postgres import LocalPostgres, binaries
-from tongyao.runtime.local.processes import file_lock, free_port
+from tongyao.runtime.local.processes import file_lock, free_port, port_is_taken
 from tongyao.runtime.local.temporal_binary import cache_directory, usable_go
 
 VERSION = "1.29.1"
@@ -71,7 +72,7 @@ class Deployment:
             "POSTGRES_HOST": "127.0.0.1",
             "POSTGRES_PORT": str(self._postgres_port),
             "TEMPORAL_PORT": str(self.port),
-            "TEMPORAL_INTERNAL_PORT": str(free_port()),
+            "TEMPORAL_INTERNAL_PORT": str(_free_ports_inside()),
             "TEMPORAL_BIND": "127.0.0.1",
             "TEMPORAL_FILES": str(FILES),
         }
@@ -168,6 +169,14 @@ esac
 """
         )
         tool.chmod(0o755)
+
+
+def _free_ports_inside() -> int:
+    """A port below 2¹⁵ (the server's database holds no larger ones) that is free with those it will add to it."""
+    for base in random.sample(range(20_000, 32_000, 200), 60):
+        if not any(port_is_taken(base + offset) for offset in (*range(4), *range(100, 104))):
+            return base
+    raise AssertionError("no ports are free between 20000 and 32000")
 
 
 def _visibility_schema_without_btree_gin(target: Path) -> Path:

@@ -1,0 +1,268 @@
+"""The deployment, run: the commands of docker-compose.yml on a real Temporal server over PostgreSQL that is killed.
+
+Slow: the first run on a machine builds the Temporal server from its Go module, which takes minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from temporalio.client import Client
+
+from tests.deploy.compose import read_compose
+from tests.deploy.real_server import REPOSITORY, Deployment, deployed
+from tests.support.house import House
+from tongyao.protocol.process import Choice, Phase
+from tongyao.protocol.projection import EndpointKind
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.records.database import open_pool
+from tongyao.records.keys import Keyring
+from tongyao.records.library import Library
+from tongyao.runtime.local.postgres import binaries
+from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.temporal import plugin
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+SERVED_SECONDS = 60
+PROFILES = {
+    "ada": "I repair tide gauges in four harbours. I can offer ten years of readings to whoever needs them. "
+    "I will not travel in winter. I want to learn how boats are scheduled around the tide.",
+    "bo": "I write timetables for a bus company. I can offer two evenings a week for a pilot. "
+    "I do not work without written agreements. I want to move from buses to ferries.",
+}
+
+
+class Parts:
+    """The services of docker-compose.yml as processes of this machine: their commands, their environments."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._services = read_compose()["services"]
+        self._deployment = deployment
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self.metrics_ports: dict[str, int] = {}
+
+    def run(self, name: str) -> None:
+        """A job: to its end."""
+        subprocess.run(self._command(name), env=self._environment(name), cwd=REPOSITORY, check=True, timeout=120)
+
+    def start(self, name: str) -> None:
+        log = (self._deployment.home / f"{name}.log").open("ab")
+        self._running[name] = subprocess.Popen(
+            self._command(name), env=self._environment(name), cwd=REPOSITORY, stdout=log, stderr=log
+        )
+        log.close()
+
+    def wait_until_healthy(self, name: str) -> None:
+        """Return when the container's own health check passes."""
+        until = time.monotonic() + SERVED_SECONDS
+        command = self._translated(self._services[name]["healthcheck"]["test"][1:])
+        while subprocess.run(command, env=self._environment(name), capture_output=True, cwd=REPOSITORY).returncode:
+            assert time.monotonic() < until, self.log(name)[-3_000:]
+            time.sleep(0.5)
+
+    def stop(self) -> None:
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            process.wait(40)
+
+    def log(self, name: str) -> str:
+        return (self._deployment.home / f"{name}.log").read_text()
+
+    def _command(self, name: str) -> list[str]:
+        return self._translated(self._services[name]["command"])
+
+    def _translated(self, command: list[str]) -> list[str]:
+        program = {"python": sys.executable, "tongyao": str(Path(sys.executable).parent / "tongyao")}
+        return [program[command[0]], *command[1:]]
+
+    def _environment(self, name: str) -> dict[str, str]:
+        """As in the file; only the addresses are those of this machine, where one port is not enough for all."""
+        port = self.metrics_ports.setdefault(name, free_port())
+        secrets = self._deployment.home / "secrets"
+        (secrets / "database_url").chmod(0o644)
+        (secrets / "database_url").write_text(self._deployment.database_url)
+        given = {
+            variable: value.replace("/run/secrets", str(secrets))
+            for variable, value in self._services[name]["environment"].items()
+        }
+        here = {
+            "TEMPORAL_ADDRESS": self._deployment.address,
+            "TONGYAO_METRICS_PORT": str(port),
+            "TONGYAO_METRICS_HOST": "127.0.0.1",
+            "TONGYAO_HOME": str(self._deployment.home / name),
+            "PYTHONPATH": str(REPOSITORY),
+        }
+        if "TONGYAO_GATEWAY_PORT" in given:
+            here |= {"TONGYAO_GATEWAY_PORT": str(free_port()), "TONGYAO_GATEWAY_HOST": "127.0.0.1"}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TONGYAO_", "ANTHROPIC"))}
+        return {**kept, **given, **here}
+
+
+@contextmanager
+def home() -> Iterator[Path]:
+    """Short enough for sockets, and for the server's user to enter."""
+    with tempfile.TemporaryDirectory(prefix="tongyao-d-", ignore_cleanup_errors=True) as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
+
+
+@pytest.fixture(scope="module")
+async def deployment() -> AsyncIterator[Deployment]:
+    with home() as directory, deployed(directory) as made:
+        made.start()
+        await made.connected()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def parts(deployment: Deployment) -> Iterator[Parts]:
+    made = Parts(deployment)
+    made.run("prepare")
+    for name in ("process-worker", "model-worker", "gateway"):
+        made.start(name)
+    try:
+        for name in ("process-worker", "model-worker", "gateway"):
+            made.wait_until_healthy(name)
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture(scope="module")
+async def house(deployment: Deployment, parts: Parts) -> AsyncIterator[House]:
+    keys = Keyring.read((deployment.home / "secrets" / "master_key").read_text())
+    pool = await open_pool(deployment.database_url, keys=keys)
+    client = await Client.connect(deployment.address, namespace="tongyao", plugins=[plugin()])
+    here = House(Library(pool), client, ProcessSettings())
+    here.starting._models_queue = "tongyao-models"
+    yield here
+    await pool.close()
+
+
+def test_bringing_the_schema_up_again_changes_nothing(deployment: Deployment) -> None:
+    deployment.schema()
+
+
+def test_each_role_enters_its_own_databases_only(deployment: Deployment) -> None:
+    psycopg.connect(deployment.database_url).close()
+    psycopg.connect(deployment.url_of("temporal", "temporal")).close()
+    for role, database in (("tongyao", "temporal"), ("tongyao", "temporal_visibility"), ("temporal", "tongyao")):
+        with pytest.raises(psycopg.OperationalError, match="permission denied"):
+            psycopg.connect(deployment.url_of(role, database))
+
+
+async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployment, parts: Parts, house: House) -> None:
+    """One proxy, one person: killed while it waits for the person, and again on its way to the plan."""
+    people = await house.people(PROFILES)
+    choices = [Choice(profile_id=people[0]), Choice(profile_id=people[1], endpoint=EndpointKind.HUMAN)]
+    process_id = await house.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
+    async with asyncio.timeout(60):
+        while not (row := await house.library.processes.get(process_id)).waiting:
+            await asyncio.sleep(0.1)
+    assert row.phase == "crystallizing"
+
+    deployment.kill()
+    deployment.start()
+    await deployment.connected()
+
+    async with asyncio.timeout(240):
+        while not (await house.library.processes.get(process_id)).ended_at:
+            for ask in await house.library.inbox.of_process(process_id, open_only=True):
+                if ask.ask == "projection":
+                    await house.say(process_id, "nothing_new", alias=ask.alias, round=ask.round)
+                elif ask.ask == "answer":
+                    await house.say(process_id, "answer_plan", alias=ask.alias, decision="commit")
+            await asyncio.sleep(0.5)
+    record = await house.library.record(process_id)
+    assert record.phase is Phase.COMPLETED
+    assert record.plans and record.deliveries
+
+
+async def test_the_temporal_ui_finds_it_by_the_search_attributes(house: House) -> None:
+    """Visibility is written a moment after the workflow: the query is asked until it knows."""
+    async with asyncio.timeout(30):
+        while await found(house.client, "TongyaoPhase = 'completed' AND TongyaoWaiting = false") == 0:
+            await asyncio.sleep(0.2)
+    assert await found(house.client, "TongyaoPhase = 'suspended'") == 0
+
+
+async def found(client: Client, query: str) -> int:
+    return (await client.count_workflows(query)).count
+
+
+async def test_one_port_tells_how_each_part_and_the_whole_stand(parts: Parts, house: House) -> None:
+    """After the process above: turns and steps in the worker that did them, the whole at the gateway."""
+    async with httpx.AsyncClient(trust_env=False) as client:
+
+        async def metrics(name: str) -> str:
+            return (await client.get(f"http://127.0.0.1:{parts.metrics_ports[name]}/metrics")).text
+
+        models, gateway, process = (
+            await metrics("model-worker"),
+            await metrics("gateway"),
+            await metrics("process-worker"),
+        )
+    assert re.search(r'tongyao_turns_total\{author="proxy",outcome="\w+"\} [1-9]', models)
+    assert re.search(r'tongyao_model_calls_total\{end="answered",.*step="plan"\} 1', models)
+    assert re.search(r'tongyao_model_call_seconds_count\{.*step="observe"\} [1-9]', models)
+    assert 'tongyao_open_processes{phase="crystallizing"} 0.0' in gateway
+    assert "tongyao_undelivered_messages 0.0" in gateway
+    assert "temporal_workflow_completed" in process and "temporal_activity_execution_latency" in models
+
+
+def test_logs_are_json_with_the_process_and_without_a_word_of_anybody(parts: Parts) -> None:
+    for name in ("process-worker", "model-worker", "gateway"):
+        lines = parts.log(name).splitlines()
+        for line in lines:
+            assert line.startswith(("worker (", "API and MCP")) or json.loads(line)["level"], line
+        said = parts.log(name)
+        for profile in PROFILES.values():
+            assert not [
+                sentence for sentence in re.split(r"[.。\n]", profile) if len(sentence) > 30 and sentence in said
+            ]
+
+
+async def test_both_databases_come_back_from_a_backup(deployment: Deployment, house: House, parts: Parts) -> None:
+    """The commands of docs/operations.md §7, into databases of another name."""
+    before = await house.library.processes.list(limit=10)
+    texts = len((await house.library.record(before.rows[0].id)).intent)
+    for database, role in (("tongyao", "tongyao"), ("temporal", "temporal"), ("temporal_visibility", "temporal")):
+        await asyncio.to_thread(back_up_and_restore, deployment, database, role)
+
+    pool = await open_pool(
+        deployment.url_of("tongyao", "tongyao_restored"),
+        keys=Keyring.read((deployment.home / "secrets" / "master_key").read_text()),
+    )
+    try:
+        library = Library(pool)
+        after = await library.processes.list(limit=10)
+        assert after == before
+        assert len((await library.record(after.rows[0].id)).intent) == texts
+    finally:
+        await pool.close()
+    counted = "SELECT count(*) FROM executions"
+    assert deployment.count("temporal_restored", counted) == deployment.count("temporal", counted) > 0
+
+
+def back_up_and_restore(deployment: Deployment, database: str, role: str) -> None:
+    dump, target = str(deployment.home / f"{database}.dump"), f"{database}_restored"
+    backup = ["--format=custom", "--no-owner", "--file", dump, deployment.url_of(role, database)]
+    subprocess.run([str(binaries() / "pg_dump"), *backup], check=True)
+    deployment.make_database(target, role)
+    restore = ["--no-owner", "--no-comments", "--exit-on-error", "--dbname", deployment.url_of(role, target), dump]
+    subprocess.run([str(binaries() / "pg_restore"), *restore], check=True)
