@@ -12,8 +12,10 @@ from tongyao.llm.engine import CallKey
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import PLAN, PlanInput, PlanOutput
+from tongyao.protocol.folding import child_plan, child_sources
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan
 from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.lineage import child_id
 from tongyao.protocol.plan import Plan, PlanDraft
 from tongyao.protocol.plan_markdown import with_notes
 from tongyao.protocol.record import Record
@@ -44,11 +46,13 @@ class Planning:
             row = await library.processes.get(what.process_id)
             record = await library.record(what.process_id)
             open_points = _open_points(record) if what.unconverged else ()
+            children = [(await library.record(child), _title(record, child)) for child in what.children]
             request = views.for_planner(
                 record,
                 materials=await self._materials(record),
                 open_points=open_points,
                 without=what.without,
+                children=[child_plan(child, title) for child, title in children],
                 revision=what.revision,
             )
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds * CALL_SECONDS
@@ -58,7 +62,9 @@ class Planning:
                 revision=what.revision,
                 language=record.language,
                 contributors=request.aliases,
-                known=record.item_ids(),
+                known=dict(
+                    record.item_ids(), **{k: v for child, _ in children for k, v in child_sources(child).items()}
+                ),
                 lineage=Lineage(
                     root=row.root_id, parent=row.id, residual=f"plan/{what.revision}/residual/0", depth=row.depth + 1
                 ),
@@ -135,6 +141,12 @@ class Planning:
                 supported=sum(claim.supported for claim in claims),
             ),
         )
+
+
+def _title(record: Record, child: str) -> str:
+    """What the plan called the residual that `child` answers to."""
+    residuals = (residual for plan in record.plans for residual in plan.residuals)
+    return next((one.title for one in residuals if child_id(record.process_id, one.id) == child), child)
 
 
 def _open_points(record: Record) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 from pydantic import JsonValue
@@ -30,6 +31,7 @@ from tongyao.protocol.process import DEMANDER, Choice, DecidingCause, Phase, nex
 from tongyao.protocol.snapshot import people
 from tongyao.protocol.tension import Grade
 from workflows import options
+from workflows.branches import Branches
 from workflows.rounds import Rounds
 
 
@@ -41,7 +43,7 @@ class _Ended(Exception):
 
 
 @workflow.defn(name=CRYSTALLIZATION)
-class Crystallization(Rounds):
+class Crystallization(Rounds, Branches):
     """Owns control; the records own content. Cancelling it in the Temporal UI is the same as the message `cancel`."""
 
     @workflow.init
@@ -57,6 +59,8 @@ class Crystallization(Rounds):
             outcome = await self._live_within_deadline()
         finally:
             scribe.cancel()
+        if outcome is Phase.CANCELLED and self.state.cancel_branch:
+            await self.cancel_children()
         self.state.turns = {}
         self.move(outcome)
         self.journal.note(EventKind.PROCESS_ENDED, {"outcome": outcome.value})
@@ -107,7 +111,13 @@ class Crystallization(Rounds):
         unconverged = await self._crystallize()
         await self._plan(unconverged=unconverged)
         await self._deliver()
-        await self._answers()
+        branching = asyncio.create_task(self.branch())
+        try:
+            await self._answers(unconverged=unconverged)
+            await workflow.wait_condition(lambda: not self.state.to_start)  # what was approved is on its way
+            await self._children(unconverged=unconverged)
+        finally:
+            branching.cancel()
 
     async def _formulate(self) -> None:
         """Raw intent → tension. Where that cannot be done, the raw text stands as T (grade C)."""
@@ -278,19 +288,28 @@ class Crystallization(Rounds):
         self.move(Phase.CRYSTALLIZING)
         return False
 
-    async def _plan(self, *, unconverged: bool, without: tuple[str, ...] = ()) -> None:
+    async def _plan(self, *, unconverged: bool, without: tuple[str, ...] = (), children: tuple[str, ...] = ()) -> None:
         """The plan, by a step of its own: during the rounds nobody recommends anything."""
         self.move(Phase.PLANNING)
+        self.state.concluded = False
         revision = self.state.plan_revision + 1
         output = await self.call(
             PLAN,
-            PlanInput(process_id=self.start.process_id, revision=revision, unconverged=unconverged, without=without),
+            PlanInput(
+                process_id=self.start.process_id,
+                revision=revision,
+                unconverged=unconverged,
+                without=without,
+                children=children,
+            ),
             summary=f"plan {revision}",
             using=options.models(self.start.settings, calls=5),
             on_models=True,
         )
         self.state.plan_revision = revision
-        self.state.residuals = output.residuals
+        self.state.answers = {}
+        if not children:  # what came back from below is not sent there again
+            self.open_residuals(output.residuals)
         self.journal.note(
             EventKind.PLAN_READY,
             {
@@ -320,19 +339,49 @@ class Crystallization(Rounds):
                 EventKind.DELIVERY_READY, {"alias": alias, "revision": self.state.plan_revision}, urgent=False
             )
 
-    async def _answers(self) -> None:
-        """People answer; where only proxies took part there is nobody to. A plan is complete without its answers."""
+    async def _answers(self, *, unconverged: bool) -> None:
+        """People answer; where only proxies took part there is nobody to. A plan is complete without its answers.
+
+        After a decline the demander may have the plan made once more without those who declined.
+        """
         if not people(self.state):
             return
-        self.move(Phase.ANSWERING, lasts=self.start.settings.answering_seconds)
-        try:
+        await self._wait_for_answers()
+        if self.state.replan_without:
+            await self._plan(unconverged=unconverged, without=self.state.replan_without)
+            await self._deliver()
+            await self._wait_for_answers()
+
+    async def _wait_for_answers(self) -> None:
+        state, seconds = self.state, self.start.settings.answering_seconds
+        self.move(Phase.ANSWERING, lasts=seconds)
+
+        def over() -> bool:
+            if state.concluded or (state.replan_without and state.plan_revision == 1):
+                return True
+            return set(people(state)) <= set(state.answers) and not state.may_replan
+
+        with suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: set(people(self.state)) <= set(self.state.answers),
-                timeout=timedelta(seconds=self.start.settings.answering_seconds),
-                timeout_summary="answers to the plan",
+                over, timeout=timedelta(seconds=seconds), timeout_summary="answers to the plan"
             )
-        except TimeoutError:
+
+    async def _children(self, *, unconverged: bool) -> None:
+        """Wait for what went back to the field, and fold its plans into a last one of this process."""
+        state, settings = self.state, self.start.settings
+        if not settings.wait_for_children or not (state.children or state.children_open):
             return
+        self.move(Phase.AWAITING_CHILDREN, lasts=settings.children_seconds)
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: state.concluded or not state.children_open,
+                timeout=timedelta(seconds=settings.children_seconds),
+                timeout_summary="children",
+            )
+        done = tuple(sorted(child for child, outcome in state.ended_children.items() if outcome == Phase.COMPLETED))
+        if done:
+            await self._plan(unconverged=unconverged, without=state.replan_without, children=done)
+            await self._deliver()
 
 
 async def _settled(task: asyncio.Task[None]) -> None:

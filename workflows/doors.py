@@ -40,6 +40,8 @@ from tongyao.protocol.sizes import language_of
 from tongyao.protocol.tension import Tension
 from workflows.journal import Journal
 
+_WITH_WORDS = ("submit_projection", "answer_plan")
+
 
 def _update(kind: type[Message], name: str, description: str) -> Any:
     async def handle(self: Any, message: Any) -> Verdict:
@@ -109,7 +111,7 @@ class Doors:
         author = payload.setdefault("author", {"role": "operator"})
         content = hashlib.sha256(repr(sorted(payload.items())).encode()).hexdigest()[:24]
         payload.setdefault("key", f"signal-{content}")
-        if kind == "submit_projection" and (text := payload.pop("text", None)):
+        if kind in _WITH_WORDS and (text := payload.pop("text", None)):
             payload["text_id"] = self._keep(str(text), f"{kind}/{content}", str(payload.get("alias", "")), "words")
         if kind == "revise_tension" and "tension" in payload:
             payload["tension"] = self._keep_tension(cast(dict[str, Any], payload["tension"]), content)
@@ -137,11 +139,11 @@ class Doors:
         "extend_deadline": (ExtendDeadline, "Give a late person more time: {alias, seconds}."),
         "leave": (Leave, "A participant leaves: {alias}."),
         "decide": (Decide, "Decide how to go on: {decision}."),
-        "conclude": (Conclude, "End the rounds after the present one."),
+        "conclude": (Conclude, "End the rounds after the present one, or the wait for answers or children."),
         "set_mandate": (SetMandate, "Note that a participant changed their proxy's mandate: {alias}."),
         "resume": (Resume, "Go on after a suspension."),
         "cancel": (Cancel, "Cancel the process; {branch: true}: with its children."),
-        "answer_plan": (AnswerPlan, "A participant's decision on the plan: {alias, revision, answer}."),
+        "answer_plan": (AnswerPlan, "A participant's decision on the plan: {alias, revision, answer, text}."),
         "approve_residual": (ApproveResidual, "Start a child for a residual tension: {residual}."),
         "replan": (Replan, "Make the plan anew without those who declined: {without}."),
     }

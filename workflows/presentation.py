@@ -47,7 +47,10 @@ def details(state: State, *, now: datetime) -> str:
         lines.append(f"{state.spent.calls} model calls, {state.spent.tokens:,} tokens, ${state.spent.cost:.4f}")
     if state.plan_revision:
         lines.append(f"Plan {state.plan_revision}, {len(state.residuals)} residual tensions")
-    lines += [f"Child {child} for {residual}" for residual, child in sorted(state.children.items())]
+    lines += [
+        f"Child {child} for {residual}: {state.ended_children.get(child, 'running')}"
+        for residual, child in sorted(state.children.items())
+    ]
     return "\n\n".join(lines)
 
 
@@ -61,6 +64,7 @@ def _waits(state: State) -> list[tuple[str, datetime | None]]:
         waits.append((_WAITS[state.phase], state.due))
     if state.phase is Phase.ANSWERING:
         waits.append(("answers to the plan", state.due))
+    waits += [(f"{DEMANDER} about {residual}", None) for residual in state.undecided if state.waiting]
     return waits
 
 

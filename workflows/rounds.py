@@ -86,16 +86,18 @@ class Rounds(Steps):
 
     async def _turn(self, turn: Turn) -> None:
         """Bring one turn to an outcome, whoever speaks in it and however often that changes."""
-        seat = self.state.seats[turn.alias]
+        seat, spoke = self.state.seats[turn.alias], False
         while turn.open:
             if turn.submission is not None or turn.nothing_new:
                 await self._take_down(turn)
+                spoke = True
             elif seat.endpoint is EndpointKind.PROXY:
                 await self._ask_proxy(turn)
+                spoke = True
             elif not await self._person(turn, seat):
                 self._fall_back(turn, seat)
-                if not turn.open:
-                    await self._write_down(turn)
+        if not spoke:
+            await self._write_down(turn)
 
     async def _ask_proxy(self, turn: Turn) -> None:
         turn.due = None

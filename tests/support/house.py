@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -97,11 +97,15 @@ class House:
 
     async def end(self, process_id: str) -> Record:
         """Wait for the end, and read the record."""
-        await self.handle(process_id).result()
+        async with asyncio.timeout(60):
+            await self.handle(process_id).result()
         return await self.library.record(process_id)
 
     async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
-        """Send one message through the durable door; returns its verdict."""
+        """Send one message through the durable door; returns its verdict. `whom`: of whom it is, when not of its author."""
+        whom = fields.pop("whom", alias)
+        if whom != DEMANDER:
+            fields["alias"] = whom
         role = fields.pop("role", "demander" if alias == DEMANDER else "participant")
         author = Author(role=role, alias="" if role == "operator" else alias)
         key = fields.pop("key", uuid.uuid4().hex)
@@ -110,20 +114,68 @@ class House:
         assert stored.verdict is not None, "no verdict within the time of one delivery"
         return stored.verdict
 
-    async def until(self, process_id: str, phase: str) -> None:
-        """Return when the records show the process in `phase`."""
-        async with asyncio.timeout(30):
-            while (await self.library.processes.get(process_id)).phase != phase:
-                await asyncio.sleep(0.02)
+    async def until(self, process_id: str, phase: str, *, round_number: int | None = None) -> None:
+        """Return when the records show the process in `phase` (of that round)."""
+
+        async def shown() -> bool:
+            row = await self.library.processes.get(process_id)
+            return row.phase == phase and round_number in (None, row.round)
+
+        await self.when(shown)
 
     async def until_round(self, process_id: str, phase: str, round_number: int) -> None:
         """Return when the records show the process in `phase` of that round."""
-        async with asyncio.timeout(30):
-            while True:
-                row = await self.library.processes.get(process_id)
-                if (row.phase, row.round) == (phase, round_number):
-                    return
+        await self.until(process_id, phase, round_number=round_number)
+
+    async def when(self, true: Callable[[], Awaitable[object]], *, seconds: float = 60) -> None:
+        """Return when `true` says so; look again every few milliseconds, `seconds` at most."""
+        async with asyncio.timeout(seconds):
+            while not await true():
                 await asyncio.sleep(0.02)
+
+    async def asked(self, process_id: str, alias: str, round_number: int, *, what: str = "projection") -> None:
+        """Return when `alias` has this in their inbox."""
+
+        async def waits() -> bool:
+            open_asks = await self.library.inbox.of_process(process_id, open_only=True)
+            return (what, alias, round_number) in {(one.ask, one.alias, one.round) for one in open_asks}
+
+        await self.when(waits)
+
+    async def speak(
+        self, process_id: str, alias: str, round_number: int, text: str | None, *, key: str = ""
+    ) -> Verdict:
+        """Say something in a turn, as the gateway would pass it on; None: nothing new."""
+        key = key or uuid.uuid4().hex
+        author_id = f"participant:{alias}"
+        fields: dict[str, Any] = {"alias": alias, "round": round_number}
+        seats = await self.library.room.seats(process_id)
+        owner = next(seat.profile_id for seat in seats if seat.alias == alias)
+        words = Words(owner=owner, kind="words", text=text) if text else None
+        fields |= {"text_id": words_id(process_id, author_id, key)} if text else {"nothing_new": True}
+        author = Author(role="participant", alias=alias)
+        message = MESSAGE.validate_python({"kind": "submit_projection", "key": key, "author": author, **fields})
+        stored = await self.door.send(process_id, message, author_id=author_id, door="test", words=words)
+        assert stored.verdict is not None, "no verdict within the time of one delivery"
+        return stored.verdict
+
+    async def finish(self, process_id: str, *people: str) -> Record:
+        """Have `people` say that there is nothing new, and commit, until the process ends."""
+
+        async def over() -> bool:
+            for ask in await self.library.inbox.of_process(process_id, open_only=True):
+                if ask.alias in people and ask.ask == "projection":
+                    await self.speak(process_id, ask.alias, ask.round, None)
+                elif ask.alias in people and ask.ask == "answer":
+                    await self.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
+            return (await self.library.processes.get(process_id)).ended_at is not None
+
+        await self.when(over)
+        return await self.end(process_id)
+
+    async def happened(self, process_id: str, kind: str) -> bool:
+        """Whether the records show an event of this kind."""
+        return kind in await self.kinds(process_id)
 
     async def revise(self, process_id: str, **parts: Any) -> Verdict:
         """Revise the tension through the durable door, its text stored beside the message."""

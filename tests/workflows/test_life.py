@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
-from temporalio.client import Client
 
-from tests.support.house import House, open_house
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine
+from tests.support.house import House
+from tests.workflows.conftest import SILENT, TEXTS, Opened
+from tongyao.llm.scripted import Rule
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Phase
 from tongyao.protocol.projection import Outcome
-
-PROFILE = "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats."
-TEXTS = {name: f"{PROFILE} My name in the harbour is {name}." for name in ("ada", "bo", "cy", "di")}
-SILENT = {"nothing_new": True, "items": []}
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[House, ScriptedEngine]]]
-
-
-@pytest.fixture
-def house(temporal: Client, database_url: str) -> Opened:
-    @asynccontextmanager
-    async def opened(**script: object) -> AsyncIterator[tuple[House, ScriptedEngine]]:
-        engine = ScriptedEngine(Script.model_validate(script))
-        async with open_house(temporal, database_url, engine) as here:
-            yield here, engine
-
-    return opened
 
 
 async def three(house: House, **wish: Any) -> str:

@@ -19,14 +19,11 @@ from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.sizes import language_of
 from tongyao.protocol.tension import Tension
 from tongyao.protocol.value import Value
+from tongyao.records.announcing import START, NotAnnounced, announce, announce_child
 from tongyao.records.library import Library
-from tongyao.records.processes import NewProcess
 
 MAX_INTENT_CHARS: Final = 20_000
 """A raw intent is a few sentences; whoever has more to say has a profile."""
-
-START: Final = "start"
-"""The part of the manifest that holds the workflow's input, so that an orphan can be started later."""
 
 
 class Wish(Value):
@@ -80,22 +77,21 @@ class Starting:
             settings=settings,
             models_queue=self._models_queue,
         )
-        await library.processes.create(
-            NewProcess(
-                id=pid,
-                demander=wish.demander,
-                language=settings.language,
-                intent_text_id=intent_id,
-                scene_id=wish.scene or None,
-                tension_text_id=tension.text_id if tension else None,
-                grade=tension.grade.value if tension else None,
-                settings=settings.model_dump(mode="json"),
-                open_record=settings.open_record,
-            )
-        )
-        await library.room.freeze(pid, START, start.model_dump(mode="json"))
+        await announce(library, start)
         await self.launch(start)
         return pid
+
+    async def branch(self, process_id: str, residual: str) -> str:
+        """Start the child for a residual tension of a process that has ended; returns its id. Again is the same child.
+
+        While a process runs, it starts its children itself: send `approve_residual`. Raises `BadInput`.
+        """
+        try:
+            child = await announce_child(self._library, process_id, residual)
+        except NotAnnounced as refused:
+            raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
+        await self.launch(child)
+        return child.process_id
 
     async def launch(self, start: ProcessInput) -> None:
         """Start the workflow of an announced process; again is harmless."""

@@ -183,6 +183,17 @@ class PlanOutput(ModelOutput):
     reduced: bool = False
 
 
+class BranchInput(ActivityInput):
+    residual: str
+
+
+class BranchOutput(Value):
+    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`."""
+
+    child: ProcessInput | None = None
+    reason: str = ""
+
+
 class DeliverInput(ActivityInput):
     revision: int
     aliases: tuple[str, ...]
@@ -211,6 +222,7 @@ FREEZE: Final = ActivityContract("freeze", FreezeInput, FreezeOutput)
 PROJECT: Final = ActivityContract("project", ProjectInput, ProjectOutput)
 OBSERVE: Final = ActivityContract("observe", ObserveInput, ObserveOutput)
 PLAN: Final = ActivityContract("plan", PlanInput, PlanOutput)
+BRANCH: Final = ActivityContract("branch", BranchInput, BranchOutput)
 DELIVER: Final = ActivityContract("deliver", DeliverInput, DeliverOutput)
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 

@@ -53,7 +53,7 @@ def apply(state: State, message: m.Message, *, now: datetime) -> list[Effect]:
             return _decide(state, message)
         case m.Conclude():
             state.concluded = True
-            return [(EventKind.CONCLUDED, {"round": state.round})]
+            return [(EventKind.CONCLUDED, {"round": state.round, "phase": state.phase.value})]
         case m.SetMandate(alias=alias):
             return [(EventKind.MANDATE_CHANGED, {"alias": alias})]
         case m.Resume():
@@ -66,9 +66,10 @@ def apply(state: State, message: m.Message, *, now: datetime) -> list[Effect]:
             state.cancel_requested = True
             state.cancel_branch = message.branch
             return []
-        case m.AnswerPlan(alias=alias, answer=answer):
+        case m.AnswerPlan(alias=alias, answer=answer, revision=revision, text_id=said):
             state.answers[alias] = answer
-            return [(EventKind.ANSWER_RECEIVED, {"alias": alias, "decision": answer})]
+            data: dict[str, JsonValue] = {"alias": alias, "decision": answer, "revision": revision, "text_id": said}
+            return [(EventKind.ANSWER_RECEIVED, data)]
         case m.ApproveResidual(residual=residual, approve=approve):
             if approve:
                 state.approved = (*state.approved, residual)

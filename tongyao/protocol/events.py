@@ -37,7 +37,7 @@ class EventKind(StrEnum):
     GATE_COMPLETE = "gate_complete"  # [round]
     OBSERVATION_READY = "observation_ready"  # [round, verdict, relations, struck]
     CONVERGED = "converged"  # [round, reason]
-    CONCLUDED = "concluded"  # [round]
+    CONCLUDED = "concluded"  # [round, phase]
     DECISION_NEEDED = "decision_needed"  # [cause]
     DECIDED = "decided"  # [decision, by]
     BUDGET_WARNING = "budget_warning"  # [share]
@@ -45,11 +45,11 @@ class EventKind(StrEnum):
     RESUMED = "resumed"  # [to]
     PLAN_READY = "plan_ready"  # [revision, claims, supported, residuals, reduced]
     DELIVERY_READY = "delivery_ready"  # [alias, revision]
-    ANSWER_RECEIVED = "answer_received"  # [alias, decision]
+    ANSWER_RECEIVED = "answer_received"  # [alias, decision, revision, text_id]
     RESIDUAL_OPEN = "residual_open"  # [residual]
     CHILD_STARTED = "child_started"  # [child, residual]
     CHILD_REFUSED = "child_refused"  # [residual, reason]
-    CHILD_FINISHED = "child_finished"  # [child, outcome]
+    CHILD_FINISHED = "child_finished"  # [child, residual, outcome]
     MESSAGE_REFUSED = "message_refused"  # [message, code]; of signals only: an update's refusal goes to its sender
     PROCESS_ENDED = "process_ended"  # [outcome]
 

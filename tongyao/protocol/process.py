@@ -166,10 +166,10 @@ class State(BaseModel):
     replan_without: tuple[str, ...] = ()
     answers: dict[str, str] = Field(default_factory=dict)
     residuals: tuple[str, ...] = ()
-    approved: tuple[str, ...] = ()
+    approved: tuple[str, ...] = Field(default=(), description="Residuals whose children are to be started.")
     refused_residuals: tuple[str, ...] = ()
     children: dict[str, str] = Field(default_factory=dict, description="Residual id → child process id.")
-    folded: bool = False
+    ended_children: dict[str, str] = Field(default_factory=dict, description="Child process id → its outcome.")
     cancel_requested: bool = False
     cancel_branch: bool = False
     applied: dict[str, str] = Field(default_factory=dict, description="`author/key` of every message → its verdict.")
@@ -198,7 +198,32 @@ class State(BaseModel):
         """Whether the process waits for a person rather than for a machine."""
         if self.phase is Phase.CRYSTALLIZING:
             return bool(self.waiting_for)
+        if self.phase is Phase.AWAITING_CHILDREN:
+            return bool(self.undecided)
         return self.phase in _WAITS_FOR_PEOPLE
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Residual tensions of which the demander has not said whether they go back to the field."""
+        decided = {*self.children, *self.approved, *self.refused_residuals}
+        return tuple(residual for residual in self.residuals if residual not in decided)
+
+    @property
+    def to_start(self) -> tuple[str, ...]:
+        """Approved residuals that have no child yet, and may have one."""
+        done = {*self.children, *self.refused_residuals}
+        return tuple(residual for residual in self.approved if residual not in done)
+
+    @property
+    def children_open(self) -> bool:
+        """Whether something may still come back from below, or be sent there."""
+        running = set(self.children.values()) - set(self.ended_children)
+        return bool(self.undecided or self.to_start or running)
+
+    @property
+    def may_replan(self) -> bool:
+        """Somebody declined, and the plan was not made anew yet: the demander may still do without them."""
+        return self.plan_revision == 1 and "decline" in self.answers.values()
 
     def last_verdict(self) -> Verdict | None:
         return self.results[-1].verdict if self.results else None

@@ -120,6 +120,9 @@ class Verdict(Value):
 
 ACCEPTED: Final = Verdict(accepted=True)
 
+_CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
+"""Where the demander may end the waiting: for more rounds, for answers, for children."""
+
 _BY_DEMANDER: Final = (
     ReviseTension | ConfirmTension | SelectParticipants | Decide | Conclude | ApproveResidual | Replan | Cancel | Resume
 )
@@ -159,14 +162,11 @@ def refuse(state: State, message: Message, *, max_participants: int, quorum: int
         case Decide():
             return _decision(state, message, max_participants=max_participants, quorum=quorum)
         case Conclude():
-            if state.phase is not Phase.CRYSTALLIZING:
-                return Refusal.NOT_NOW
-            return None
+            return None if state.phase in _CONCLUDABLE else Refusal.NOT_NOW
         case AnswerPlan():
             return _answer(state, message)
         case ApproveResidual():
-            known = message.residual in state.residuals and message.residual not in state.children
-            return None if known else Refusal.UNKNOWN_RESIDUAL
+            return None if message.residual in state.undecided else Refusal.UNKNOWN_RESIDUAL
         case Replan():
             if state.phase is not Phase.ANSWERING:
                 return Refusal.NOT_NOW

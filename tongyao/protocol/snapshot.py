@@ -28,8 +28,7 @@ def asks(state: State) -> tuple[Waiting, ...]:
     """Everything that waits for somebody now. Residuals stay open beside whatever the phase itself asks."""
     residuals = tuple(
         Waiting(ask=Ask.RESIDUAL, alias=DEMANDER, round=int(residual.rsplit("/", 1)[-1]))
-        for residual in state.residuals
-        if residual not in state.children and residual not in state.refused_residuals
+        for residual in state.undecided
     )
     turns = tuple(
         Waiting(ask=Ask.PROJECTION, alias=turn.alias, round=turn.round, due=turn.due) for turn in state.waiting_for
@@ -44,11 +43,13 @@ def asks(state: State) -> tuple[Waiting, ...]:
         case Phase.DECIDING:
             return (Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.round, due=state.due),)
         case Phase.ANSWERING:
-            return residuals + tuple(
+            answers = tuple(
                 Waiting(ask=Ask.ANSWER, alias=alias, round=state.plan_revision, due=state.due)
                 for alias in people(state)
                 if alias not in state.answers
             )
+            decision = Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.plan_revision, due=state.due)
+            return (*residuals, *answers, *((decision,) if state.may_replan else ()))
         case Phase.AWAITING_CHILDREN:
             return residuals
         case Phase.SUSPENDED:

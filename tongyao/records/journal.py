@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from psycopg.types.json import Jsonb
 
-from tongyao.protocol.events import EventKind, Outbox, Snapshot
+from tongyao.protocol.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.process import DEMANDER
 from tongyao.records.database import Connection, Pool, transaction
 from tongyao.records.processes import ProcessUnknown
@@ -43,6 +44,34 @@ class Journal:
                         [Jsonb(event.data) for event in outbox.events],
                     ],
                 )
+                await _follow(connection, snapshot.process_id, outbox.events)
+
+
+async def _follow(connection: Connection, process_id: str, events: Sequence[Event]) -> None:
+    """Bring seats and answers to what the events say. Read back from `events`, so that order and repetition do not matter."""
+    kinds = {event.kind for event in events}
+    if kinds & {EventKind.ENDPOINT_SWITCHED, EventKind.PARTICIPANT_LEFT}:
+        await connection.execute(
+            """UPDATE seats s SET
+                   active = s.active AND NOT EXISTS (
+                       SELECT 1 FROM events e WHERE e.process_id = s.process_id
+                       AND e.kind = 'participant_left' AND e.data ->> 'alias' = s.alias),
+                   endpoint = COALESCE((
+                       SELECT e.data ->> 'to' FROM events e WHERE e.process_id = s.process_id
+                       AND e.kind = 'endpoint_switched' AND e.data ->> 'alias' = s.alias
+                       ORDER BY e.seq DESC LIMIT 1), s.endpoint)
+               WHERE s.process_id = %s""",
+            [process_id],
+        )
+    if EventKind.ANSWER_RECEIVED in kinds:
+        await connection.execute(
+            """INSERT INTO answers (process_id, revision, alias, decision, text_id)
+               SELECT process_id, (data ->> 'revision')::int, data ->> 'alias', data ->> 'decision',
+                      NULLIF(data ->> 'text_id', '')::uuid
+               FROM events WHERE process_id = %s AND kind = 'answer_received'
+               ON CONFLICT (process_id, revision, alias) DO NOTHING""",
+            [process_id],
+        )
 
 
 async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.branching import Branching
 from activities.delivering import Delivering
 from activities.deps import Deps
 from activities.discovering import Discovering
@@ -41,6 +42,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
     ]
     record_steps: list[Callable[..., Any]] = [
         Recording(deps.library).record,
+        Branching(deps).branch,
         Freezing(deps).freeze,
         Discovering(deps).discover,
     ]

@@ -1,0 +1,119 @@
+"""Residual tensions go back to the field in children of the process (docs/protocol.md §3.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.support.house import House
+from tests.workflows.conftest import TEXTS, Opened
+from tongyao.llm.scripted import Rule
+from tongyao.protocol.events import EventKind
+from tongyao.protocol.process import Phase
+
+CRANE = {
+    "title": "Nobody runs a crane",
+    "transition": "From lifting by hand to lifting with a machine that somebody here understands.",
+    "initial_state": "Two jetties, a hand winch from 1961, and crates of ninety kilograms.",
+    "barriers": ["No one in the room has a licence for a crane."],
+}
+LEDGER = {
+    "title": "Nobody keeps the ledger",
+    "transition": "From receipts in a biscuit tin to figures that the members' meeting can argue about.",
+    "initial_state": "Forty receipts of last summer; the meeting is in March.",
+    "barriers": ["The treasurer left and took the habit with her."],
+}
+
+
+def left_over(*residuals: Mapping[str, object]) -> Rule:
+    """The first plan of a root process leaves these unresolved."""
+    return Rule(step="plan", process="c-????????????", revision=1, draft={"residuals": [dict(one) for one in residuals]})
+
+
+async def in_scene(house: House, scene: str, **wish: Any) -> str:
+    await house.people(TEXTS, scene=scene)
+    wish = {"auto_confirm": True, "auto_start": True, "max_participants": 3} | wish
+    return await house.start([], scene=scene, **wish)
+
+
+async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(house: Opened) -> None:
+    async with house(verdicts=["exhausted"], rules=[left_over(CRANE, LEDGER)]) as (here, _):
+        pid = await in_scene(here, "children-ask", wait_for_children=True)
+        await here.until(pid, "awaiting_children")
+        asked = [row.round for row in await here.library.inbox.of_process(pid, open_only=True)]
+        assert asked == [1, 2], "both residuals wait in the demander's inbox"
+        assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
+        assert (await here.say(pid, "approve_residual", residual="plan/1/residual/2", approve=False)).accepted
+        record = await here.end(pid)
+        child = (await here.library.lineage.children(pid))[0]
+        childs = await here.library.record(child.id)
+
+    assert record.phase is Phase.COMPLETED
+    assert (child.parent_id, child.root_id, child.depth, child.phase) == (pid, pid, 1, "completed")
+    assert childs.tension is not None
+    assert childs.tension.transition == CRANE["transition"]
+    assert len(record.plans) == 2, "both plans stay"
+    sources = {source for claim in record.plans[-1].claims() for source in claim.sources}
+    assert any(source.startswith(f"{child.id}/R") for source in sources), "what came from the child is named"
+    assert {delivery.plan_revision for delivery in record.deliveries} == {1, 2}
+
+
+async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(house: Opened) -> None:
+    rules = [Rule(step="plan", revision=1, process="c-????????????.1-1", draft={"residuals": [LEDGER]})]
+    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), *rules]) as (here, _):
+        pid = await in_scene(here, "children-auto", residuals="auto", depth_limit=2, wait_for_children=True)
+        await here.end(pid)
+        tree = (await here.library.lineage.tree(pid)).all()
+
+    assert [(row.id, row.depth, row.phase) for row in tree] == [
+        (pid, 0, "completed"),
+        (f"{pid}.1-1", 1, "completed"),
+        (f"{pid}.1-1.1-1", 2, "completed"),
+    ]
+
+
+async def test_a_residual_that_was_asked_before_in_its_lineage_is_refused_with_the_reason(house: Opened) -> None:
+    again = Rule(step="plan", revision=1, process="c-????????????.1-1", draft={"residuals": [CRANE]})
+    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), again]) as (here, _):
+        pid = await in_scene(here, "children-twice", residuals="auto", depth_limit=2, wait_for_children=True)
+        await here.end(pid)
+        events = await here.library.events.events(f"{pid}.1-1", limit=500)
+        tree = (await here.library.lineage.tree(pid)).all()
+
+    refused = [event.data for event in events if event.kind is EventKind.CHILD_REFUSED]
+    assert refused == [{"residual": "plan/1/residual/1", "reason": "duplicate"}]
+    assert len(tree) == 2
+
+
+async def test_a_child_outlives_its_parent(house: Opened) -> None:
+    held = Rule(step="observe", process="c-????????????.1-1", do="operator_needed", message="wait", until="go")
+    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, engine):
+        pid = await in_scene(here, "children-outlive", residuals="auto")
+        await here.end(pid)
+        child = f"{pid}.1-1"
+        await here.until(child, "suspended")
+        engine.mend("go")
+        await here.say(child, "resume", role="operator")
+        assert (await here.end(child)).phase is Phase.COMPLETED
+
+
+async def test_a_tree_is_cancelled_as_a_whole(house: Opened) -> None:
+    held = Rule(step="observe", process="c-????????????.1-1", do="operator_needed", message="wait", until="never")
+    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, _):
+        pid = await in_scene(here, "children-cancel", residuals="auto", wait_for_children=True)
+        child = f"{pid}.1-1"
+        await here.until(pid, "awaiting_children")
+        await here.when(lambda: here.library.lineage.children(pid))
+        await here.until(child, "suspended")
+        assert (await here.say(pid, "cancel", branch=True)).accepted
+        assert (await here.end(pid)).phase is Phase.CANCELLED
+        assert (await here.end(child)).phase is Phase.CANCELLED
+
+
+async def test_the_demander_of_an_ended_process_may_still_send_a_residual_to_the_field(house: Opened) -> None:
+    async with house(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
+        pid = await in_scene(here, "children-later")
+        await here.end(pid)
+        child = await here.starting.branch(pid, "plan/1/residual/1")
+        assert child == await here.starting.branch(pid, "plan/1/residual/1")
+        assert (await here.end(child)).phase is Phase.COMPLETED

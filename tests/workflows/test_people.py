@@ -1,0 +1,205 @@
+"""People as endpoints: turns, corrections, deadlines' messages, and every refusal (docs/protocol.md §4, §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.support.house import House
+from tests.workflows.conftest import PROFILE, TEXTS, Opened
+from tongyao.llm.scripted import Rule
+from tongyao.protocol.process import Choice, Phase
+from tongyao.protocol.projection import EndpointKind, Outcome
+
+HUMAN = EndpointKind.HUMAN
+
+
+async def with_people(house: House, humans: Sequence[str] = ("bo",), **wish: Any) -> tuple[str, dict[str, str]]:
+    """Start with three, of whom `humans` speak for themselves; returns the process and name → alias."""
+    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    choices = [
+        Choice(profile_id=one, endpoint=HUMAN if one.split("-")[0] in humans else EndpointKind.PROXY) for one in people
+    ]
+    pid = await house.start(choices, auto_confirm=True, **wish)
+    await house.until(pid, "crystallizing")
+    seats = {seat.profile_id.split("-")[0]: seat.alias for seat in await house.library.room.seats(pid)}
+    return pid, seats
+
+
+async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(house: Opened) -> None:
+    said = "I can drive on Tuesdays;   but not\nbefore nine. Ask me about the ice."
+    async with house(verdicts=["exhausted"]) as (here, _):
+        pid, seats = await with_people(here)
+        await here.asked(pid, seats["bo"], 1)
+        assert (await here.speak(pid, seats["bo"], 1, said)).accepted
+        for round_number in (2, 3, 4):
+            await here.asked(pid, seats["bo"], round_number)
+            assert (await here.speak(pid, seats["bo"], round_number, None)).accepted
+        await here.until(pid, "answering")
+        assert (await here.say(pid, "answer_plan", alias=seats["bo"], revision=1, answer="commit")).accepted
+        record = await here.end(pid)
+
+    first = next(one for one in record.projections if one.alias == seats["bo"] and one.round == 1)
+    assert first.author is HUMAN
+    assert first.markdown == said
+    assert [one.outcome for one in record.projections if one.alias == seats["bo"]][1:] == [Outcome.NOTHING_NEW] * 3
+    assert record.answers == {seats["bo"]: "commit"}
+
+
+async def test_a_correction_before_the_gate_closes_replaces_what_was_said(house: Opened) -> None:
+    async with house(verdicts=["exhausted"]) as (here, engine):
+        pid, seats = await with_people(here, humans=("ada", "bo"))
+        await here.asked(pid, seats["bo"], 1)
+        await here.speak(pid, seats["bo"], 1, "I can offer a boat.")
+        assert (await here.speak(pid, seats["bo"], 1, "I can offer two boats, not one.")).accepted
+        await here.speak(pid, seats["ada"], 1, "I will look at the engines.")
+        await here.asked(pid, seats["bo"], 2)
+        record = await here.library.record(pid)
+        await here.say(pid, "cancel")
+        await here.end(pid)
+
+    spoken = {one.alias: one.markdown for one in record.projections if one.round == 1}
+    assert spoken[seats["bo"]] == "I can offer two boats, not one."
+    catalyst = [one for one in engine.received if one.key.step == "observe"]
+    assert not any(one.mentions("I can offer a boat.") for one in catalyst)
+
+
+async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Opened) -> None:
+    async with house(verdicts=["more", "more", "exhausted"], seconds=0.05) as (here, _):
+        pid, seats = await with_people(here)
+        bo = seats["bo"]
+        await here.asked(pid, bo, 1)
+        await here.speak(pid, bo, 1, "I can offer the slipway.")
+        await here.asked(pid, bo, 2)
+        assert (await here.say(pid, "switch_endpoint", alias=bo, endpoint="proxy")).accepted
+        await here.until(pid, "crystallizing", round_number=3)
+        assert (await here.say(pid, "switch_endpoint", alias=bo, endpoint="human")).accepted
+        await here.asked(pid, bo, 4)
+        await here.speak(pid, bo, 4, "One more thing: the slipway is free in March only.")
+        record = await here.finish(pid, bo)
+
+    authors = {one.round: one.author.value for one in record.projections if one.alias == bo}
+    assert authors[1] == "human"
+    assert authors[2] == "proxy"
+    assert authors[4] == "human"
+
+
+async def test_who_leaves_is_not_waited_for_and_what_they_said_stays(house: Opened) -> None:
+    async with house(verdicts=["exhausted"]) as (here, _):
+        pid, seats = await with_people(here)
+        bo = seats["bo"]
+        await here.asked(pid, bo, 1)
+        await here.speak(pid, bo, 1, "I can offer the slipway.")
+        await here.asked(pid, bo, 2)
+        assert (await here.say(pid, "leave", alias=bo)).accepted
+        record = await here.end(pid)
+
+    assert record.phase is Phase.COMPLETED
+    assert not record.participant(bo).active
+    assert [one.outcome for one in record.projections if one.alias == bo] == [Outcome.REPLIED, Outcome.LEFT]
+    assert bo in record.contributors()
+
+
+async def test_the_demander_may_have_the_plan_made_once_more_without_those_who_declined(house: Opened) -> None:
+    async with house(verdicts=["exhausted"]) as (here, _):
+        pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2, deciding_seconds=1)
+        for round_number in (1, 2):
+            for name in ("bo", "cy"):
+                await here.asked(pid, seats[name], round_number)
+                await here.speak(pid, seats[name], round_number, f"I offer what I have: {PROFILE}")
+        await here.until(pid, "answering")
+        assert not (await here.say(pid, "replan", without=[seats["bo"]])).accepted, "nobody has declined yet"
+        await here.say(pid, "answer_plan", alias=seats["bo"], revision=1, answer="decline")
+        await here.say(pid, "answer_plan", alias=seats["cy"], revision=1, answer="commit")
+        assert (await here.say(pid, "replan", without=[seats["bo"]])).accepted
+        await here.asked(pid, seats["cy"], 2, what="answer")
+        assert not (await here.say(pid, "answer_plan", alias=seats["cy"], revision=1, answer="commit")).accepted
+        await here.say(pid, "answer_plan", alias=seats["cy"], revision=2, answer="commit")
+        await here.say(pid, "answer_plan", alias=seats["bo"], revision=2, answer="decline")
+        record = await here.end(pid)
+
+    assert [plan.revision for plan in record.plans] == [1, 2], "both plans stay"
+    assert seats["bo"] in {role.alias for role in record.plans[0].roles}
+    assert seats["bo"] not in {role.alias for role in record.plans[1].roles}
+
+
+async def test_a_key_sent_twice_is_one_message(house: Opened) -> None:
+    async with house(verdicts=["exhausted"]) as (here, _):
+        pid, seats = await with_people(here, humans=("ada", "bo"))
+        bo = seats["bo"]
+        await here.asked(pid, bo, 1)
+        first = await here.speak(pid, bo, 1, "I can offer the slipway.", key="once")
+        second = await here.speak(pid, bo, 1, "I can offer the slipway.", key="once")
+        assert first.accepted
+        assert second.accepted
+        record = await here.library.record(pid)
+        await here.say(pid, "cancel")
+        await here.end(pid)
+
+    assert len([one for one in record.projections if one.alias == bo]) <= 1
+
+
+async def test_every_message_that_does_not_fit_is_refused_with_its_reason(house: Opened) -> None:
+    async with house(verdicts=["exhausted"]) as (here, _):
+        pid, seats = await with_people(here, humans=("bo",))
+        bo, ada = seats["bo"], seats["ada"]
+        await here.asked(pid, bo, 1)
+
+        async def refused(code: str, kind: str, **fields: Any) -> None:
+            verdict = await here.say(pid, kind, **fields)
+            assert (verdict.accepted, verdict.code) == (False, code)
+            assert verdict.en
+            assert verdict.zh
+
+        await refused("wrong_round", "submit_projection", alias=bo, round=2, nothing_new=True)
+        await refused("nothing_said", "submit_projection", alias=bo, round=1)
+        await refused("proxy_speaks", "submit_projection", alias=ada, round=1, nothing_new=True)
+        await refused("already_confirmed", "confirm_tension")
+        await refused("not_now", "decide", decision="extend")
+        await refused("not_now", "answer_plan", alias=bo, revision=1, answer="commit")
+        await refused("not_suspended", "resume", role="operator")
+        await refused("nothing_to_extend", "extend_deadline", whom="P07", seconds=60)
+        await refused("unknown_residual", "approve_residual", residual="plan/1/residual/1")
+        await here.speak(pid, bo, 1, None)
+        await here.asked(pid, bo, 2)
+        await refused("round_over", "submit_projection", alias=bo, round=1, nothing_new=True)
+        await here.say(pid, "leave", alias=bo)
+        await here.end(pid)
+        await refused("ended", "leave", alias=bo)
+
+
+async def test_while_suspended_people_may_go_on_speaking(house: Opened) -> None:
+    rule = Rule(step="project", do="operator_needed", message="no credit", until="paid")
+    async with house(verdicts=["exhausted"], rules=[rule]) as (here, engine):
+        pid, seats = await with_people(here)
+        bo = seats["bo"]
+        await here.until(pid, "suspended")
+        assert (await here.say(pid, "conclude")).code == "suspended"
+        assert (await here.speak(pid, bo, 1, None)).accepted
+        engine.mend("paid")
+        assert (await here.say(pid, "resume", role="operator")).accepted
+        record = await here.finish(pid, bo)
+
+    assert record.phase is Phase.COMPLETED
+
+
+@pytest.mark.parametrize("kind", ["agent", "human"])
+async def test_a_signal_says_what_an_update_says(house: Opened, kind: str) -> None:
+    async with house(verdicts=["exhausted"]) as (here, _):
+        pid, seats = await with_people(here)
+        bo = seats["bo"]
+        handle = here.handle(pid)
+        await handle.signal("switch_endpoint", {"alias": bo, "endpoint": kind})
+        await here.asked(pid, bo, 1)
+        for _again in range(2):
+            await handle.signal("submit_projection", {"alias": bo, "round": 1, "text": "The ramp is 4 m wide."})
+        await here.asked(pid, bo, 2)
+        await handle.signal("submit_projection", {"alias": bo, "round": 9, "nothing_new": True})
+        await here.when(lambda: here.happened(pid, "message_refused"))
+        await handle.signal("leave", {"alias": bo})
+        record = await here.end(pid)
+
+    said = [one.markdown for one in record.projections if one.alias == bo and one.round == 1]
+    assert said == ["The ramp is 4 m wide."]
