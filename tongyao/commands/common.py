@@ -42,5 +42,5 @@ def print_json(value: Any) -> None:
 
 
 def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:
-    errors.print(message, style="red", markup=False, highlight=False)
+    errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)

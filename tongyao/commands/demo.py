@@ -72,7 +72,7 @@ async def _demo(folder: Path, crash: bool) -> None:
         await write_export(here, pid, out)
         console.print("\nWhere everything lies:", style="bold")
         for name, where in {**addresses(here), "This process": str(out)}.items():
-            console.print(f"  {name:<13}{where}", highlight=False)
+            console.print(f"  {name:<13}{where}", highlight=False, soft_wrap=True)
         if not here.joined:
             console.print("\nThe servers stop now; their state stays. `tongyao up` keeps them running.", style="dim")
 

@@ -17,6 +17,13 @@ _MARKS = {
     Outcome.FAILED: "[red]× failed[/]",
     Outcome.LEFT: "[dim]left[/]",
 }
+_COMMANDS = {
+    "confirm_tension": "confirm {id}   (or: revise {id} --transition …)",
+    "select_participants": "select {id} --participant … --participant …",
+    "projection": "say {id} --as {alias} --round {round} --text …   (or: --nothing-new)",
+    "decision": "decide {id} accept_as_is   (or: extend, add_participants, raise_budget, abandon)",
+    "resume": "resume {id}",
+}
 _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
     Phase.COMPLETED,
@@ -39,6 +46,9 @@ async def picture(library: Library, process_id: str) -> RenderableType:
         parts.append(
             Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow")
         )
+        if command := _COMMANDS.get(ask.ask):
+            how = command.format(id=row.id, alias=ask.alias, round=ask.round)
+            parts.append(Text(f"  tongyao {how}", style="dim"))
     if row.cost or row.tokens:
         parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
     return Group(*parts)

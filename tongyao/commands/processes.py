@@ -19,6 +19,7 @@ from tongyao.commands.picture import picture
 from tongyao.gateway.refused import BadInput
 from tongyao.gateway.starting import Wish
 from tongyao.protocol.audit import audit
+from tongyao.protocol.markdown import tension_markdown
 from tongyao.protocol.process import Choice, Phase
 from tongyao.runtime import office
 from tongyao.runtime.office import Office
@@ -106,7 +107,7 @@ async def start_from_files(
 ) -> str:
     """Register the profiles that were given as files, then start. Raises `BadInput`."""
     text = _read_intent(intent)
-    owner = await _profile(here, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
+    owner = await _demander(here, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
     choices = tuple([Choice(profile_id=await _profile(here, one, scene)) for one in participants])
     wish = Wish(intent=text, demander=owner, scene=scene, participants=choices, settings=changes, strategy=strategy)
     return await here.starting.start(wish)
@@ -124,16 +125,27 @@ def _read_intent(intent: str) -> str:
         raise BadInput("not_utf8", f"{path} is not UTF-8: save it as UTF-8", field="intent") from None
 
 
+async def _demander(here: Office, given: str, scene: str) -> str:
+    owner = await _profile(here, given, scene)
+    if owner not in await here.library.profiles.get_many([owner]) and not owner.startswith("person:"):
+        raise BadInput("unknown_profiles", f"there is no profile {owner}, and no such file", field="demander")
+    return owner
+
+
 async def _profile(here: Office, given: str, scene: str) -> str:
-    """An id as it is; a file as the profile in it, registered under an id made of its path."""
+    """An id as it is; a file as the profile in it, registered in the scene under an id made of its path."""
     path = Path(given)
     if not (path.suffix or "/" in given or path.exists()):
         return given
     name, text = here.registering.read_file(path)
-    place = scene or LOCAL_SCENE
-    await here.library.profiles.put_scene(place, place)
     slug = re.sub(r"[^\w.-]+", "-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
-    await here.registering.register(slug, scene=place, name=name, text=text)
+    if not scene:
+        await here.library.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
+    elif scene not in {known.id for known in await here.library.profiles.scenes()}:
+        raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
+    else:
+        slug = f"{scene}-{slug}"
+    await here.registering.register(slug, scene=scene or LOCAL_SCENE, name=name, text=text)
     return slug
 
 
@@ -159,8 +171,11 @@ async def follow(here: Office, process_id: str, *, quiet: bool = False) -> Phase
             phase = await _phase(here, process_id)
             live.update(await picture(here.library, process_id))
             if phase.ended or phase is Phase.ANSWERING:
-                return phase
+                break
             await asyncio.sleep(0.3)
+    if not console.is_terminal:
+        console.print()  # a picture that was printed once lacks its last line break
+    return phase
 
 
 async def _phase(here: Office, process_id: str) -> Phase:
@@ -185,6 +200,7 @@ async def _show(process: str, with_audit: bool, as_json: bool) -> None:
             print_json(shown)
             return
         console.print(await picture(here.library, process))
+        await print_before_rounds(here, process)
         await print_plan(here, process)
         if with_audit:
             await print_audit(here, process)
@@ -206,13 +222,27 @@ async def summary(here: Office, process_id: str) -> dict[str, Any]:
         "suspended_reason": row.suspended_reason,
         "plan_revision": plan.revision if plan else 0,
         "tokens": row.tokens,
-        "cost": str(row.cost),
+        "cost": f"{row.cost.normalize():f}",
         "root": row.root_id,
         "depth": row.depth,
         "created_at": row.created_at.isoformat(),
         "updated_at": row.updated_at.isoformat(),
         "ended_at": row.ended_at.isoformat() if row.ended_at else None,
     }
+
+
+async def print_before_rounds(here: Office, process_id: str) -> None:
+    """What the demander is asked about before the rounds: the tension as formulated, the people that were found."""
+    phase = await _phase(here, process_id)
+    if phase in (Phase.CONFIRMING, Phase.SELECTING):
+        record = await here.library.record(process_id)
+        if record.tension is not None:
+            console.print(Markdown(tension_markdown(record.tension)))
+    if phase is Phase.SELECTING:
+        table = Table("profile", "perspective", "rank", "score", box=None)
+        for found in await here.library.room.candidates(process_id):
+            table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}")
+        console.print(table)
 
 
 async def print_plan(here: Office, process_id: str) -> None:
@@ -236,13 +266,13 @@ async def print_audit(here: Office, process_id: str) -> None:
 
 def list_processes(
     scene: Annotated[Optional[str], typer.Option(help="Of this scene only.")] = None,
-    phase: Annotated[Optional[str], typer.Option(help="In this phase only.")] = None,
+    phase: Annotated[Optional[Phase], typer.Option(help="In this phase only.")] = None,
     open_only: Annotated[bool, typer.Option("--open", help="Those that have not ended.")] = False,
-    limit: Annotated[int, typer.Option(help="At most so many, newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """List processes, newest first."""
-    run(_list(scene, phase, open_only, limit, as_json))
+    run(_list(scene, phase.value if phase else None, open_only, limit, as_json))
 
 
 async def _list(scene: str | None, phase: str | None, open_only: bool, limit: int, as_json: bool) -> None:
@@ -259,4 +289,5 @@ async def _list(scene: str | None, phase: str | None, open_only: bool, limit: in
                 row.id, row.phase, str(row.round), row.scene_id or "", str(row.participants),
                 "for people" if row.waiting else "", f"{row.created_at:%Y-%m-%d %H:%M}",
             )  # fmt: skip
-        console.print(table if page.rows else Text("no processes yet: `tongyao start --help`"))
+        none = "no process is like this" if scene or phase or open_only else "no processes yet: `tongyao start --help`"
+        console.print(table if page.rows else Text(none))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from tongyao.runtime.namespaces import ensure_namespace
 from tongyao.runtime.search_attributes import register_search_attributes
 from tongyao.runtime.temporal import connect
 
+_WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 _STYLES = {Finding.OK: "green", Finding.OPTIONAL: "dim", Finding.LATER: "yellow", Finding.MISSING: "red"}
 
 
@@ -47,7 +49,7 @@ async def _up() -> None:
             fail(f"a service runs in {config.home} already (pid {here.addresses.owner_pid})", EXIT_FAILED)
         async with opened(here, stop) as url:
             for name, where in addresses(replace(here, gateway_url=url)).items():
-                console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False)
+                console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False, soft_wrap=True)
             console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
             await stop.wait()
     finally:
@@ -60,7 +62,7 @@ def addresses(here: office.Office) -> dict[str, str]:
     shown = {
         "Temporal UI": here.addresses.temporal_ui or "(of the server you named)",
         "Temporal": here.addresses.temporal_address,
-        "PostgreSQL": here.addresses.database_url.split("@")[-1],
+        "PostgreSQL": _WITHOUT_PASSWORD.sub("…", here.addresses.database_url),
         "State": str(here.settings.home),
         "Engine": here.settings.chosen_engine,
     }
