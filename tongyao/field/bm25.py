@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class BM25:
         return bm25(counts, self._lengths, restricted(query, features), Statistics.of(counts, self._lengths))
 
 
-def restricted(counts: csr_matrix, features: npt.NDArray[np.int32]) -> csr_matrix:
+def restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
     """The columns `features` (sorted) of a matrix with millions of them, in time that goes with its entries."""
     if len(features) == 0:
         return csr_matrix((counts.shape[0], 0))

@@ -3,33 +3,68 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from tongyao.field.perspectives import Found, View, union
-from tongyao.field.relevance import relevant
-from tongyao.field.scene import Scene
+from pydantic import Field, ValidationError
+
+from tongyao.field.encoder import Encoder, EncoderUnusable, ModelSpec
+from tongyao.field.held import HeldScene
+from tongyao.field.indexing import Indexer
+from tongyao.field.perspectives import PERSPECTIVES, Found, union
+from tongyao.field.store import Index
+from tongyao.field.wide import WideScene
 from tongyao.protocol.tension import Tension
+from tongyao.protocol.value import Value
 from tongyao.records.database import Pool
-from tongyao.records.profiles import Profiles
+from tongyao.records.profiles import Profiles, SceneUnknown
 from tongyao.records.room import CandidateRow
 from tongyao.records.texts import Texts
 
+FRESH_PEOPLE: Final = 200
+"""A search takes in so many new or changed people before it answers; more come in with the next ones."""
+
+PROFILE_CHARS: Final = 2_000
+"""Of a profile that is itself the question, the beginning."""
+
+log = logging.getLogger(__name__)
+
+
+class SceneField(Value):
+    """Settings of discovery in one scene, under `field` of its settings (docs/field.md §3)."""
+
+    k: int = Field(default=8, ge=1, le=50, description="People at most; a process may ask for fewer.")
+    threshold: float = Field(default=0.0, ge=0, description="The least score, in thirds of a standard deviation.")
+    shares: dict[str, float] = Field(
+        default_factory=lambda: dict.fromkeys(PERSPECTIVES, 1.0),
+        description="How places are divided among perspectives.",
+    )
+
 
 class IntentField:
-    """Searches the scenes of one database. No model is asked."""
+    """Searches the scenes of one database. No model is asked; one with weights encodes where an index was made by it."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(
+        self, pool: Pool, *, load: Callable[[ModelSpec], Encoder] | None = None, model: ModelSpec | None = None
+    ) -> None:
         self._profiles = Profiles(pool)
         self._texts = Texts(pool)
-        self._scenes: dict[str, tuple[list[tuple[str, int]], Scene]] = {}
+        self.indexer = Indexer(pool, load=load, model=model)
+        self._scenes: dict[str, tuple[object, HeldScene | WideScene]] = {}
         self._loading = asyncio.Lock()
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Candidates of all perspectives; the first `limit` distinct people are the union's top."""
+        """Candidates of all perspectives; the first `limit` distinct people are the union's top.
+
+        The scene's own `k`, `threshold` and `shares` hold.
+        """
+        chosen = await self._settings(scene)
+        most = min(limit, chosen.k)
         held = await self._scene(scene)
-        lists = await asyncio.to_thread(_lists, held, tension, limit, excluded)
+        lists = await held.lists(tension, limit=most, excluded=excluded, threshold=chosen.threshold)
         ranks = {
             (one.perspective, one.profile_id): rank for found in lists.values() for rank, one in enumerate(found, 1)
         }
@@ -41,31 +76,81 @@ class IntentField:
                 score=one.score,
                 reasons=list(one.reasons),
             )
-            for one in union(lists, limit)
+            for one in union(lists, most, chosen.shares)
         ]
 
-    async def relevant(self, needs: Sequence[str], *, scene: str, top: int) -> list[list[Found]]:
+    async def relevant(
+        self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()
+    ) -> list[list[Found]]:
         """For each raw text the nearest people, best first. Raises `SceneUnknown`."""
         await self._profiles.scene(scene)
+        return await (await self._scene(scene)).relevant(needs, top=top, excluded=excluded)
+
+    async def perspectives(
+        self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str] = ()
+    ) -> dict[str, list[Found]]:
+        """Each perspective's own list for a formulated tension, a residual one too. Raises `SceneUnknown`."""
+        chosen = await self._settings(scene, strict=True)
         held = await self._scene(scene)
-        return await asyncio.to_thread(relevant, held, needs, top=top)
+        return await held.lists(tension, limit=top, excluded=excluded, threshold=chosen.threshold)
 
-    async def perspectives(self, tension: Tension, *, scene: str, top: int) -> dict[str, list[Found]]:
-        """Each perspective's own list for a formulated tension. Raises `SceneUnknown`."""
-        await self._profiles.scene(scene)
-        return await asyncio.to_thread(_lists, await self._scene(scene), tension, top, ())
+    async def near_profile(self, profile_id: str, *, top: int) -> list[Found]:
+        """Who is near a profile, in its own scene, without itself. Raises `ProfileUnknown`."""
+        profile = await self._profiles.get(profile_id)
+        text = await self._texts.get((await self._profiles.version(profile_id)).text_id)
+        [found] = await self.relevant([text[:PROFILE_CHARS]], scene=profile.scene_id, top=top, excluded=[profile_id])
+        return found
 
-    async def _scene(self, scene: str) -> Scene:
+    async def _settings(self, scene: str, *, strict: bool = False) -> SceneField:
+        try:
+            kept = (await self._profiles.scene(scene)).settings.get("field", {})
+            return SceneField.model_validate(kept)
+        except SceneUnknown:
+            if strict:
+                raise
+        except ValidationError as error:
+            log.warning("scene %s: settings of its field are wrong and left aside (%d)", scene, error.error_count())
+        return SceneField()
+
+    async def _scene(self, scene: str) -> HeldScene | WideScene:
+        """The scene as it is now. Where a lexical index is live it is asked; else the scene is held in memory."""
         async with self._loading:
+            live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
+            await self.indexer.catch_up(scene, live, most=FRESH_PEOPLE)
+            lexical = next((index for index in live if index.kind == "lexical"), None)
+            models = await self._usable([index for index in live if index.kind == "model"])
+            marks = [(index.id, index.deletions) for index in live]
+            if lexical is not None:
+                return await self._kept(scene, marks, lambda: self._wide(lexical, models))
             versions = await self._profiles.of_scene(scene)
-            key = [(version.profile_id, version.version) for version in versions]
-            held = self._scenes.get(scene)
-            if held is None or held[0] != key:
+            key = (marks, [(version.profile_id, version.version) for version in versions])
+
+            async def make() -> HeldScene:
                 texts = await self._texts.get_many([version.text_id for version in versions], erased="")
-                made = await asyncio.to_thread(Scene.of, {v.profile_id: texts[v.text_id] for v in versions})
-                held = self._scenes[scene] = (key, made)
-            return held[1]
+                samples = await self.indexer.store.samples(scene)
+                by_id = {version.profile_id: texts[version.text_id] for version in versions}
+                return await HeldScene.of(by_id, samples, self.indexer.store, models)
 
+            return await self._kept(scene, key, make)
 
-def _lists(scene: Scene, tension: Tension, limit: int, excluded: Sequence[str]) -> dict[str, list[Found]]:
-    return View(scene, tension, excluded).lists(limit)
+    async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> HeldScene | WideScene:
+        held = self._scenes.get(scene)
+        if held is None or held[0] != key:
+            held = self._scenes[scene] = (key, await make())
+        return held[1]
+
+    async def _wide(self, lexical: Index, models: Sequence[tuple[Index, Encoder]]) -> WideScene:
+        learned = await self.indexer.learned(lexical)
+        indexes = [lexical, *(index for index, _ in models)]
+        encoders = [learned.encoder, *(encoder for _, encoder in models)]
+        return await WideScene.load(self.indexer.store, indexes, encoders, learned)
+
+    async def _usable(self, indexes: Sequence[Index]) -> list[tuple[Index, Encoder]]:
+        """Those whose encoder can be loaded here; without it the search goes on by the others."""
+        found = []
+        for index in indexes:
+            try:
+                found.append((index, await self.indexer.encoder(index)))
+            except EncoderUnusable as error:
+                log.warning("scene %s is searched without its model: %s", index.scene_id, error)
+        return found

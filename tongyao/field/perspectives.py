@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tongyao.field.facets import Facet
-from tongyao.field.scene import Nearness, Scene
+from tongyao.field.scene import Scene, Scores, Spoken
 from tongyao.protocol.tension import Tension
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 CLOSE: Final = 3.0
-"""From here a side counts as close: one standard deviation in both parts of the score (2 x 1 + 1)."""
+"""From here a side counts as close: one standard deviation above the mean of the scene (`scene.UNIT`)."""
 
 SIDES: Final = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
+OFFERS, MOVES, NEEDS = range(3)
+
+Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,19 @@ class Found:
 class View:
     """A tension laid over a scene: every part of it against every side of everybody, computed once."""
 
-    def __init__(self, scene: Scene, tension: Tension, excluded: Sequence[str] = ()) -> None:
+    def __init__(
+        self, scene: Scene, tension: Tension, excluded: Sequence[str] = (), *, threshold: float = 0.0,
+        spoken: Spoken | None = None,
+    ) -> None:  # fmt: skip
+        parts = tension.targets()
         self._scene = scene
-        self._parts = tension.targets()
-        self._labels = list(self._parts)
-        asked = scene.ask(list(self._parts.values()))
-        self._near = {side: scene.near(asked, [side]) for side in SIDES}
+        self._labels = list(parts)
+        self._threshold = threshold
+        asked = scene.ask(list(parts.values()), spoken)
+        self._near = [scene.near(asked, [side]) for side in SIDES]
+        self._scores = np.stack([near.scores for near in self._near])  # (sides, parts, people)
         left_out = set(excluded)
-        self._people = [n for n, id in enumerate(scene.profile_ids) if id not in left_out]
+        self._people = np.array([n for n in scene.answerable if scene.profile_ids[n] not in left_out], dtype=np.int64)
 
     def lists(self, limit: int) -> dict[str, list[Found]]:
         """Each perspective's best `limit` people."""
@@ -48,68 +57,73 @@ class View:
 
     def resonance(self, limit: int) -> list[Found]:
         """T against what people move toward; who says nothing of it is not in this list."""
-        scores = {n: self._score("T", Facet.MOVES, n) for n in self._people if self._has(Facet.MOVES, n)}
-        return self._ranked("resonance", scores, limit, lambda n: [self._reason("T", Facet.MOVES, n)])
+        if "T" not in self._labels:
+            return []
+        label = self._labels.index("T")
+        speak = self._near[MOVES].chunks[label, self._people] >= 0
+        links = {int(n): [(MOVES, label)] for n in self._people[speak]}
+        return self._ranked(
+            "resonance", self._people[speak], self._scores[MOVES, label, self._people[speak]], links, limit
+        )
 
     def complement(self, limit: int) -> list[Found]:
         """The best barrier against offers, and E against needs; who fits both ways stands above who fits one way."""
-        barriers = [label for label in self._labels if label.startswith("B")] or ["T"]
-        scores, ties = {}, {}
-        for n in self._people:
-            label = max(barriers, key=lambda label: self._score(label, Facet.OFFERS, n))
-            give, take = self._score(label, Facet.OFFERS, n), self._score("E", Facet.NEEDS, n)
-            two_way = give >= CLOSE and take >= CLOSE
-            scores[n] = give + take if two_way else give
-            ties[n] = (label, two_way)
-
-        def reasons(n: int) -> list[dict[str, Any]]:
-            label, two_way = ties[n]
-            given = [self._reason(label, Facet.OFFERS, n)]
-            return [*given, self._reason("E", Facet.NEEDS, n)] if two_way else given
-
-        return self._ranked("complement", scores, limit, reasons, above={n for n in ties if ties[n][1]})
+        barriers = [n for n, label in enumerate(self._labels) if label.startswith("B")] or [0]
+        given = self._scores[OFFERS][barriers][:, self._people]
+        best = np.array(barriers)[given.argmax(axis=0)]
+        give = given.max(axis=0)
+        exchange = self._labels.index("E") if "E" in self._labels else None
+        take = self._scores[NEEDS, exchange, self._people] if exchange is not None else np.zeros(len(self._people))
+        two_way = (give >= CLOSE) & (take >= CLOSE)
+        links = {
+            int(n): [(OFFERS, int(label)), *([(NEEDS, exchange)] if both and exchange is not None else [])]
+            for n, label, both in zip(self._people, best, two_way, strict=True)
+        }
+        return self._ranked("complement", self._people, np.where(two_way, give + take, give), links, limit, two_way)
 
     def interference(self, limit: int) -> list[Found]:
         """Close on one side, far on the others: the strongest single link minus the mean of the other sides."""
-        scores, links = {}, {}
-        for n in self._people:
-            label, side = max(
-                ((label, side) for label in self._labels if label != "I" for side in SIDES),
-                key=lambda link: self._score(link[0], link[1], n),
-            )
-            link = self._score(label, side, n)
-            if link < CLOSE:
-                continue
-            others = [
-                max(self._score(label, other, n) for label in self._labels) for other in SIDES if other is not side
-            ]
-            scores[n] = link - float(np.mean(others))
-            links[n] = (label, side)
-        return self._ranked("interference", scores, limit, lambda n: [self._reason(links[n][0], links[n][1], n)])
+        if not len(self._people):
+            return []
+        linking = [n for n, label in enumerate(self._labels) if label != "I"]
+        links = self._scores[:, linking][:, :, self._people].reshape(len(SIDES) * len(linking), -1)
+        chosen = links.argmax(axis=0)
+        strongest = links.max(axis=0)
+        sides = chosen // len(linking)
+        nearest = self._scores[:, :, self._people].max(axis=1)  # (sides, people)
+        others = (nearest.sum(axis=0) - nearest[sides, np.arange(len(sides))]) / (len(SIDES) - 1)
+        near = strongest >= CLOSE
+        reasons = {
+            int(n): [(int(side), linking[one % len(linking)])]
+            for n, side, one in zip(self._people[near], sides[near], chosen[near], strict=True)
+        }
+        return self._ranked("interference", self._people[near], (strongest - others)[near], reasons, limit)
 
     def _ranked(
-        self,
-        perspective: str,
-        scores: Mapping[int, float],
-        limit: int,
-        reasons: Any,
-        above: set[int] | None = None,
-    ) -> list[Found]:
-        top = sorted(scores, key=lambda n: (n not in (above or ()), -scores[n], self._scene.profile_ids[n]))[:limit]
-        return [Found(perspective, self._scene.profile_ids[n], round(scores[n], 4), reasons(n)) for n in top]
+        self, perspective: str, people: Indices, scores: Scores, links: Mapping[int, list[tuple[int, int]]], limit: int,
+        above: npt.NDArray[np.bool_] | None = None,
+    ) -> list[Found]:  # fmt: skip
+        kept = scores >= self._threshold
+        people, scores = people[kept], np.round(scores[kept], 4)
+        first = above[kept] if above is not None else np.zeros(len(people), dtype=bool)
+        order = np.lexsort((self._scene.precedence[people], -scores, ~first))[:limit]
+        return [
+            Found(
+                perspective, self._scene.profile_ids[people[at]], float(scores[at]),
+                [self._reason(side, label, people[at]) for side, label in links[int(people[at])]],
+            )
+            for at in order
+        ]  # fmt: skip
 
-    def _has(self, side: Facet, n: int) -> bool:
-        return bool((self._near[side].chunks[:, n] >= 0).any())
+    def _reason(self, side: int, label: int, n: int) -> dict[str, Any]:
+        score = round(float(self._scores[side, label, n]), 4)
+        return reason(self._scene, self._labels[label], int(self._near[side].chunks[label, n]), score)
 
-    def _score(self, label: str, side: Facet, n: int) -> float:
-        near: Nearness = self._near[side]
-        return float(near.scores[self._labels.index(label), n]) if label in self._parts else 0.0
 
-    def _reason(self, label: str, side: Facet, n: int) -> dict[str, Any]:
-        row = int(self._near[side].chunks[self._labels.index(label), n])
-        chunk = self._scene.chunks[row]
-        return {"part": label, "facet": side.value, "start": chunk.start, "end": chunk.end,
-                "score": round(self._score(label, side, n), 4)}  # fmt: skip
+def reason(scene: Scene, part: str, row: int, score: float) -> dict[str, Any]:
+    """Which part of the tension (or `need`) met which chunk; a span, no words."""
+    chunk = scene.chunks[row]
+    return {"part": part, "facet": chunk.facet.value, "start": chunk.start, "end": chunk.end, "score": score}
 
 
 def union(lists: Mapping[str, Sequence[Found]], limit: int, shares: Mapping[str, float] | None = None) -> list[Found]:

@@ -7,32 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from tongyao.field.facets import Facet
-from tongyao.field.perspectives import Found
-from tongyao.field.scene import Scene
+from tongyao.field.perspectives import Found, reason
+from tongyao.field.scene import Scene, Spoken
 
 SIDES = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 
 
-def relevant(scene: Scene, needs: Sequence[str], *, top: int) -> list[list[Found]]:
+def relevant(
+    scene: Scene, needs: Sequence[str], *, top: int, excluded: Sequence[str] = (), spoken: Spoken | None = None
+) -> list[list[Found]]:
     """For each need the nearest `top` people, best first, each with their nearest chunk.
 
     Everything but names is looked at: what somebody is looking for tells what they move toward.
     """
-    near = scene.near(scene.ask(needs), SIDES)
+    near = scene.near(scene.ask(needs, spoken), SIDES)
+    left_out = set(excluded)
+    people = np.array([n for n in scene.answerable if scene.profile_ids[n] not in left_out], dtype=np.int64)
     answers = []
-    for scores, chunks in zip(near.scores, near.chunks, strict=True):
-        order = np.argsort(-scores, kind="stable")[:top]
+    for scores, chunks in zip(np.round(near.scores[:, people], 4), near.chunks[:, people], strict=True):
+        order = np.lexsort((scene.precedence[people], -scores))[:top]
         answers.append(
             [
                 Found(
-                    "relevance",
-                    scene.profile_ids[n],
-                    round(float(scores[n]), 4),
-                    [
-                        {"part": "need", "facet": chunk.facet.value, "start": chunk.start, "end": chunk.end,
-                         "score": round(float(scores[n]), 4)}
-                        for chunk in ([scene.chunks[chunks[n]]] if chunks[n] >= 0 else [])
-                    ],
+                    "relevance", scene.profile_ids[people[n]], float(scores[n]),
+                    [reason(scene, "need", int(chunks[n]), float(scores[n]))] if chunks[n] >= 0 else [],
                 )
                 for n in order
             ]

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from tongyao.field.bm25 import BM25, standardised
 from tongyao.field.chunks import windows
+from tongyao.field.encoder import Vectors
 from tongyao.field.features import counted, words
-from tongyao.field.lexical import LexicalEncoder, Vectors
+from tongyao.field.lexical import LexicalEncoder
 from tongyao.protocol.process import ProfileRef
 from tongyao.protocol.requests import Material, Piece
 from tongyao.protocol.tension import Tension

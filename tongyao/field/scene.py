@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,11 +36,32 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Queries laid over a scene, before a side is chosen: per space a vector or none for each, and shared features."""
+class Spoken:
+    """Queries as each encoder sees them: a row each, and whether the encoder speaks the query's language at all."""
 
     vectors: list[Vectors]
     speaking: list[npt.NDArray[np.bool_]]
+
+    @classmethod
+    def of(cls, queries: Sequence[str], encoders: Sequence[Encoder]) -> Spoken:
+        """Encode the queries, each by the encoders that speak its language; zeros elsewhere."""
+        languages = [language_of(query) for query in queries]
+        vectors, speaking = [], []
+        for encoder in encoders:
+            speaks = np.array([not encoder.languages or one in encoder.languages for one in languages], dtype=bool)
+            made = np.zeros((len(queries), encoder.dimension), dtype=np.float32)
+            if speaks.any():
+                made[speaks] = encoder.encode([q for q, s in zip(queries, speaks, strict=True) if s], query=True)
+            vectors.append(made)
+            speaking.append(speaks)
+        return cls(vectors, speaking)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Queries laid over a scene, before a side is chosen: as vectors, and as the features they share with it."""
+
+    spoken: Spoken
     features: csr_matrix
     held: csr_matrix
     statistics: Statistics | None
@@ -60,13 +81,14 @@ class Nearness:
 class Scene:
     """People in the order of `profile_ids`, chunks in the order of people and of their texts.
 
-    `counts`: hashed words of each chunk. `reference`: how many people, from the first, tell mean and spread (None:
-    all). `statistics`: of hashed words (sorted) in the whole scene, where these people are only some of it.
+    `counts`: hashed words of each chunk. `samples`: who stands behind others on a tie. `reference`: how many people,
+    from the first, only tell mean and spread (None: everybody does, and everybody is an answer). `statistics`: of
+    hashed words (sorted) in the whole scene, where these people are only some of it.
     """
 
     def __init__(
         self, profile_ids: Sequence[str], owners: npt.NDArray[np.int64], chunks: Sequence[Chunk], spaces: Sequence[Space],
-        counts: csr_matrix, *, reference: int | None = None,
+        counts: csr_matrix, *, samples: Iterable[str] = (), reference: int | None = None,
         statistics: Callable[[npt.NDArray[np.int32]], Statistics] | None = None,
     ) -> None:  # fmt: skip
         self.profile_ids = list(profile_ids)
@@ -78,9 +100,14 @@ class Scene:
         self._facets = np.array([chunk.facet.value for chunk in chunks])
         self._reference = reference
         self._statistics = statistics
+        self._samples = frozenset(samples)
+        self.answerable = range(reference or 0, len(self.profile_ids))
+        standing = sorted(self.answerable, key=lambda n: (self.profile_ids[n] in self._samples, self.profile_ids[n]))
+        self.precedence = np.zeros(len(self.profile_ids), dtype=np.int64)
+        self.precedence[standing] = np.arange(len(standing))
 
     @classmethod
-    def of(cls, texts: dict[str, str]) -> Scene:
+    def of(cls, texts: dict[str, str], *, samples: Iterable[str] = ()) -> Scene:
         """Chunk, fit and encode profiles given by id: all of a scene."""
         owners, chunks, pieces = [], [], []
         for number, text in enumerate(texts.values()):
@@ -93,27 +120,36 @@ class Scene:
             whole[owner].append(piece)
         encoder = LexicalEncoder.fit(pieces or ["-"], whole=["\n".join(one) for one in whole] or ["-"])
         space = Space(encoder, encoder.encode(pieces), SVD_WEIGHT)
-        return cls(list(texts), np.array(owners, dtype=np.int64), chunks, [space], counted(pieces, words))
+        return cls(
+            list(texts), np.array(owners, dtype=np.int64), chunks, [space], counted(pieces, words), samples=samples
+        )
 
-    def ask(self, queries: Sequence[str]) -> Asked:
-        """Encode the queries, each by the encoders that speak its language."""
-        languages = [language_of(query) for query in queries]
-        speaking = [
-            np.array([not space.encoder.languages or one in space.encoder.languages for one in languages], dtype=bool)
-            for space in self.spaces
+    @property
+    def owner_ids(self) -> list[str]:
+        """Whose each chunk is."""
+        return [self.profile_ids[owner] for owner in self._owners]
+
+    def pieces(self, texts: dict[str, str]) -> list[str]:
+        """The words of every chunk."""
+        return [
+            texts[self.profile_ids[owner]][chunk.start : chunk.end]
+            for owner, chunk in zip(self._owners, self.chunks, strict=True)
         ]
-        vectors = []
-        for space, speaks in zip(self.spaces, speaking, strict=True):
-            made = np.zeros((len(queries), space.encoder.dimension), dtype=np.float32)
-            if speaks.any():
-                made[speaks] = space.encoder.encode([q for q, s in zip(queries, speaks, strict=True) if s], query=True)
-            vectors.append(made)
+
+    def seen_by(self, spaces: Sequence[Space]) -> Scene:
+        """The same people in other spaces."""
+        return Scene(
+            self.profile_ids, self._owners, self.chunks, spaces, self._counts,
+            samples=self._samples, reference=self._reference, statistics=self._statistics,
+        )  # fmt: skip
+
+    def ask(self, queries: Sequence[str], spoken: Spoken | None = None) -> Asked:
+        """Lay queries over the scene. `spoken`: their vectors in the order of `spaces`, where they are known."""
+        spoken = spoken or Spoken.of(queries, [space.encoder for space in self.spaces])
         asked = counted(queries, words)
         features = np.unique(asked.indices)
         statistics = self._statistics(features) if self._statistics else None
-        return Asked(
-            vectors, speaking, restricted(asked, features), restricted(self._counts, features), statistics
-        )  # fmt: skip
+        return Asked(spoken, restricted(asked, features), restricted(self._counts, features), statistics)
 
     def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
         """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""
@@ -128,7 +164,7 @@ class Scene:
         scores = np.zeros((queries, people))
         weights = np.full((queries, 1), WORDS_WEIGHT)
         nearest = np.zeros((queries, len(rows)))
-        for space, vectors, speaks in zip(self.spaces, asked.vectors, asked.speaking, strict=True):
+        for space, vectors, speaks in zip(self.spaces, asked.spoken.vectors, asked.spoken.speaking, strict=True):
             cosines = np.maximum(vectors @ space.vectors[rows].T, 0).astype(np.float64)
             dense = np.asarray((membership @ (cosines**2).T).T) / roots
             weight = space.weight * speaks[:, None]

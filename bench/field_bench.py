@@ -1,0 +1,180 @@
+"""The field's index over generated profiles: build time, size, search times, recall@10 (docs/field.md §6).
+
+`python -m bench.field_bench --people 10000` makes a database of its own under a temporary directory and removes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import resource
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from psycopg import sql
+
+from tongyao.field.intent_field import IntentField
+from tongyao.field.scene import Spoken
+from tongyao.field.store import EF_SEARCH, Index
+from tongyao.protocol.tension import Tension
+from tongyao.records.database import Pool, open_pool, session
+from tongyao.records.migrate import migrate
+from tongyao.runtime.local.postgres import LocalPostgres
+
+SCENE = "bench"
+SCENES = Path(__file__).parent.parent / "scenes"
+
+
+def sentences_of(scenes: Path) -> tuple[list[str], list[Tension], list[str]]:
+    """Fields of the sample profiles to be put together anew, and their labelled needs to ask with."""
+    fields: list[str] = []
+    tensions, needs = [], []
+    for path in sorted(scenes.glob("*/profiles.json")):
+        for profile in json.loads(path.read_text(encoding="utf-8")).values():
+            if isinstance(profile, dict):
+                fields += [f"{name}：{value[:160]}" for name, value in profile.items() if isinstance(value, str)]
+        for line in (path.parent / "needs.jsonl").read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            tensions.append(Tension.model_validate(one["tension"]))
+            needs.append(one["need"])
+    return fields, tensions, needs
+
+
+def person(fields: list[str], number: int) -> str:
+    """A profile of two to four fields of different people, halves of sentences exchanged: no two are the same."""
+    choice = random.Random(number)
+    lines = []
+    for field in choice.sample(fields, choice.randint(2, 4)):
+        other = choice.choice(fields).partition("：")[2]
+        lines.append(f"{field[: choice.randint(20, 90)]}，{other[: choice.randint(10, 50)]}。")
+    return "\n".join(lines)
+
+
+async def fill(pool: Pool, fields: list[str], people: int) -> None:
+    """Profiles straight into the tables: the import is measured elsewhere."""
+    async with session(pool) as connection:
+        await connection.execute("INSERT INTO scenes (id, title) VALUES (%s, %s)", [SCENE, SCENE])
+        for start in range(0, people, 5000):
+            numbers = range(start, min(start + 5000, people))
+            texts = [person(fields, number) for number in numbers]
+            async with connection.transaction():
+                await connection.execute(
+                    """WITH one AS (SELECT * FROM unnest(%s::text[], %s::text[]) AS t (id, body)),
+                            owner AS (INSERT INTO data_keys (id, owner) SELECT gen_random_uuid(), id FROM one RETURNING *),
+                            words AS (INSERT INTO texts (id, owner, key_id, kind, body, chars)
+                              SELECT gen_random_uuid(), one.id, owner.id, 'profile', convert_to(body, 'UTF8'), length(body)
+                              FROM one JOIN owner ON owner.owner = one.id RETURNING id, owner, chars),
+                            who AS (INSERT INTO profiles (id, scene_id, display_name, current_version)
+                              SELECT id, 'bench', id, 1 FROM one)
+                       INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sha256)
+                       SELECT owner, 1, id, chars, 'B', 'zh', '' FROM words""",
+                    [[f"p{number:06d}" for number in numbers], texts],
+                )  # fmt: skip
+
+
+async def bench(people: int, url: str) -> dict[str, Any]:
+    fields, tensions, needs = sentences_of(SCENES)
+    pool = await open_pool(url)
+    try:
+        await fill(pool, fields, people)
+        async with session(pool) as connection:
+            await connection.execute("VACUUM ANALYZE")
+        field = IntentField(pool)
+        indexer = field.indexer
+        begun = time.perf_counter()
+        index = await indexer.begin(SCENE, "lexical")
+        fitted = time.perf_counter()
+        while await indexer.fill(index):
+            pass
+        filled = time.perf_counter()
+        await indexer.finish(index)
+        built = time.perf_counter()
+        [index] = await indexer.store.indexes(SCENE)
+        async with session(pool) as connection:
+            cursor = await connection.execute(
+                """SELECT count(*) AS chunks, (SELECT pg_total_relation_size(%s::regclass)) AS bytes,
+                          (SELECT pg_relation_size(%s::regclass)) AS hnsw FROM field_chunks WHERE index_id = %s""",
+                [f"field_chunks_{index.id}", f"field_chunks_{index.id}_hnsw", index.id],
+            )
+            size = await cursor.fetchone()
+        assert size is not None
+        await field.relevant(needs[:8], scene=SCENE, top=10)  # warm
+        one = await timed(lambda n: field.relevant([needs[n]], scene=SCENE, top=10), len(needs))
+        whole = await timed(
+            lambda n: field.discover(tensions[n], scene=SCENE, limit=8, excluded=["p000001"]), len(tensions)
+        )
+        nearest, recalls = await recall(pool, field, index, needs)
+        return {
+            "people": people, "chunks": size["chunks"], "fit s": round(fitted - begun, 1), "fill s": round(filled - fitted, 1),
+            "hnsw s": round(built - filled, 1), "table MB": round(size["bytes"] / 1e6), "hnsw MB": round(size["hnsw"] / 1e6),
+            "one perspective ms p50/p99": one, "discovery ms p50/p99": whole, "vectors ms p50/p99": nearest,
+            "recall@10": recalls, "worker MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        }  # fmt: skip
+    finally:
+        await pool.close()
+
+
+async def timed(call: Any, queries: int, rounds: int = 3) -> str:
+    taken = []
+    for number in range(rounds * queries):
+        begun = time.perf_counter()
+        await call(number % queries)
+        taken.append((time.perf_counter() - begun) * 1000)
+    return f"{median(taken):.1f} / {np.percentile(taken, 99):.1f}"
+
+
+async def recall(
+    pool: Pool, field: IntentField, index: Index, needs: list[str]
+) -> tuple[dict[int, str], dict[int, float]]:
+    """By ef_search: time of the ten nearest chunks, and how many of them a sequential scan finds too."""
+    encoder = await field.indexer.encoder(index)
+    vectors = Spoken.of(needs, [encoder]).vectors[0]
+    width, partition = sql.Literal(index.dimension), sql.Identifier(f"field_chunks_{index.id}")
+    ten = sql.SQL("SELECT profile_id, no FROM {} ORDER BY vector::halfvec({}) <#> %s::halfvec({}) LIMIT 10").format(
+        partition, width, width
+    )
+    asked = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in vectors]
+    times, shares = {}, {}
+    async with session(pool) as connection, connection.transaction():
+        await connection.execute("SET LOCAL enable_indexscan = off")
+        exact = [
+            {(r["profile_id"], r["no"]) for r in await (await connection.execute(ten, [one])).fetchall()}
+            for one in asked
+        ]
+    async with session(pool) as connection, connection.transaction():
+        await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+        for ef in sorted({40, 100, EF_SEARCH, 400}):
+            await connection.execute(sql.SQL("SET LOCAL hnsw.ef_search = {}").format(sql.Literal(ef)))
+            found, taken = [], []
+            for one in asked:
+                begun = time.perf_counter()
+                rows = await (await connection.execute(ten, [one])).fetchall()
+                taken.append((time.perf_counter() - begun) * 1000)
+                found.append({(row["profile_id"], row["no"]) for row in rows})
+            times[ef] = f"{median(taken):.1f} / {np.percentile(taken, 99):.1f}"
+            shares[ef] = round(float(np.mean([len(a & b) / 10 for a, b in zip(exact, found, strict=True)])), 3)
+    return times, shares
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--people", type=int, nargs="+", default=[1000, 10_000])
+    for people in arguments.parse_args().people:
+        with tempfile.TemporaryDirectory(prefix="tongyao-bench-") as home:
+            server = LocalPostgres(Path(home), durable=False)
+            url = server.start()
+            try:
+                migrate(url)
+                print(json.dumps(asyncio.run(bench(people, url)), ensure_ascii=False, indent=1), flush=True)
+            finally:
+                server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""The field's tables: indexes, who is in them, their chunks. Spans and numbers only, no words (docs/field.md §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from pgvector import HalfVector
+from pgvector.psycopg import register_vector_async
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from tongyao.field.encoder import Encoder, ModelSpec, Vectors
+from tongyao.field.facets import Chunk, Facet
+from tongyao.field.stored import Stored, packed, unpacked
+from tongyao.protocol.value import Value
+from tongyao.records.database import Connection, Pool, reading, session, transaction
+
+EF_SEARCH: Final = 200
+"""Measured: recall@10 and time for this and other values stand in docs/field.md §6."""
+
+BUILD_MEMORY: Final = "512MB"
+_INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
+
+
+class Index(Value):
+    """One encoder's view of one scene. `people`: how many there were when it was opened."""
+
+    id: int
+    scene_id: str
+    kind: str
+    encoder: str
+    version: str
+    dimension: int
+    spec: ModelSpec | None
+    people: int
+    state: str
+    deletions: int
+
+    def fits(self, encoder: Encoder) -> bool:
+        """Whether vectors of `encoder` may be compared with those in it."""
+        return (self.encoder, self.version, self.dimension) == (encoder.name, encoder.version, encoder.dimension)
+
+
+class Member(Value):
+    """A profile's current version that an index does not hold yet."""
+
+    profile_id: str
+    version: int
+    text_id: str
+
+
+class IndexStore:
+    """Reads and writes of the index tables."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def indexes(self, scene: str) -> list[Index]:
+        """Those of a scene, live ones first."""
+        async with reading(self._pool, Index) as cursor:
+            await cursor.execute(
+                f"SELECT {_INDEX} FROM field_indexes WHERE scene_id = %s ORDER BY state = 'live' DESC, id", [scene]
+            )
+            return await cursor.fetchall()
+
+    async def learned(self, index: Index) -> bytes:
+        """What the lexical encoder of `index` learned."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT learned FROM field_indexes WHERE id = %s", [index.id])
+            row = await cursor.fetchone()
+        return bytes(row["learned"]) if row and row["learned"] is not None else b""
+
+    async def open(
+        self, scene: str, kind: str, encoder: Encoder, *, people: int, learned: bytes | None = None, spec: ModelSpec | None = None,
+    ) -> Index:  # fmt: skip
+        """A new, empty index that is being filled; one that was being filled by another encoder is dropped."""
+        async with transaction(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT id FROM field_indexes WHERE scene_id = %s AND kind = %s AND state = 'filling' FOR UPDATE",
+                [scene, kind],
+            )
+            for row in await cursor.fetchall():
+                await _drop(connection, row["id"])
+            cursor = await connection.execute(
+                f"""INSERT INTO field_indexes (scene_id, kind, encoder, version, dimension, spec, learned, people)
+                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING {_INDEX}""",
+                [
+                    scene,
+                    kind,
+                    encoder.name,
+                    encoder.version,
+                    encoder.dimension,
+                    Jsonb(spec.model_dump()) if spec else None,
+                    learned,
+                    people,
+                ],
+            )
+            made = Index.model_validate(await cursor.fetchone())
+            await connection.execute(
+                sql.SQL("CREATE TABLE {} PARTITION OF field_chunks FOR VALUES IN ({})").format(
+                    _partition(made.id), sql.Literal(made.id)
+                )
+            )
+        return made
+
+    async def missing(self, index: Index, *, most: int) -> list[Member]:
+        """At most `most` profiles of the scene whose current version `index` does not hold."""
+        async with reading(self._pool, Member) as cursor:
+            await cursor.execute(
+                """SELECT v.profile_id, v.version, v.text_id FROM profiles p
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
+                   LEFT JOIN field_members m
+                     ON m.index_id = %s AND m.profile_id = p.id AND m.version = p.current_version
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL AND m.profile_id IS NULL
+                   ORDER BY p.id LIMIT %s""",
+                [index.id, index.scene_id, most],
+            )
+            return await cursor.fetchall()
+
+    async def stale(self, index: Index, profile_ids: Sequence[str]) -> list[Member]:
+        """Those of `profile_ids` whose current version `index` does not hold."""
+        async with reading(self._pool, Member) as cursor:
+            await cursor.execute(
+                """SELECT v.profile_id, v.version, v.text_id FROM profiles p
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
+                   WHERE p.id = ANY(%s) AND p.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM field_members m
+                     WHERE m.index_id = %s AND m.profile_id = p.id AND m.version = p.current_version)""",
+                [list(profile_ids), index.id],
+            )
+            return await cursor.fetchall()
+
+    async def people(self, scene: str, most: int) -> list[Member]:
+        """At most `most` people of a scene: the same ones as long as nobody comes or goes."""
+        async with reading(self._pool, Member) as cursor:
+            await cursor.execute(
+                """SELECT v.profile_id, v.version, v.text_id FROM profiles p
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL ORDER BY md5(p.id) LIMIT %s""",
+                [scene, most],
+            )
+            return await cursor.fetchall()
+
+    async def people_count(self, scene: str) -> int:
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT count(*) AS people FROM profiles WHERE scene_id = %s AND deleted_at IS NULL", [scene]
+            )
+            row = await cursor.fetchone()
+        return int(row["people"]) if row else 0
+
+    async def samples(self, scene: str, profile_ids: Sequence[str] | None = None) -> set[str]:
+        """Who came with Tongyao's own scenes rather than registered: they stand behind others on a tie."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT id FROM profiles WHERE scene_id = %s AND deleted_at IS NULL AND contact @> '{"sample": true}'
+                   AND (%s::text[] IS NULL OR id = ANY(%s))""",
+                [scene, profile_ids, profile_ids],
+            )
+            return {row["id"] for row in await cursor.fetchall()}
+
+    async def counts(self, index: Index) -> tuple[int, int]:
+        """How many people `index` holds, and how many the scene has."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT (SELECT count(*) FROM field_members WHERE index_id = %s) AS held,
+                          (SELECT count(*) FROM profiles WHERE scene_id = %s AND deleted_at IS NULL) AS people""",
+                [index.id, index.scene_id],
+            )
+            row = await cursor.fetchone()
+        assert row is not None
+        return int(row["held"]), int(row["people"])
+
+    async def put(self, index: Index, members: Sequence[Member], stored: Stored) -> None:
+        """Replace what `index` holds of these people. Who was deleted meanwhile is left out; repeating changes nothing."""
+        ids = [member.profile_id for member in members]
+        async with transaction(self._pool) as connection:
+            await register_vector_async(connection)
+            cursor = await connection.execute(
+                "SELECT id FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL FOR SHARE", [ids]
+            )
+            there = {row["id"] for row in await cursor.fetchall()}
+            for table in ("field_chunks", "field_members"):
+                await connection.execute(
+                    sql.SQL("DELETE FROM {} WHERE index_id = %s AND profile_id = ANY(%s)").format(
+                        sql.Identifier(table)
+                    ),
+                    [index.id, ids],
+                )
+            async with (
+                connection.cursor() as cursor_,
+                cursor_.copy(
+                    "COPY field_chunks (index_id, profile_id, no, facet, start_at, end_at, vector, terms) "
+                    "FROM STDIN (FORMAT BINARY)"
+                ) as copy,
+            ):
+                copy.set_types(["int4", "text", "int4", "text", "int4", "int4", "halfvec", "bytea"])
+                for row, (id, no, chunk) in enumerate(stored.rows()):
+                    if id in there:
+                        await copy.write_row(
+                            (index.id, id, no, chunk.facet.value, chunk.start, chunk.end,
+                             HalfVector(stored.vectors[row]), packed(stored.counts, row) if stored.counts is not None else None)
+                        )  # fmt: skip
+            async with connection.cursor() as cursor_:
+                await cursor_.executemany(
+                    "INSERT INTO field_members (index_id, profile_id, version) VALUES (%s, %s, %s)",
+                    [(index.id, one.profile_id, one.version) for one in members if one.profile_id in there],
+                )
+
+    async def switch(self, index: Index) -> None:
+        """Build what makes `index` fast, make it live, and drop the one it replaces."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
+            await connection.execute(
+                sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING hnsw ((vector::halfvec({})) halfvec_ip_ops)").format(
+                    sql.Identifier(f"field_chunks_{index.id}_hnsw"), _partition(index.id), sql.Literal(index.dimension)
+                )
+            )
+            await connection.execute(sql.SQL("ANALYZE {}").format(_partition(index.id)))
+            cursor = await connection.execute(
+                "SELECT id FROM field_indexes WHERE scene_id = %s AND kind = %s AND state = 'live' AND id <> %s",
+                [index.scene_id, index.kind, index.id],
+            )
+            for row in await cursor.fetchall():
+                await _drop(connection, row["id"])
+            await connection.execute(
+                "UPDATE field_indexes SET state = 'live', switched_at = now() WHERE id = %s", [index.id]
+            )
+
+    async def drop(self, index: Index) -> None:
+        async with transaction(self._pool) as connection:
+            await _drop(connection, index.id)
+
+    async def changed(self, scene: str, *, most: int) -> list[str]:
+        """Ids of people who came or changed since they were indexed."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT profile_id FROM field_changes WHERE scene_id = %s LIMIT %s", [scene, most]
+            )
+            return [row["profile_id"] for row in await cursor.fetchall()]
+
+    async def settle(self, scene: str) -> None:
+        """Forget the changes that every live index of the scene holds by now."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """DELETE FROM field_changes c USING profiles p
+                   WHERE c.scene_id = %s AND p.id = c.profile_id AND NOT EXISTS (
+                     SELECT 1 FROM field_indexes i WHERE i.scene_id = c.scene_id AND i.state = 'live' AND NOT EXISTS (
+                       SELECT 1 FROM field_members m WHERE m.index_id = i.id AND m.profile_id = p.id
+                         AND m.version = p.current_version))""",
+                [scene],
+            )
+
+    async def nearest(
+        self, index: Index, vectors: Vectors, sides: Sequence[str], *, without: Sequence[str], most: int,
+        ef: int = EF_SEARCH,
+    ) -> list[str]:  # fmt: skip
+        """People with a chunk among the `most` nearest to any of `vectors`; `sides`: comma-separated, per vector."""
+        async with session(self._pool) as connection:
+            await register_vector_async(connection)
+            cursor = await connection.execute(
+                "SELECT DISTINCT profile_id FROM field_nearest(%s, %s::halfvec[], %s, %s, %s, %s)",
+                [index.id, [_written(vector) for vector in vectors], list(sides), list(without), most, ef],
+            )
+            return [row["profile_id"] for row in await cursor.fetchall()]
+
+    async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> Stored:
+        """Everything `index` holds of these people, people in the order of their ids."""
+        column = "terms" if terms else "NULL::bytea AS terms"
+        async with session(self._pool) as connection, connection.cursor(binary=True) as cursor:
+            await cursor.execute(
+                sql.SQL(
+                    f"""SELECT profile_id, no, facet, start_at, end_at, halfvec_send(vector) AS vector, {column}
+                        FROM {{}} WHERE profile_id = ANY(%s) ORDER BY profile_id, no"""
+                ).format(_partition(index.id)),
+                [sorted(profile_ids)],
+            )
+            rows = await cursor.fetchall()
+        halves = np.frombuffer(b"".join(row["vector"] for row in rows), dtype=">f2")
+        vectors: npt.NDArray[np.float32] = halves.reshape(len(rows), index.dimension + 2)[:, 2:].astype(np.float32)
+        return Stored(
+            ids=[row["profile_id"] for row in rows],
+            numbers=[row["no"] for row in rows],
+            chunks=[Chunk(facet=Facet(row["facet"]), start=row["start_at"], end=row["end_at"]) for row in rows],
+            vectors=vectors,
+            counts=unpacked([row["terms"] for row in rows]) if terms else None,
+        )
+
+    async def some_people(self, index: Index, most: int) -> list[str]:
+        """At most `most` of those it holds: the same ones as long as nobody comes or goes."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT profile_id FROM field_members WHERE index_id = %s ORDER BY md5(profile_id) LIMIT %s",
+                [index.id, most],
+            )
+            return [row["profile_id"] for row in await cursor.fetchall()]
+
+
+async def _drop(connection: Connection, index: int) -> None:
+    await connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_partition(index)))
+    await connection.execute("DELETE FROM field_indexes WHERE id = %s", [index])
+
+
+def _partition(index: int) -> sql.Identifier:
+    return sql.Identifier(f"field_chunks_{index}")
+
+
+def _written(vector: npt.NDArray[np.float32]) -> str:
+    return "[" + ",".join(f"{value:.5g}" for value in vector.tolist()) + "]"
