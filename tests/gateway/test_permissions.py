@@ -25,6 +25,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/tokens"): {"role": "operator"},
     ("put", "/profiles/{profile_id}/channels/mail"): {"address": "a@example.org"},
     ("put", "/profiles/{profile_id}/channels/mail/confirmation"): {"code": "guess"},
+    ("put", "/profiles/{profile_id}/source"): {"kind": "none-such"},
     ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
 }
 TURN = {"kind": "submit_projection", "round": 999, "nothing_new": True}
@@ -104,7 +105,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(door
 
 
 def _said(answer: httpx.Response) -> tuple[str, str]:
-    body = answer.json() if "json" in answer.headers.get("content-type", "") else None
+    body = answer.json() if answer.content and "json" in answer.headers.get("content-type", "") else None
     return (body.get("code", ""), body.get("detail", "")) if isinstance(body, dict) else ("", "")
 
 

@@ -10,6 +10,7 @@ from tongyao.gateway.door import Door
 from tongyao.gateway.notifiers.notifier import Notifier
 from tongyao.gateway.options import GatewayOptions
 from tongyao.gateway.registering import Registering
+from tongyao.gateway.sources.source import SourceKind
 from tongyao.gateway.starting import Starting
 from tongyao.protocol.tension import Tension
 from tongyao.records.library import Library
@@ -45,7 +46,10 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class Gateway:
-    """The doors and the records. Without `search`, people can be listed but not looked for; `notifiers`: by channel."""
+    """The doors and the records. Without `search`, people can be listed but not looked for; `notifiers`: by channel.
+
+    `sources`: how people's own agents are asked, by the kind of their platform.
+    """
 
     library: Library
     starting: Starting
@@ -54,3 +58,4 @@ class Gateway:
     options: GatewayOptions = GatewayOptions()
     search: Search | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
+    sources: Mapping[str, SourceKind] = field(default_factory=dict)

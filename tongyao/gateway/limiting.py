@@ -9,9 +9,10 @@ from limits import RateLimitItem, parse
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import MovingWindowRateLimiter
 
-from tongyao.gateway.auth import Caller
+from tongyao.gateway.auth import ANONYMOUS, Caller, authenticate
 from tongyao.gateway.options import GatewayOptions
-from tongyao.gateway.problems import Problem
+from tongyao.gateway.problems import Problem, Unauthenticated
+from tongyao.records.library import Library
 
 
 class TooOften(Problem):
@@ -34,6 +35,16 @@ class Limits:
     async def request(self, caller: Caller, address: str) -> None:
         """Raises `TooOften`."""
         await self._hit(self._rate, "request", caller.token.id if caller.token else address)
+
+    async def identify(self, library: Library, secret: str | None, address: str) -> Caller:
+        """Who asks; counted by token, and what opens nothing by address. Raises `Unauthenticated`, `TooOften`."""
+        try:
+            caller = await authenticate(library, secret)
+        except Unauthenticated:
+            await self.request(ANONYMOUS, address)
+            raise
+        await self.request(caller, address)
+        return caller
 
     async def join(self, caller: Caller, address: str) -> None:
         """Raises `TooOften`."""

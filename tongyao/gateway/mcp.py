@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from tongyao.gateway import people, running, searching, speaking
 from tongyao.gateway.api.common import secret_of
-from tongyao.gateway.auth import Caller, authenticate, in_process, permit
+from tongyao.gateway.auth import Caller, in_process, permit
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.incoming import INCOMING
 from tongyao.gateway.limiting import Limits
@@ -59,9 +59,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
 
     async def who(given: str, context: Context) -> Caller:
         header = (context.headers or {}).get("authorization")
-        caller = await authenticate(gateway.library, given or secret_of(header) or token)
-        await limits.request(caller, _address(context))
-        return caller
+        return await limits.identify(gateway.library, given or secret_of(header) or token, _address(context))
 
     async def send(given: str, context: Context, process: str, key: str, **message: Any) -> dict[str, Any]:
         incoming = INCOMING.validate_python({name: one for name, one in message.items() if one is not None})

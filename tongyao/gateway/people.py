@@ -169,7 +169,7 @@ async def read_profile(gateway: Gateway, caller: Caller, profile_id: str) -> Pro
 async def versions(gateway: Gateway, caller: Caller, profile_id: str) -> list[VersionView]:
     """Every version, oldest first."""
     towards_profile(caller, profile_id, Action.READ_PROFILE)
-    return [_version(one) for one in await _all_versions(gateway, profile_id)]
+    return [version_view(one) for one in await _all_versions(gateway, profile_id)]
 
 
 async def write_profile(gateway: Gateway, caller: Caller, profile_id: str, new: ProfileText) -> VersionView:
@@ -184,7 +184,7 @@ async def write_profile(gateway: Gateway, caller: Caller, profile_id: str, new: 
     scene = old.scene_id if old else new.scene
     assert scene is not None
     name = new.name or (old.display_name if old else profile_id)
-    return _version(
+    return version_view(
         await gateway.registering.register(
             profile_id, scene=scene, name=name, text=new.text, contact=old.contact if old else None
         )
@@ -223,7 +223,7 @@ async def export(gateway: Gateway, caller: Caller, profile_id: str) -> dict[str,
             "name": profile.display_name,
             "contact": profile.contact,
         },
-        "versions": [{**_version(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
+        "versions": [{**version_view(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
         "mandate": (await library.mandate(profile_id)).model_dump(mode="json"),
         "channels": [one.model_dump(exclude={"secret"}) for one in await library.notifications.channels(profile_id)],
         "said": {pid: [one.model_dump(mode="json") for one in turns] for pid, turns in said.items()},
@@ -302,7 +302,7 @@ async def revoke(gateway: Gateway, caller: Caller, token_id: str) -> Token:
     return await gateway.library.tokens.revoke(token_id)
 
 
-def _version(version: ProfileVersion) -> VersionView:
+def version_view(version: ProfileVersion) -> VersionView:
     return VersionView.model_validate(version.model_dump(include=set(VersionView.model_fields)))
 
 

@@ -35,6 +35,7 @@ class Action(StrEnum):
     DELETE_PROFILE = "delete_profile"
     MANDATE = "mandate"
     CHANNELS = "channels"
+    SOURCE = "source"
     START_PROCESS = "start_process"
     LIST_PROCESSES = "list_processes"
     READ_PROCESS = "read_process"
@@ -69,6 +70,7 @@ TABLE: Final[Mapping[Action, frozenset[Role]]] = {
     Action.DELETE_PROFILE: _OWN_OR_OPERATOR,
     Action.MANDATE: _OWN,
     Action.CHANNELS: _OWN,
+    Action.SOURCE: _OWN,
     Action.START_PROCESS: frozenset({Role.PERSON, Role.OPERATOR}),
     Action.LIST_PROCESSES: _WITH_A_TOKEN,
     Action.READ_PROCESS: _IN_THE_PROCESS,

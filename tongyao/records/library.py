@@ -26,6 +26,7 @@ from tongyao.records.processes import Processes
 from tongyao.records.profiles import Profiles
 from tongyao.records.room import Room
 from tongyao.records.rounds import ProjectionRow, Rounds
+from tongyao.records.sources import Sources
 from tongyao.records.texts import Texts
 from tongyao.records.tokens import Tokens
 
@@ -53,6 +54,7 @@ class Library:
         self.budgets = Budgets(pool)
         self.tokens = Tokens(pool)
         self.notifications = Notifications(pool)
+        self.sources = Sources(pool)
 
     async def record(self, process_id: str) -> Record:
         """One process with all its words. Raises `ProcessUnknown`. Erased texts read as `[erased]` or are

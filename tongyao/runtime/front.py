@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
+from tongyao.gateway.asking import Asking
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.notifiers.log import LogNotifier
 from tongyao.gateway.notifiers.mail import MailNotifier
@@ -13,6 +15,7 @@ from tongyao.gateway.notifiers.notifier import Notifier
 from tongyao.gateway.notifiers.webhook import WebhookNotifier
 from tongyao.gateway.notifying import Notifying
 from tongyao.gateway.serving import listen, serve, url_of
+from tongyao.gateway.sources.http import HttpSource
 from tongyao.runtime.office import Office
 from tongyao.runtime.settings import Settings
 
@@ -29,6 +32,7 @@ def gateway_of(here: Office) -> Gateway:
         here.settings.gateway,
         search=IntentField(here.library.pool),
         notifiers=notifiers_of(here.settings),
+        sources={"http": partial(HttpSource, private_allowed=here.settings.gateway.private_addresses)},
     )
 
 
@@ -52,7 +56,9 @@ def notifiers_of(settings: Settings) -> dict[str, Notifier]:
 
 @asynccontextmanager
 async def opened(here: Office, stop: asyncio.Event) -> AsyncIterator[str]:
-    """Serve API and MCP for the length of the block, and tell people what waits; yields the address.
+    """Serve API and MCP for the length of the block, tell people what waits, and ask their agents.
+
+    Yields the address.
 
     Raises `AddressTaken`. Should any of it end by itself, `stop` is set.
     """
@@ -62,6 +68,7 @@ async def opened(here: Office, stop: asyncio.Event) -> AsyncIterator[str]:
     work = [
         asyncio.create_task(serve(gateway, stop, bound)),
         asyncio.create_task(notifying.run(stop)),
+        asyncio.create_task(Asking(gateway).run(stop)),
     ]
     for task in work:
         task.add_done_callback(lambda _: stop.set())

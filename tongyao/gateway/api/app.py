@@ -12,9 +12,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from tongyao.gateway.api import channels, events, inbox, messages, processes, profiles, scenes, tokens
+from tongyao.gateway.api import channels, events, inbox, messages, processes, profiles, scenes, sources, tokens
+from tongyao.gateway.api.body_limit import BodyLimit
+from tongyao.gateway.api.common import answer
 from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.limiting import Limits, TooOften
+from tongyao.gateway.limiting import Limits
 from tongyao.gateway.problems import Problem, problem_of
 
 log = structlog.get_logger()
@@ -27,12 +29,13 @@ def make_app(gateway: Gateway, *, lifespan: Lifespan | None = None) -> FastAPI:
     app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
     app.state.gateway = gateway
     app.state.limits = Limits(gateway.options)
-    for resource in (scenes, profiles, channels, processes, messages, inbox, events, tokens):
+    for resource in (scenes, profiles, channels, sources, processes, messages, inbox, events, tokens):
         app.include_router(resource.router)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
     app.middleware("http")(_problems)
+    app.add_middleware(BodyLimit, most=gateway.options.max_body_bytes)
     return app
 
 
@@ -45,13 +48,6 @@ async def _problems(request: Request, call_next: Callable[[Request], Any]) -> An
         if problem is None:
             raise
         return answer(problem)
-
-
-def answer(problem: Problem) -> JSONResponse:
-    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
-    if isinstance(problem, TooOften):
-        headers["Retry-After"] = str(problem.retry_after)
-    return JSONResponse(problem.body(), problem.status, headers, media_type="application/problem+json")
 
 
 async def _not_valid(request: Request, error: Exception) -> JSONResponse:

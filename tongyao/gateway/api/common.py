@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
+from fastapi.responses import JSONResponse
 
-from tongyao.gateway.auth import Caller, authenticate
+from tongyao.gateway.auth import Caller
 from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.limiting import Limits
+from tongyao.gateway.limiting import Limits, TooOften
 from tongyao.gateway.permissions import Action
-from tongyao.gateway.problems import Unauthenticated
+from tongyao.gateway.problems import Problem, Unauthenticated
 
 
 def gateway_of(request: Request) -> Gateway:
@@ -29,11 +30,8 @@ def secret_of(authorization: str | None) -> str | None:
 
 
 async def caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> Caller:
-    gateway = gateway_of(request)
-    caller = await authenticate(gateway.library, secret_of(authorization))
     limits: Limits = request.app.state.limits
-    await limits.request(caller, address_of(request))
-    return caller
+    return await limits.identify(gateway_of(request).library, secret_of(authorization), address_of(request))
 
 
 def address_of(request: Request) -> str:
@@ -43,6 +41,13 @@ def address_of(request: Request) -> str:
 def action(action: Action) -> dict[str, Any]:
     """Marks an operation in the OpenAPI document with its action: the tests hold the two tables together."""
     return {"x-tongyao-action": action.value}
+
+
+def answer(problem: Problem) -> JSONResponse:
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
+    if isinstance(problem, TooOften):
+        headers["Retry-After"] = str(problem.retry_after)
+    return JSONResponse(problem.body(), problem.status, headers, media_type="application/problem+json")
 
 
 Here = Annotated[Gateway, Depends(gateway_of)]

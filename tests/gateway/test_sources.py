@@ -1,0 +1,267 @@
+"""A person's own agent on a platform: reached over HTTP with a token that ends, and asked when its turn waits."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from tests.gateway.conftest import Doors
+from tests.gateway.test_api import TEXTS, asked
+from tests.support.serving import served
+from tongyao.gateway.asking import Asking
+from tongyao.gateway.sources.http import HttpSource
+from tongyao.gateway.sources.source import Said, SourceError
+from tongyao.records.database import session
+
+SECRETS = {"access_token": "old", "refresh_token": "r0", "client_id": "us", "client_secret": "hush"}
+
+
+class Platform:
+    """A platform with agents: tokens end, refresh tokens are good for one renewal, and it can fail in any way."""
+
+    def __init__(self) -> None:
+        self.good, self.refresh, self.renewals = "a1", "r0", 0
+        self.asked: list[list[dict[str, str]]] = []
+        self.say: Any = "My owner splices rope, and will not sail in winter."
+        self.status, self.wait = 200, 0.0
+
+    async def token(self, request: Request) -> Response:
+        form = parse_qs((await request.body()).decode())
+        scheme, _, pair = request.headers.get("authorization", "").partition(" ")
+        known = scheme == "Basic" and base64.b64decode(pair) == b"us:hush"
+        if not known or form != {"grant_type": ["refresh_token"], "refresh_token": [self.refresh]}:
+            return JSONResponse({"error": "invalid_grant"}, 400)
+        self.renewals += 1
+        self.good, self.refresh = f"a{self.renewals + 1}", f"r{self.renewals}"
+        return JSONResponse({"access_token": self.good, "refresh_token": self.refresh, "expires_in": 3600})
+
+    async def profile(self, request: Request) -> Response:
+        return self._guarded(request) or PlainTextResponse("# Kim\n\nI splice rope and rig boats on the lake.")
+
+    async def chat(self, request: Request) -> Response:
+        await asyncio.sleep(self.wait)
+        if refused := self._guarded(request):
+            return refused
+        self.asked.append((await request.json())["messages"])
+        return JSONResponse(self.say if isinstance(self.say, dict) else {"content": self.say}, self.status)
+
+    def _guarded(self, request: Request) -> Response | None:
+        return None if request.headers.get("authorization") == f"Bearer {self.good}" else Response(status_code=401)
+
+
+@asynccontextmanager
+async def platform() -> AsyncIterator[tuple[Platform, dict[str, str]]]:
+    here = Platform()
+    routes = [Route("/token", here.token, methods=["POST"]), Route("/chat", here.chat, methods=["POST"]),
+              Route("/me", here.profile)]  # fmt: skip
+    async with served(Starlette(routes=routes)) as url:
+        yield here, {"profile_url": f"{url}/me", "chat_url": f"{url}/chat", "token_url": f"{url}/token"}
+
+
+class Keeping:
+    def __init__(self) -> None:
+        self.kept: list[dict[str, str]] = []
+
+    async def __call__(self, credentials: dict[str, str]) -> None:
+        self.kept.append(credentials)
+
+
+HELLO = [Said(role="user", content="hello")]
+
+
+async def test_a_token_that_has_ended_is_renewed_once_and_the_new_one_kept() -> None:
+    keep = Keeping()
+    async with platform() as (there, config):
+        source = HttpSource(config, SECRETS, keep, private_allowed=True)
+        answers = await asyncio.gather(*(source.chat(HELLO) for _ in range(5)))
+        assert await source.get_profile() == "# Kim\n\nI splice rope and rig boats on the lake."
+    assert set(answers) == {there.say} and there.renewals == 1
+    assert [(one["access_token"], one["refresh_token"]) for one in keep.kept] == [("a2", "r1")]
+    assert float(keep.kept[0]["expires_at"]) > 0
+
+
+async def test_what_was_kept_is_what_works_the_next_time() -> None:
+    keep = Keeping()
+    async with platform() as (there, config):
+        await HttpSource(config, SECRETS, keep, private_allowed=True).chat(HELLO)
+        await HttpSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
+        there.good = "revoked"
+        await HttpSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
+        assert there.renewals == 2
+        there.good, there.refresh = "revoked", "revoked"
+        with pytest.raises(SourceError) as caught:
+            await HttpSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
+    assert (caught.value.code, caught.value.permanent) == ("not_signed_in", True)
+    assert "sign in anew" in str(caught.value) and "r1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("say", "status", "code", "permanent"),
+    [
+        ("x", 503, "refused", False),
+        ("x", 404, "refused", True),
+        ({"else": 1}, 200, "unreadable", False),
+        ({"content": None}, 200, "unreadable", False),
+        ({"choices": []}, 200, "unreadable", False),
+    ],
+)
+async def test_every_way_of_not_answering_has_its_word(say: Any, status: int, code: str, permanent: bool) -> None:
+    async with platform() as (there, config):
+        there.say, there.status = say, status
+        with pytest.raises(SourceError) as caught:
+            await HttpSource(config, {**SECRETS, "access_token": "a1"}, Keeping(), private_allowed=True).chat(HELLO)
+    assert (caught.value.code, caught.value.permanent) == (code, permanent)
+
+
+async def test_an_answer_as_of_chat_completions_is_understood() -> None:
+    async with platform() as (there, config):
+        there.say = {"choices": [{"message": {"role": "assistant", "content": "I splice."}}]}
+        source = HttpSource({**config, "model": "m"}, {"access_token": "a1"}, Keeping(), private_allowed=True)
+        assert await source.chat(HELLO) == "I splice."
+
+
+async def test_an_agent_that_does_not_answer_in_time_is_not_waited_for() -> None:
+    async with platform() as (there, config):
+        there.wait = 5
+        with pytest.raises(SourceError) as caught:
+            await HttpSource(config, SECRETS, Keeping(), private_allowed=True, seconds=0.2).chat(HELLO)
+    assert caught.value.code == "timed_out"
+
+
+async def test_nobody_sends_the_installation_into_its_own_network() -> None:
+    async with platform() as (there, config):
+        with pytest.raises(SourceError) as caught:
+            await HttpSource(config, SECRETS, Keeping()).chat(HELLO)
+    assert caught.value.code == "address_forbidden" and there.asked == []
+
+
+@pytest.mark.parametrize("config", [{}, {"chat_url": "file:///etc/passwd"}, {"chat_url": "https://x.y", "more": 1}])
+def test_a_config_that_cannot_be_is_refused(config: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        HttpSource(config, {}, Keeping())
+
+
+async def agents_room(doors: Doors, config: dict[str, str]) -> tuple[str, str, Any]:
+    """A process in which the second participant's own agent speaks; returns (id, demander's token, the participant)."""
+    scene = await doors.scene()
+    demander = await doors.join(scene)
+    people = [await doors.join(scene, text) for text in TEXTS]
+    path = f"/profiles/{people[1]['profile_id']}/source"
+    answer = await doors.ask("PUT", path, people[1]["token"], json={"config": config, "credentials": SECRETS})
+    assert answer.status_code == 200 and "hush" not in answer.text and "r0" not in answer.text
+    demand = {
+        "intent": "I want to bring an old ferry back onto the lake.",
+        "participants": [people[0]["profile_id"], {"profile_id": people[1]["profile_id"], "endpoint": "agent"}],
+        "settings": {"auto_confirm": True},
+    }
+    started = await doors.ask("POST", "/processes", demander["token"], json=demand)
+    return started.json()["id"], demander["token"], people[1]
+
+
+@asynccontextmanager
+async def known(doors: Doors) -> AsyncIterator[Asking]:
+    doors.gateway.sources["http"] = partial(HttpSource, private_allowed=True)  # type: ignore[index]
+    yield Asking(doors.gateway)
+    del doors.gateway.sources["http"]  # type: ignore[attr-defined]
+
+
+async def until(doors: Doors, asking: Asking, pid: str, state: str) -> Any:
+    """Ask until the agent's turn in this process has come to this; what was put off comes due at once."""
+    async with asyncio.timeout(30):
+        while True:
+            async with session(doors.gateway.library.pool) as connection:
+                await connection.execute("UPDATE source_turns SET next_attempt_at = now() WHERE process_id = %s", [pid])
+            await asyncio.gather(asking.once(), asking.once())
+            seats = await doors.gateway.library.room.seats(pid)
+            turns = [t for s in seats for t in await doors.gateway.library.sources.turns(s.profile_id)]
+            if any((turn.process_id, turn.state) == (pid, state) for turn in turns):
+                return turns[0]
+            await asyncio.sleep(0.05)
+
+
+async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(doors: Doors) -> None:
+    async with platform() as (there, config), known(doors) as asking:
+        pid, _, person = await agents_room(doors, config)
+        await until(doors, asking, pid, "said")
+        await asked(doors, person["token"], "projection", 2)
+        there.say = "nothing new."
+        stop = asyncio.Event()
+        running = asyncio.create_task(asking.run(stop, idle=0.05))
+        await asked(doors, person["token"], "answer")
+        stop.set()
+        await running
+        answer = {"kind": "answer_plan", "revision": 1, "answer": "commit"}
+        await doors.ask("POST", f"/processes/{pid}/messages", person["token"], json=answer)
+        await doors.house.end(pid)
+    said = [one for one in (await doors.gateway.library.record(pid)).projections if one.author.value == "agent"]
+    assert [one.markdown for one in said[:1]] == ["My owner splices rope, and will not sail in winter."]
+    assert {one.outcome.value for one in said[1:]} == {"nothing_new"}
+    assert len(there.asked) == len(said), "asked once for each turn, by two askers"
+    told = json.dumps(there.asked[0])
+    assert "transition" in told and "P0" in told and "Anna Example" not in told and "wooden boats" not in told
+
+
+async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors) -> None:
+    async with platform() as (there, config), known(doors) as asking:
+        pid, demander, person = await agents_room(doors, config)
+        await asked(doors, person["token"], "projection", 1)
+        there.wait = 0.5
+        asking_now = asyncio.create_task(asking.once())
+        said = {"kind": "submit_projection", "round": 1, "text": "I say it myself."}
+        answer = await doors.ask("POST", f"/processes/{pid}/messages", person["token"], json=said)
+        assert answer.status_code == 200
+        await asking_now
+        await asked(doors, person["token"], "projection", 2)
+        await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
+        await doors.house.end(pid)
+    record = await doors.gateway.library.record(pid)
+    assert [one.markdown for one in record.projections if one.author.value == "agent" and one.round == 1] == [
+        "I say it myself."
+    ]
+
+
+async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_is_not(doors: Doors) -> None:
+    async with platform() as (there, config), known(doors) as asking:
+        pid, demander, person = await agents_room(doors, config)
+        await asked(doors, person["token"], "projection", 1)
+        there.status = 503
+        await asking.once()
+        path = f"/profiles/{person['profile_id']}/source"
+        (turn,) = (await doors.ask("GET", path, person["token"])).json()["turns"]
+        assert (turn["state"], turn["why"]) == ("pending", "refused")
+        there.status = 200
+        assert (await until(doors, asking, pid, "said")).attempts > 1
+        await asked(doors, person["token"], "projection", 2)
+        there.good = there.refresh = "gone"
+        failed = await until(doors, asking, pid, "failed")
+        assert (failed.round, failed.why) == (2, "not_signed_in")
+        await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
+
+
+async def test_a_profile_is_fetched_from_the_agent_and_kinds_that_are_not_known_are_refused(doors: Doors) -> None:
+    async with platform() as (_, config), known(doors):
+        person = await doors.join(await doors.scene())
+        path = f"/profiles/{person['profile_id']}/source"
+        strange = await doors.ask("PUT", path, person["token"], json={"kind": "magic"})
+        assert (strange.status_code, strange.json()["code"]) == (422, "unknown_kind")
+        wrong = await doors.ask("PUT", path, person["token"], json={"config": {"chat_url": "nowhere"}})
+        assert wrong.status_code == 422 and "chat_url" in wrong.json()["detail"]
+        assert (await doors.ask("GET", path, person["token"])).status_code == 404
+        await doors.ask("PUT", path, person["token"], json={"config": config, "credentials": SECRETS})
+        fetched = await doors.ask("PUT", f"{path}/profile", person["token"])
+        assert fetched.json()["version"] == 2
+        text = (await doors.ask("GET", path.removesuffix("/source"), person["token"])).json()["text"]
+        assert text.startswith("# Kim")
+        assert (await doors.ask("DELETE", path, person["token"])).status_code == 204
