@@ -122,10 +122,10 @@ class Indexer:
             await self.store.switch(index)
 
     async def catch_up(self, scene: str, indexes: Sequence[Index], *, most: int) -> None:
-        """Take in who came or changed, in every live index; more than `most` people are left to a re-index."""
-        changed = await self.store.changed(scene, most=most)
-        if not changed:
+        """Take in who came or changed, in every live index; at most so many at a time."""
+        if not any(index.behind for index in indexes):
             return
+        changed = await self.store.changed(scene, most=most)
         for index in indexes:
             members = await self.store.stale(index, changed)
             if members:

@@ -38,7 +38,7 @@ class LexicalEncoder:
     def __init__(self, features: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> None:
         self._features = features
         self._idf = idf
-        self._components = components
+        self._components = np.ascontiguousarray(components, dtype=np.float32)  # any other would be copied at each call
         self.dimension = components.shape[1]
 
     @cached_property
@@ -92,7 +92,7 @@ class LexicalEncoder:
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         """One row per text, of length 1 (or all zeros, where nothing is known), shape (texts, dimension)."""
         weighted = _weighted(restricted(counted(texts, grams), self._features), self._idf)
-        vectors = np.asarray(weighted @ self._components, dtype=np.float32)
+        vectors = np.asarray(weighted.astype(np.float32) @ self._components)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)
         return unit

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from tongyao.field.bm25 import Statistics, bm25, restricted, standardised
+from tongyao.field.bm25 import Statistics, bm25, restricted, row_sums, standardised
 from tongyao.field.encoder import Encoder, Vectors
 from tongyao.field.facets import Chunk, Facet, split
 from tongyao.field.features import counted, words
@@ -59,9 +59,10 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries laid over a scene, before a side is chosen: as vectors, and as the features they share with it."""
+    """Queries laid over a scene, before a side is chosen: how near every chunk is (queries, chunks), what words they share."""
 
-    spoken: Spoken
+    cosines: list[Scores]
+    speaking: list[npt.NDArray[np.bool_]]
     features: csr_matrix
     held: csr_matrix
     statistics: Statistics | None
@@ -96,7 +97,7 @@ class Scene:
         self.spaces = list(spaces)
         self._owners = owners
         self._counts = counts
-        self._lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+        self._lengths = row_sums(counts)
         self._facets = np.array([chunk.facet.value for chunk in chunks])
         self._reference = reference
         self._statistics = statistics
@@ -149,7 +150,13 @@ class Scene:
         asked = counted(queries, words)
         features = np.unique(asked.indices)
         statistics = self._statistics(features) if self._statistics else None
-        return Asked(spoken, restricted(asked, features), restricted(self._counts, features), statistics)
+        cosines = [
+            np.maximum(vectors @ space.vectors.T, 0).astype(np.float64)
+            for space, vectors in zip(self.spaces, spoken.vectors, strict=True)
+        ]
+        return Asked(
+            cosines, spoken.speaking, restricted(asked, features), restricted(self._counts, features), statistics
+        )
 
     def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
         """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""
@@ -164,8 +171,8 @@ class Scene:
         scores = np.zeros((queries, people))
         weights = np.full((queries, 1), WORDS_WEIGHT)
         nearest = np.zeros((queries, len(rows)))
-        for space, vectors, speaks in zip(self.spaces, asked.spoken.vectors, asked.spoken.speaking, strict=True):
-            cosines = np.maximum(vectors @ space.vectors[rows].T, 0).astype(np.float64)
+        for space, everywhere, speaks in zip(self.spaces, asked.cosines, asked.speaking, strict=True):
+            cosines = everywhere[:, rows]
             dense = np.asarray((membership @ (cosines**2).T).T) / roots
             weight = space.weight * speaks[:, None]
             scores += weight * standardised(dense, self._reference)

@@ -23,6 +23,7 @@ EF_SEARCH: Final = 200
 
 BUILD_MEMORY: Final = "512MB"
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
+_BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) AS behind"
 
 
 class Index(Value):
@@ -38,6 +39,7 @@ class Index(Value):
     people: int
     state: str
     deletions: int
+    behind: bool = False
 
     def fits(self, encoder: Encoder) -> bool:
         """Whether vectors of `encoder` may be compared with those in it."""
@@ -59,10 +61,11 @@ class IndexStore:
         self._pool = pool
 
     async def indexes(self, scene: str) -> list[Index]:
-        """Those of a scene, live ones first."""
+        """Those of a scene, live ones first; `behind`: somebody came or changed since."""
         async with reading(self._pool, Index) as cursor:
             await cursor.execute(
-                f"SELECT {_INDEX} FROM field_indexes WHERE scene_id = %s ORDER BY state = 'live' DESC, id", [scene]
+                f"SELECT {_INDEX}, {_BEHIND} FROM field_indexes i WHERE scene_id = %s ORDER BY state = 'live' DESC, id",
+                [scene],
             )
             return await cursor.fetchall()
 
@@ -151,13 +154,13 @@ class IndexStore:
             row = await cursor.fetchone()
         return int(row["people"]) if row else 0
 
-    async def samples(self, scene: str, profile_ids: Sequence[str] | None = None) -> set[str]:
+    async def samples(self, scene: str) -> set[str]:
         """Who came with Tongyao's own scenes rather than registered: they stand behind others on a tie."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT id FROM profiles WHERE scene_id = %s AND deleted_at IS NULL AND contact @> '{"sample": true}'
-                   AND (%s::text[] IS NULL OR id = ANY(%s))""",
-                [scene, profile_ids, profile_ids],
+                """SELECT id FROM profiles
+                   WHERE scene_id = %s AND deleted_at IS NULL AND contact @> '{"sample": true}'""",
+                [scene],
             )
             return {row["id"] for row in await cursor.fetchall()}
 
@@ -259,7 +262,6 @@ class IndexStore:
     ) -> list[str]:  # fmt: skip
         """People with a chunk among the `most` nearest to any of `vectors`; `sides`: comma-separated, per vector."""
         async with session(self._pool) as connection:
-            await register_vector_async(connection)
             cursor = await connection.execute(
                 "SELECT DISTINCT profile_id FROM field_nearest(%s, %s::halfvec[], %s, %s, %s, %s)",
                 [index.id, [_written(vector) for vector in vectors], list(sides), list(without), most, ef],
@@ -268,12 +270,14 @@ class IndexStore:
 
     async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> Stored:
         """Everything `index` holds of these people, people in the order of their ids."""
-        column = "terms" if terms else "NULL::bytea AS terms"
+        column = "c.terms" if terms else "NULL::bytea AS terms"
         async with session(self._pool) as connection, connection.cursor(binary=True) as cursor:
             await cursor.execute(
                 sql.SQL(
-                    f"""SELECT profile_id, no, facet, start_at, end_at, halfvec_send(vector) AS vector, {column}
-                        FROM {{}} WHERE profile_id = ANY(%s) ORDER BY profile_id, no"""
+                    f"""SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {column},
+                               p.contact @> '{{{{"sample": true}}}}' AS sample
+                        FROM {{}} c JOIN profiles p ON p.id = c.profile_id
+                        WHERE c.profile_id = ANY(%s) ORDER BY c.profile_id, c.no"""
                 ).format(_partition(index.id)),
                 [sorted(profile_ids)],
             )
@@ -286,6 +290,7 @@ class IndexStore:
             chunks=[Chunk(facet=Facet(row["facet"]), start=row["start_at"], end=row["end_at"]) for row in rows],
             vectors=vectors,
             counts=unpacked([row["terms"] for row in rows]) if terms else None,
+            samples=frozenset(row["profile_id"] for row in rows if row["sample"]),
         )
 
     async def some_people(self, index: Index, most: int) -> list[str]:

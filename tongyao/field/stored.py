@@ -25,6 +25,7 @@ class Stored:
     chunks: list[Chunk]
     vectors: Vectors
     counts: csr_matrix | None
+    samples: frozenset[str] = frozenset()
 
     def rows(self) -> Iterator[tuple[str, int, Chunk]]:
         return zip(self.ids, self.numbers, self.chunks, strict=True)

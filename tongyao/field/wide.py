@@ -93,10 +93,9 @@ class WideScene:
                     await self._store.nearest(index, rows, [sides for _, sides in put], without=excluded, most=most)
                 )
         found = await _seen(self._store, self._indexes, sorted(near))
-        samples = await self._store.samples(self._indexes[0].scene_id, sorted(near))
-        return await asyncio.to_thread(self._scene, found, samples)
+        return await asyncio.to_thread(self._scene, found)
 
-    def _scene(self, found: Seen, samples: set[str]) -> Scene:
+    def _scene(self, found: Seen) -> Scene:
         known, reference = _people(self._sample.stored.ids)
         people, answers = _people(found.stored.ids)
         weights = [SVD_WEIGHT, *[MODEL_WEIGHT] * (len(self._encoders) - 1)]
@@ -110,7 +109,7 @@ class WideScene:
             [*known, *people], np.concatenate([reference, answers + len(known)]),
             [*self._sample.stored.chunks, *found.stored.chunks], spaces,
             csr_matrix(vstack([self._sample.stored.counts, found.stored.counts], format="csr")),
-            samples=samples, reference=len(known), statistics=self._learned.statistics,
+            samples=found.stored.samples, reference=len(known), statistics=self._learned.statistics,
         )  # fmt: skip
 
 
