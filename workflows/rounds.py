@@ -144,6 +144,10 @@ class Rounds(Steps):
         reminders = self._reminders(turn)
         while turn.open and turn.due is not None:
             due = turn.due
+            if self.still:  # their time stands still; `resume` gives it back
+                await workflow.wait_condition(lambda: not self.still or _answered(turn))
+                reminders = self._reminders(turn)
+                continue
             upcoming = [at for at, _ in reminders if at < due]
             until = upcoming[0] if upcoming else due
             if workflow.now() >= due:
@@ -155,7 +159,7 @@ class Rounds(Steps):
                     timeout_summary=f"{turn.alias}: {'reminder' if upcoming else 'deadline'}",
                 )
             except TimeoutError:
-                if upcoming:
+                if upcoming and not self.still:
                     _, share = reminders.pop(0)
                     self.journal.note(EventKind.REMINDER, {"alias": turn.alias, "round": turn.round, "share": share})
                     self.show()

@@ -92,12 +92,10 @@ class Steps(Doors):
     async def suspended(self, reason: str) -> None:
         """Suspend, say why, and wait until somebody resumes. Several steps may be stopped by one cause at once."""
         if self.state.phase is not Phase.SUSPENDED:
+            self.state.suspended_reason, self.state.suspended_at = reason, workflow.now()  # first: moving on shows it
             self.move(Phase.SUSPENDED)
-            self.state.suspended_reason = reason
             self.journal.note(EventKind.SUSPENDED, {"reason": reason})
-        began = workflow.now()
         await workflow.wait_condition(lambda: self.state.phase is not Phase.SUSPENDED)
-        self._give_back(workflow.now() - began)
         self.show()
 
     def move(self, target: Phase, *, lasts: int | None = None) -> None:
@@ -153,10 +151,16 @@ class Steps(Doors):
             self.journal.written(outbox)
 
     @property
+    def still(self) -> bool:
+        return self.state.phase is Phase.SUSPENDED
+
+    @property
     def over_budget(self) -> bool:
         spent, state = self.state.spent, self.state
-        return self._refused_by_budget or (state.token_budget is not None and spent.tokens >= state.token_budget) or (
-            state.cost_budget is not None and spent.cost >= state.cost_budget
+        return (
+            self._refused_by_budget
+            or (state.token_budget is not None and spent.tokens >= state.token_budget)
+            or (state.cost_budget is not None and spent.cost >= state.cost_budget)
         )
 
     @property
@@ -178,12 +182,6 @@ class Steps(Doors):
         if max(tokens, cost) >= BUDGET_WARNING and not self._warned:
             self._warned = True
             self.journal.note(EventKind.BUDGET_WARNING, {"share": round(max(tokens, cost), 2)})
-
-    def _give_back(self, pause: timedelta) -> None:
-        """A person's time does not run while the process stands still."""
-        for turn in self.state.waiting_for:
-            if turn.due is not None:
-                turn.due += pause
 
 
 def _reason(step: str, error: ActivityError) -> str:

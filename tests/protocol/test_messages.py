@@ -41,15 +41,16 @@ OF_THE_DEMANDER = {
     "revise_tension", "confirm_tension", "select_participants", "decide", "conclude", "approve_residual",
     "replan", "cancel", "resume", "extend_deadline",
 }  # fmt: skip
-IN_PHASE = {
-    "revise_tension": Phase.CONFIRMING,
-    "confirm_tension": Phase.CONFIRMING,
-    "select_participants": Phase.SELECTING,
-    "decide": Phase.DECIDING,
-    "conclude": Phase.CRYSTALLIZING,
-    "answer_plan": Phase.ANSWERING,
-    "replan": Phase.ANSWERING,
-    "resume": Phase.SUSPENDED,
+WAITING = (Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN)
+IN_PHASE: dict[str, tuple[Phase, ...]] = {
+    "revise_tension": (Phase.CONFIRMING,),
+    "confirm_tension": (Phase.CONFIRMING,),
+    "select_participants": (Phase.SELECTING,),
+    "decide": (Phase.DECIDING,),
+    "conclude": WAITING,
+    "answer_plan": (Phase.ANSWERING,),
+    "replan": (Phase.ANSWERING,),
+    "resume": (Phase.SUSPENDED,),
 }
 
 
@@ -93,7 +94,7 @@ def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(ki
             assert verdict is Refusal.NOT_YOURS
         elif author["role"] == "demander" and kind not in OF_THE_DEMANDER:
             assert verdict is Refusal.NOT_YOURS, "a participant's part is not the demander's to speak"
-        elif kind in IN_PHASE and phase is not IN_PHASE[kind]:
+        elif kind in IN_PHASE and phase not in IN_PHASE[kind]:
             assert verdict is not None
         if verdict is not None:
             told = Verdict.refused(verdict)

@@ -6,9 +6,11 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.budgeting import Purse
@@ -61,8 +63,15 @@ class WholeScene:
 class House:
     """Everything a test of a process needs, over its public interfaces."""
 
-    def __init__(self, library: Library, client: Client, settings: ProcessSettings) -> None:
+    def __init__(
+        self,
+        library: Library,
+        client: Client,
+        settings: ProcessSettings,
+        environment: WorkflowEnvironment | None = None,
+    ) -> None:
         self.library, self.client = library, client
+        self._environment = environment
         self.door = Door(library, client)
         self.starting = Starting(library, client, settings)
         self.registering = Registering(library, max_chars=2_000_000)
@@ -97,6 +106,8 @@ class House:
 
     async def end(self, process_id: str) -> Record:
         """Wait for the end, and read the record."""
+        if self._environment is not None:
+            await self.pass_time(days=1_000)
         async with asyncio.timeout(60):
             await self.handle(process_id).result()
         return await self.library.record(process_id)
@@ -132,6 +143,11 @@ class House:
         async with asyncio.timeout(seconds):
             while not await true():
                 await asyncio.sleep(0.02)
+
+    async def pass_time(self, *, days: float) -> None:
+        """Move the clock of the time-skipping server."""
+        assert self._environment is not None, "only a time-skipping server has a clock that can be moved"
+        await self._environment.sleep(timedelta(days=days))
 
     async def asked(self, process_id: str, alias: str, round_number: int, *, what: str = "projection") -> None:
         """Return when `alias` has this in their inbox."""
@@ -202,7 +218,12 @@ class House:
 
 @asynccontextmanager
 async def open_house(
-    client: Client, database_url: str, engine: Engine, *, workers_run: bool = True
+    client: Client,
+    database_url: str,
+    engine: Engine,
+    *,
+    workers_run: bool = True,
+    environment: WorkflowEnvironment | None = None,
 ) -> AsyncIterator[House]:
     """A house with workers of every role, whose five steps `engine` answers."""
     settings = Settings(worker_cached_workflows=200)
@@ -210,9 +231,7 @@ async def open_house(
     library = Library(pool)
     deps = Deps(
         library=library,
-        settling=Settling(
-            {"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)
-        ),
+        settling=Settling({"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)),
         retriever=FirstPart(),
         field=WholeScene(library),
     )
@@ -222,4 +241,4 @@ async def open_house(
             built: list[Worker] = workers.build(client, deps, settings)
             for worker in built:
                 await stack.enter_async_context(worker)
-        yield House(library, client, settings.process)
+        yield House(library, client, settings.process, environment)

@@ -19,11 +19,11 @@ SILENT = {"nothing_new": True, "items": []}
 Opened = Callable[..., AbstractAsyncContextManager[tuple[House, ScriptedEngine]]]
 
 
-def _opener(client: Client, database_url: str) -> Opened:
+def _opener(client: Client, database_url: str, environment: WorkflowEnvironment | None = None) -> Opened:
     @asynccontextmanager
     async def opened(**script: object) -> AsyncIterator[tuple[House, ScriptedEngine]]:
         engine = ScriptedEngine(Script.model_validate(script))
-        async with open_house(client, database_url, engine) as here:
+        async with open_house(client, database_url, engine, environment=environment) as here:
             yield here, engine
 
     return opened
@@ -38,4 +38,4 @@ def house(temporal: Client, database_url: str) -> Opened:
 @pytest.fixture
 def skipping(time_skipping: WorkflowEnvironment, database_url: str) -> Opened:
     """On the server whose clock can be moved."""
-    return _opener(time_skipping.client, database_url)
+    return _opener(time_skipping.client, database_url, time_skipping)

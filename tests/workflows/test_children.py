@@ -27,7 +27,9 @@ LEDGER = {
 
 def left_over(*residuals: Mapping[str, object]) -> Rule:
     """The first plan of a root process leaves these unresolved."""
-    return Rule(step="plan", process="c-????????????", revision=1, draft={"residuals": [dict(one) for one in residuals]})
+    return Rule(
+        step="plan", process="c-????????????", revision=1, draft={"residuals": [dict(one) for one in residuals]}
+    )
 
 
 async def in_scene(house: House, scene: str, **wish: Any) -> str:

@@ -60,7 +60,8 @@ def apply(state: State, message: m.Message, *, now: datetime) -> list[Effect]:
             assert state.resume_to is not None  # only a suspended process gets here
             target = state.resume_to
             state.move(target)
-            state.suspended_reason = ""
+            _give_back(state, now)
+            state.suspended_reason, state.suspended_at = "", None
             return [(EventKind.RESUMED, {"to": target.value})]
         case m.Cancel():
             state.cancel_requested = True
@@ -88,6 +89,14 @@ def leave(state: State, alias: str) -> list[Effect]:
     if turn is not None and turn.open:
         turn.outcome = Outcome.LEFT
     return [(EventKind.PARTICIPANT_LEFT, {"alias": alias, "round": state.round})]
+
+
+def _give_back(state: State, now: datetime) -> None:
+    """Nobody's time runs while the process stands still."""
+    pause = now - state.suspended_at if state.suspended_at else timedelta(0)
+    for turn in state.waiting_for:
+        if turn.due is not None:
+            turn.due += pause
 
 
 def _submit(state: State, message: m.SubmitProjection) -> list[Effect]:

@@ -143,6 +143,7 @@ class State(BaseModel):
     seq: int = 0
     resume_to: Phase | None = None
     suspended_reason: str = ""
+    suspended_at: datetime | None = None
     tension: TensionRef | None = None
     demander_profile: str = Field(default="", description="Profile id of the demander, when there is one.")
     confirmed: bool = False
