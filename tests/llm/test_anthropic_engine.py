@@ -252,3 +252,13 @@ async def test_a_wrong_key_needs_an_operator(serve: Serve, engine_at: Engines) -
 
 def test_every_step_has_settings() -> None:
     assert set(DEFAULTS) == {"formulate", "project", "observe", "plan", "deliver"}
+
+
+async def test_a_server_that_looks_for_the_key_in_the_other_header_finds_it_there(
+    serve: Serve, engine_at: Engines
+) -> None:
+    server = serve(keys=frozenset({"test-key"}), old_header=True)
+    engine = engine_at(server)
+    for _ in range(2):
+        await engine.deliver(requests.delivery(), requests.call("deliver"))
+    assert [served.status for served in server.served] == [401, 200, 200]

@@ -53,7 +53,7 @@ class MessagesServer:
 
     `respond` makes the text of an answer from the request. `faults` may choose a fault for a request. An
     answer takes `latency` seconds and comes in `deltas` pieces. `keys`, when given, are the only ones that
-    are let in; `knows` are the parameters that this server understands: one without `output_config` refuses
+    are let in, with `old_header` only as `X-Api-Key`; `knows` are the parameters that this server understands: one without `output_config` refuses
     it as older servers do; a `vague` one does not say what it refuses. `longest` is the largest `max_tokens` that it
     takes. `thoughts` come as a block of their own before every answer.
     """
@@ -70,6 +70,7 @@ class MessagesServer:
         knows: frozenset[str] = frozenset({"output_config", "cache_control"}),
         longest: int = 128_000,
         vague: bool = False,
+        old_header: bool = False,
         thoughts: str = "",
         cache: PromptCache | None = None,
         port: int = 0,
@@ -78,7 +79,7 @@ class MessagesServer:
         self.faults = faults
         self.latency, self.deltas, self.retry_after = latency, deltas, retry_after
         self.keys, self.knows, self.longest = keys, knows, longest
-        self.vague, self.thoughts = vague, thoughts
+        self.vague, self.thoughts, self.old_header = vague, thoughts, old_header
         self.cache = cache or PromptCache()
         self.served: list[Served] = []
         self._attempts: Counter[str] = Counter()
@@ -141,7 +142,11 @@ class MessagesServer:
             if not part.get("more_body"):
                 break
         headers = dict(scope["headers"])
-        await self._message(json.loads(bytes(body)), headers.get(b"x-api-key", b"").decode(), receive, send)
+        await self._message(json.loads(bytes(body)), self._key_in(headers), receive, send)
+
+    def _key_in(self, headers: Mapping[bytes, bytes]) -> str:
+        bearer = "" if self.old_header else headers.get(b"authorization", b"").decode().removeprefix("Bearer ")
+        return headers.get(b"x-api-key", b"").decode() or bearer
 
     async def _message(self, request: dict[str, Any], key: str, receive: Receive, send: Send) -> None:
         number, told = next(self._numbers), digest(request)

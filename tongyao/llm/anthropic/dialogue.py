@@ -13,7 +13,7 @@ from anthropic import AsyncAnthropic
 from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.stream import Rejected, Reply, converse
 from tongyao.llm.engine import Reask, Usage
-from tongyao.llm.errors import Cut, Failure, Refused, Unreadable, of_failure
+from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable, of_failure
 from tongyao.llm.prices import PriceTable
 from tongyao.llm.rendering import Block, line
 from tongyao.protocol.value import Draft
@@ -72,7 +72,7 @@ class Dialogue:
 
     async def _request(self, limit: int) -> Reply:
         """One request; again without what the server refuses to know, named or not."""
-        trying = False
+        trying = knocked = False
         while True:
             body = self._parameters.body(
                 self._model,
@@ -86,6 +86,13 @@ class Dialogue:
             left = self._ends - asyncio.get_running_loop().time()
             try:
                 reply = await converse(self._client, body, beat=self._beat, idle=self._idle, total=left)
+            except OperatorNeeded as stop:
+                if stop.reason == "unauthorized" and not knocked and self._parameters.try_other_header():
+                    knocked = True
+                    continue
+                if knocked:
+                    self._parameters.give_up_header()
+                raise
             except Rejected as rejected:
                 if self._parameters.learn(body, rejected.failure):
                     continue

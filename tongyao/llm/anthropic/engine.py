@@ -100,7 +100,7 @@ class AnthropicEngine:
         self._prices = prices or shipped()
         self._folder = prompts_folder
         self._idle = idle
-        self._parameters = Parameters(cache=cache)
+        self._parameters = Parameters(cache=cache, api_key=api_key if base_url else "")
         longest = max(step.seconds for step in settings.values())
         self._client = AsyncAnthropic(
             api_key=api_key, base_url=base_url, max_retries=0, timeout=httpx2.Timeout(longest, connect=10.0)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from anthropic import omit
+
 from tongyao.llm.errors import Failure
 from tongyao.llm.shapes import schema_of
 from tongyao.protocol.value import Draft
@@ -25,8 +27,10 @@ class Parameters:
     Servers that speak the Messages API differ in these. The first refusal that names one is the lesson.
     """
 
-    def __init__(self, *, cache: bool = True) -> None:
+    def __init__(self, *, cache: bool = True, api_key: str = "") -> None:
+        """`api_key`, when given, may be tried in the other header as well: `X-Api-Key`, without `Authorization`."""
         self._cache = cache
+        self._key, self._other_header = api_key, False
         self._unknown: set[tuple[str, str]] = set()
         self._longest: dict[str, int] = {}
 
@@ -53,6 +57,8 @@ class Parameters:
         }
         if output:
             body["output_config"] = output
+        if self._other_header:
+            body["extra_headers"] = {"X-Api-Key": self._key, "Authorization": omit}
         return body if self._cache and self._knows(model, "cache_control") else _without_breakpoints(body)
 
     def learn(self, body: Mapping[str, Any], failure: Failure) -> bool:
@@ -72,6 +78,17 @@ class Parameters:
             log.warning("%s does not know %s: going on without", body["model"], ", ".join(sorted(learned)))
         self._unknown |= {(body["model"], name) for name in learned}
         return bool(learned)
+
+    def try_other_header(self) -> bool:
+        """Whether to repeat a request that was not let in with the key in the header older servers look into; once."""
+        if not self._key or self._other_header:
+            return False
+        self._other_header = True
+        return True
+
+    def give_up_header(self) -> None:
+        """Neither header was let in: the key is wrong, not its place."""
+        self._key, self._other_header = "", False
 
     def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
         """Whether to repeat without `output_config` a request that was refused for a reason that names nothing.

@@ -1,0 +1,154 @@
+"""What a call may cost, what a scene tells its models, what an answer to another input is worth, and an expired key."""
+
+from __future__ import annotations
+
+import hashlib
+from decimal import Decimal
+
+from temporalio.api.sdk.v1 import WorkflowMetadata
+from temporalio.client import Client
+from temporalio.testing import ActivityEnvironment
+
+from activities.settling import Settled, Settling
+from tests.llm import requests
+from tests.llm.conftest import Engines, Serve
+from tests.llm.test_anthropic_process import INTENT, PEOPLE
+from tests.support.house import House, open_house
+from tests.support.messages_api.responder import Responder
+from tongyao.llm.engine import CallKey
+from tongyao.protocol.process import Phase
+from tongyao.protocol.projection import ProjectionDraft
+from tongyao.protocol.requests import EndpointRequest
+
+
+async def three(house: House, **wish: object) -> str:
+    return await house.start(await house.people(PEOPLE), intent=INTENT, auto_confirm=True, **wish)
+
+
+async def test_at_the_limit_the_demander_decides_before_a_call_is_made_that_could_break_it(
+    temporal: Client, database_url: str, serve: Serve, engine_at: Engines
+) -> None:
+    engine = engine_at(serve(respond=Responder(rounds=6, exhausted_from=3)))
+    async with open_house(temporal, database_url, engine) as house:
+        process = await three(house, cost_budget="0.80")
+        await house.until(process, "deciding")
+        budget = await house.library.budgets.get(process)
+        assert (await house.library.processes.get(process)).phase == "deciding"
+        assert 0 < budget.settled_cost + budget.reserved_cost < Decimal("0.80")
+        assert "decision_needed" in await house.kinds(process)
+        unseen = [
+            pair.relation.value for seen in (await house.library.record(process)).observations for pair in seen.pairs
+        ]
+        assert unseen
+
+        accepted = await house.say(process, "decide", decision="raise_budget", cost="20")
+        record = await house.end(process)
+        raised = await house.library.budgets.get(process)
+        spent = await house.library.ledger.usage(process)
+
+    assert accepted.accepted
+    assert record.phase is Phase.COMPLETED
+    assert not record.plans[-1].reduced
+    assert raised.limit_cost == Decimal(20)
+    assert (raised.settled_cost, raised.reserved_cost, raised.reserved_tokens) == (spent.cost, Decimal(0), 0)
+    assert raised.settled_tokens == spent.tokens
+
+
+async def test_when_the_budget_ends_and_the_demander_accepts_there_was_room_kept_for_a_plan(
+    temporal: Client, database_url: str, serve: Serve, engine_at: Engines
+) -> None:
+    engine = engine_at(serve(respond=Responder(rounds=6)))
+    async with open_house(temporal, database_url, engine) as house:
+        process = await three(house, cost_budget="0.80")
+        await house.until(process, "deciding")
+        await house.say(process, "decide", decision="accept_as_is")
+        record = await house.end(process)
+        cost = (await house.library.ledger.usage(process)).cost
+    assert not record.plans[-1].reduced
+    assert cost < Decimal("0.80")
+
+
+async def test_a_scene_has_prompts_of_its_own_frozen_at_the_start_and_none_of_the_frame(
+    temporal: Client, database_url: str, serve: Serve, engine_at: Engines
+) -> None:
+    server = serve()
+    own = "# 修船厂的催化\n\n只看谁的工具能给谁用。"
+    async with open_house(temporal, database_url, engine_at(server)) as house:
+        scene = f"yard-{hashlib.sha256(database_url.encode()).hexdigest()[:6]}"
+        people = await house.people(PEOPLE, scene=scene)
+        await house.library.profiles.put_scene(scene, "yard", {"prompts": {"observe": {"zh": own}}})
+        process = await house.start(people, scene=scene, intent=INTENT, auto_confirm=True)
+        await house.end(process)
+        manifest = await house.library.room.manifest(process)
+
+    told = [served.request["system"][0]["text"] for served in server.served]
+    observing = [text for text in told if text.startswith(own)]
+    assert observing
+    assert all("材料" in text and "编号" in text for text in observing), "what is data and what an id is stays"
+    assert not [text for text in told if "催化观察" in text]
+    assert manifest["prompts"]["observe"]["sha256"] == hashlib.sha256(observing[0].encode()).hexdigest()
+
+
+async def test_a_settled_answer_is_the_answer_also_when_its_input_has_changed(
+    temporal: Client, database_url: str, serve: Serve, engine_at: Engines
+) -> None:
+    server = serve()
+    engine = engine_at(server)
+    async with open_house(temporal, database_url, engine, workers_run=False) as house:
+        await house.library.profiles.put_scene("stale", "stale")
+        process = await three(house)
+        settling = Settling({"*": engine}, house.library.ledger, worker="test")
+        key = CallKey(process, "project", round=1, alias="P01")
+
+        async def ask(request: EndpointRequest) -> Settled[ProjectionDraft]:
+            return await settling.answer(
+                key,
+                lambda one, call: one.project(request, call),
+                ProjectionDraft,
+                request=request,
+                owner="owner",
+                seconds=30,
+            )
+
+        first = await ActivityEnvironment().run(ask, requests.endpoint())
+        again = await ActivityEnvironment().run(
+            ask, requests.endpoint().model_copy(update={"round": 1, "alias": "P02"})
+        )
+    assert (again.draft, again.text) == (first.draft, first.text)
+    assert (first.stale, again.stale) == (False, True)
+    assert len(server.served) == 1
+
+
+async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes_on(
+    temporal: Client, database_url: str, serve: Serve, engine_at: Engines
+) -> None:
+    answers = Responder()
+    server = serve(keys=frozenset({"test-key"}))
+
+    def expire(request: object) -> str:
+        said = answers(request)  # type: ignore[arg-type]
+        if '"verdict"' in said and not refused:
+            refused.append(len(server.served))
+            server.keys = frozenset()
+        return said
+
+    refused: list[int] = []
+    server.respond = expire
+    async with open_house(temporal, database_url, engine_at(server)) as house:
+        process = await three(house)
+        await house.until(process, "suspended")
+        row = await house.library.processes.get(process)
+        shown = await house.handle(process).query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
+        before = await house.library.record(process)
+        failed = [call for call in await house.library.ledger.calls(process) if call.state == "failed"]
+
+        assert "set ANTHROPIC_API_KEY, then resume" in row.suspended_reason
+        assert row.suspended_reason in shown.current_details
+        assert {call.error_reason for call in failed} == {"unauthorized"}
+        assert len(failed) <= 3, "one for each that spoke at once, none repeated"
+
+        server.keys = frozenset({"test-key"})
+        await house.say(process, "resume", role="operator")
+        record = await house.end(process)
+    assert record.phase is Phase.COMPLETED
+    assert record.projections[: len(before.projections)] == before.projections, "nothing was lost"
