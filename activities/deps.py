@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Protocol
 
+from activities.reindexing import Indexing
 from activities.settling import Settling
 from tongyao.protocol.process import ProfileRef
 from tongyao.protocol.requests import Material
@@ -46,4 +47,5 @@ class Deps:
     settling: Settling
     retriever: Retriever
     field: Field
+    indexing: Indexing | None = None
     manifest: Mapping[str, object] = default(default_factory=dict)

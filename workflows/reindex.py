@@ -65,7 +65,9 @@ class Reindex:
             summary=f"{self._progress.held} of {self._progress.people}",
         )
         state = "searched" if self._progress.live else "being filled"
-        workflow.set_current_details(f"{self._progress.encoder}: {self._progress.held} of {self._progress.people}, {state}")
+        workflow.set_current_details(
+            f"{self._progress.encoder}: {self._progress.held} of {self._progress.people}, {state}"
+        )
 
     @workflow.query(name=REINDEX_PROGRESS)
     def progress(self) -> ReindexProgress:

@@ -8,23 +8,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tongyao.protocol.value import Value
-
 Vectors = npt.NDArray[np.float32]
 
 
 class EncoderUnusable(Exception):
     """The encoder cannot be used as asked for: weights missing, a dimension it does not have. The message says what to do."""
-
-
-class ModelSpec(Value):
-    """What an encoder with weights is loaded by; kept with the index, so that it is asked by the one that filled it."""
-
-    model: str
-    dimension: int | None = None
-    query_prompt: str | None = None
-    document_prompt: str | None = None
-    languages: tuple[str, ...] = ()
 
 
 class Encoder(Protocol):

@@ -8,13 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from tongyao.field.encoder import Encoder, EncoderUnusable, ModelSpec
+from tongyao.field.encoder import Encoder, EncoderUnusable
 from tongyao.field.features import counted, words
 from tongyao.field.learned import Learned
 from tongyao.field.scene import searched
 from tongyao.field.store import Index, IndexStore, Member
 from tongyao.field.stored import Stored
+from tongyao.protocol.contracts_reindex import ModelSpec, ReindexProgress
 from tongyao.records.database import Pool
+from tongyao.records.profiles import Profiles
 from tongyao.records.texts import Texts
 
 FIT_PEOPLE: Final = 20_000
@@ -38,6 +40,7 @@ class Indexer:
     ) -> None:
         self.store = IndexStore(pool)
         self._texts = Texts(pool)
+        self._profiles = Profiles(pool)
         self._load = load
         self._spec = model
         self._models: dict[ModelSpec, Encoder | EncoderUnusable] = {}
@@ -115,6 +118,27 @@ class Indexer:
         if members:
             await self._put(index, members)
         return len(members)
+
+    async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
+        """`begin`, told as progress. Raises `SceneUnknown`, `EncoderUnusable`."""
+        await self._profiles.scene(scene)
+        return await self._progress(await self.begin(scene, kind, model=model, refit=refit))
+
+    async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
+        """`fill`, told as progress. Raises `IndexGone`."""
+        found = await self.store.index(index)
+        return await self._progress(found, batch=await self.fill(found, most=most))
+
+    async def switch(self, index: int) -> ReindexProgress:
+        """`finish`, told as progress. Raises `IndexGone`."""
+        await self.finish(await self.store.index(index))
+        return await self._progress(await self.store.index(index))
+
+    async def _progress(self, index: Index, *, batch: int = 0) -> ReindexProgress:
+        held, people = await self.store.counts(index)
+        return ReindexProgress(
+            index=index.id, encoder=index.encoder, held=held, people=people, batch=batch, live=index.state == "live"
+        )
 
     async def finish(self, index: Index) -> None:
         """Make a filled index live."""

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from pydantic import Field, ValidationError
 
-from tongyao.field.encoder import Encoder, EncoderUnusable, ModelSpec
+from tongyao.field.encoder import Encoder, EncoderUnusable
 from tongyao.field.held import HeldScene
 from tongyao.field.indexing import Indexer
 from tongyao.field.perspectives import PERSPECTIVES, Found, union
 from tongyao.field.store import Index
 from tongyao.field.wide import WideScene
+from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.protocol.tension import Tension
 from tongyao.protocol.value import Value
 from tongyao.records.database import Pool

@@ -12,11 +12,12 @@ from pgvector.psycopg import register_vector_async
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from tongyao.field.encoder import Encoder, ModelSpec, Vectors
+from tongyao.field.encoder import Encoder, Vectors
 from tongyao.field.facets import Chunk, Facet
 from tongyao.field.stored import Stored, packed, unpacked
+from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.protocol.value import Value
-from tongyao.records.database import Connection, Pool, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
 
 EF_SEARCH: Final = 200
 """Measured: recall@10 and time for this and other values stand in docs/field.md §6."""
@@ -24,6 +25,10 @@ EF_SEARCH: Final = 200
 BUILD_MEMORY: Final = "512MB"
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
 _BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) AS behind"
+
+
+class IndexGone(RecordsError):
+    """The index was dropped: another one of its scene and kind took its place."""
 
 
 class Index(Value):
@@ -68,6 +73,15 @@ class IndexStore:
                 [scene],
             )
             return await cursor.fetchall()
+
+    async def index(self, id: int) -> Index:
+        """Raises `IndexGone`."""
+        async with reading(self._pool, Index) as cursor:
+            await cursor.execute(f"SELECT {_INDEX} FROM field_indexes WHERE id = %s", [id])
+            found = await cursor.fetchone()
+        if found is None:
+            raise IndexGone(f"index {id} is there no more: another re-index of its scene took its place")
+        return found
 
     async def learned(self, index: Index) -> bytes:
         """What the lexical encoder of `index` learned."""

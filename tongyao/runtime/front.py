@@ -16,21 +16,20 @@ from tongyao.gateway.notifiers.webhook import WebhookNotifier
 from tongyao.gateway.notifying import Notifying
 from tongyao.gateway.serving import listen, serve, url_of
 from tongyao.gateway.sources.http import HttpSource
+from tongyao.runtime import wiring
 from tongyao.runtime.office import Office
 from tongyao.runtime.settings import Settings
 
 
 def gateway_of(here: Office) -> Gateway:
     """The doors of a running installation."""
-    from tongyao.field.intent_field import IntentField
-
     return Gateway(
         here.library,
         here.starting,
         here.registering,
         here.door,
         here.settings.gateway,
-        search=IntentField(here.library.pool),
+        search=wiring.intent_field(here.settings, here.library),
         notifiers=notifiers_of(here.settings),
         sources={"http": partial(HttpSource, private_allowed=here.settings.gateway.private_addresses)},
     )

@@ -59,6 +59,19 @@ class Models(BaseModel):
     deliver: str = "claude-sonnet-5-5"
 
 
+class FieldSettings(BaseModel):
+    """The field's encoder with weights (docs/field.md §5); a re-index fills an index by it, searches follow the index."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = Field(default=None, description="A model hub's name or a folder; unset: lexical only.")
+    dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    languages: tuple[str, ...] = Field(default=(), description="JSON list of the queries' languages, zh or en.")
+    threads: int = Field(default=1, ge=1, le=64, description="Batches encoded at a time in one worker.")
+
+
 class Settings(BaseSettings):
     """Read with :func:`load_settings`, which turns what is wrong into one readable error."""
 
@@ -128,6 +141,7 @@ class Settings(BaseSettings):
         description="One model for every step, in place of `models`.",
     )
     models: Models = Models()
+    field: FieldSettings = FieldSettings()
     prices: Path | None = Field(default=None, description="A price table over the shipped one (docs/models.md §5).")
     prompts: Path | None = Field(default=None, description="Directory whose prompts replace those of the package.")
 

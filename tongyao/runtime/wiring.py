@@ -6,17 +6,24 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from activities.budgeting import Purse
 from activities.deps import Deps
 from activities.settling import Settling
 from tongyao.llm import prices, prompts
 from tongyao.llm.engine import Engine
+from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.keys import BadKey, Keyring
 from tongyao.records.library import Library
 from tongyao.records.sealing import acknowledge
+from tongyao.runtime.measuring import Measured
 from tongyao.runtime.settings import STEPS, Settings
+
+if TYPE_CHECKING:
+    from tongyao.field.encoder import Encoder
+    from tongyao.field.intent_field import IntentField
 
 MASTER_KEY_FILE = "master.key"
 
@@ -51,17 +58,17 @@ def engines(settings: Settings) -> dict[str, Engine]:
     for step in STEPS:
         name = settings.engine_of(step)
         if name not in made:
-            made[name] = _engine(name, settings)
+            made[name] = Measured(_engine(name, settings))
     return {step: made[settings.engine_of(step)] for step in STEPS}
 
 
 def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | None = None) -> Deps:
     """What the activities are given. `using` replaces the engines of the settings (tests)."""
-    from tongyao.field.intent_field import IntentField
     from tongyao.field.retriever import ChunkRetriever
 
     chosen = using or engines(settings)
     retriever = ChunkRetriever()
+    field = intent_field(settings, records)
     return Deps(
         library=records,
         settling=Settling(
@@ -71,7 +78,8 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
             purse=Purse(records.budgets, records.ledger, day_cost=settings.day_cost_budget),
         ),
         retriever=retriever,
-        field=IntentField(records.pool),
+        field=field,
+        indexing=field.indexer,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},
@@ -84,6 +92,21 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
             },
         },
     )
+
+
+def intent_field(settings: Settings, records: Library) -> IntentField:
+    """The field over these records; weights are loaded when an index asks for them."""
+    from tongyao.field.intent_field import IntentField
+
+    chosen = settings.field
+
+    def load(spec: ModelSpec) -> Encoder:
+        from tongyao.field.transformer import TransformerEncoder
+
+        return TransformerEncoder(spec, threads=chosen.threads)
+
+    model = ModelSpec(**chosen.model_dump(exclude={"threads"})) if chosen.model is not None else None
+    return IntentField(records.pool, load=load, model=model)
 
 
 def _engine(name: str, settings: Settings) -> Engine:

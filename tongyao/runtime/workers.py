@@ -19,10 +19,12 @@ from activities.observing import Observing
 from activities.planning import Planning
 from activities.projecting import Projecting
 from activities.recording import Recording
+from activities.reindexing import Reindexing
 from tongyao.protocol.contracts import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
 from tongyao.runtime.search_attributes import missing_search_attributes
 from tongyao.runtime.settings import Settings
 from workflows.crystallization import Crystallization
+from workflows.reindex import Reindex
 
 Role = Literal["all", "process", "models", "field"]
 
@@ -55,7 +57,11 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
             _worker(client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second)
         )
     if role in ("all", "field"):
-        workers.append(_worker(client, settings, FIELD_QUEUE, activities=[Discovering(deps).discover]))
+        steps = [Discovering(deps).discover]
+        if deps.indexing is not None:
+            reindexing = Reindexing(deps.indexing)
+            steps += [reindexing.open_index, reindexing.fill_index, reindexing.switch_index]
+        workers.append(_worker(client, settings, FIELD_QUEUE, activities=steps, workflows=[Reindex]))
     return workers
 
 
