@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from tongyao.commands import demo, exporting, field, gateway, health, messages, models, processes, service
+from tongyao.commands import demo, exporting, field, gateway, messages, models, processes, service
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
 from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
@@ -34,7 +34,6 @@ exporting.add_to(app)
 models.add_to(app)
 field.add_to(app)
 gateway.add_to(app)
-health.add_to(app)
 
 
 def main() -> None:

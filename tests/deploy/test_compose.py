@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import zipfile
@@ -76,6 +77,8 @@ def test_every_command_of_ours_exists(compose: dict[str, Any], name: str) -> Non
         match command:
             case ["tongyao", subcommand]:
                 assert subcommand in commands
+            case ["python", "-m", "tongyao.healthy"]:
+                assert importlib.util.find_spec("tongyao.healthy") is not None
             case ["python", "-m", "worker", role]:
                 assert role in get_args(Role)
             case _:

@@ -37,7 +37,7 @@ from tongyao.runtime.temporal import plugin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
-SERVED_SECONDS = 60
+SERVED_SECONDS = 120
 PROFILES = {
     "ada": "I repair tide gauges in four harbours. I can offer ten years of readings to whoever needs them. "
     "I will not travel in winter. I want to learn how boats are scheduled around the tide.",
@@ -60,11 +60,14 @@ class Parts:
         subprocess.run(self._command(name), env=self._environment(name), cwd=REPOSITORY, check=True, timeout=120)
 
     def start(self, name: str) -> None:
-        log = (self._deployment.home / f"{name}.log").open("ab")
-        self._running[name] = subprocess.Popen(
-            self._command(name), env=self._environment(name), cwd=REPOSITORY, stdout=log, stderr=log
-        )
-        log.close()
+        with (self._deployment.home / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                self._command(name),
+                env=self._environment(name),
+                cwd=REPOSITORY,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
 
     def wait_until_healthy(self, name: str) -> None:
         """Return when the container's own health check passes."""
@@ -172,9 +175,8 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
     choices = [Choice(profile_id=people[0]), Choice(profile_id=people[1], endpoint=EndpointKind.HUMAN)]
     process_id = await house.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
     async with asyncio.timeout(60):
-        while not (row := await house.library.processes.get(process_id)).waiting:
+        while [ask.ask for ask in await house.library.inbox.of_process(process_id, open_only=True)] != ["projection"]:
             await asyncio.sleep(0.1)
-    assert row.phase == "crystallizing"
 
     deployment.kill()
     deployment.start()
@@ -184,9 +186,9 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
         while not (await house.library.processes.get(process_id)).ended_at:
             for ask in await house.library.inbox.of_process(process_id, open_only=True):
                 if ask.ask == "projection":
-                    await house.say(process_id, "nothing_new", alias=ask.alias, round=ask.round)
+                    await house.say(process_id, "submit_projection", alias=ask.alias, round=ask.round, nothing_new=True)
                 elif ask.ask == "answer":
-                    await house.say(process_id, "answer_plan", alias=ask.alias, decision="commit")
+                    await house.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
             await asyncio.sleep(0.5)
     record = await house.library.record(process_id)
     assert record.phase is Phase.COMPLETED
@@ -227,9 +229,8 @@ async def test_one_port_tells_how_each_part_and_the_whole_stand(parts: Parts, ho
 
 def test_logs_are_json_with_the_process_and_without_a_word_of_anybody(parts: Parts) -> None:
     for name in ("process-worker", "model-worker", "gateway"):
-        lines = parts.log(name).splitlines()
-        for line in lines:
-            assert line.startswith(("worker (", "API and MCP")) or json.loads(line)["level"], line
+        for line in parts.log(name).splitlines():
+            assert json.loads(line)["level"], line
         said = parts.log(name)
         for profile in PROFILES.values():
             assert not [
@@ -261,8 +262,10 @@ async def test_both_databases_come_back_from_a_backup(deployment: Deployment, ho
 
 def back_up_and_restore(deployment: Deployment, database: str, role: str) -> None:
     dump, target = str(deployment.home / f"{database}.dump"), f"{database}_restored"
-    backup = ["--format=custom", "--no-owner", "--file", dump, deployment.url_of(role, database)]
-    subprocess.run([str(binaries() / "pg_dump"), *backup], check=True)
+    backup = ["--format=custom", "--no-owner", "--exclude-extension=vector", "--file", dump]
+    subprocess.run([str(binaries() / "pg_dump"), *backup, deployment.url_of(role, database)], check=True)
     deployment.make_database(target, role)
+    if database == "tongyao":
+        deployment.make_extension(target, "vector")
     restore = ["--no-owner", "--no-comments", "--exit-on-error", "--dbname", deployment.url_of(role, target), dump]
     subprocess.run([str(binaries() / "pg_restore"), *restore], check=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from tongyao.protocol.process import Phase
 from tongyao.protocol.value import Value
@@ -111,8 +112,23 @@ class SignalledText(Value):
 
 
 class Outbox(Value):
-    """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect."""
+    """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect.
+
+    It travels in every activity's input, and so into Temporal's history: there an event is a row, without the names.
+    """
 
     snapshot: Snapshot
     events: tuple[Event, ...] = ()
     texts: tuple[SignalledText, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_rows(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        shown: dict[str, Any] = whole(self)
+        if self.events:
+            shown["events"] = [[one.seq, one.kind.value, one.at.isoformat(), one.data] for one in self.events]
+        return shown
+
+    @field_validator("events", mode="before")
+    @classmethod
+    def _of_rows(cls, given: Any) -> Any:
+        return [dict(zip(Event.model_fields, one, strict=True)) if isinstance(one, list) else one for one in given]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.plugin import SimplePlugin
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError
 from temporalio.worker import WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from tongyao.runtime.brief import data_converter
 from tongyao.runtime.measuring import Measuring
 from tongyao.runtime.settings import Settings
 
@@ -25,9 +25,7 @@ class TemporalUnreachable(Exception):
 
 def plugin() -> SimplePlugin:
     """Give it to `Client.connect`: its workers inherit it."""
-    return SimplePlugin(
-        "tongyao", data_converter=pydantic_data_converter, workflow_runner=_runner, interceptors=[Measuring()]
-    )
+    return SimplePlugin("tongyao", data_converter=data_converter, workflow_runner=_runner, interceptors=[Measuring()])
 
 
 async def connect(settings: Settings, *, address: str | None = None, runtime: Runtime | None = None) -> Client:

@@ -1,0 +1,353 @@
+"""What durable orchestration costs: `python -m bench.orchestration_bench [--runs 1x0.2 1x2 30x2 200x5] [--people 2]`.
+
+Whole processes of 5 participants and 5 rounds, from the raw intent to the deliveries: the real worker, a real Temporal
+server with its database on disk, PostgreSQL, and the engine that speaks to Claude, over HTTP to a local Messages API
+whose every answer takes a fixed time and comes in 100 deltas. Beside it the floor: a plain asyncio loop that makes the
+same streamed calls, recorded from a process, in the same order, with nothing around them.
+
+    share   critical path (calls that must follow each other × latency) ÷ wall time of the slowest process, all of them
+            started at once
+    CPU     milliseconds per process, by who used it; the floor's own is what the same calls cost without us
+
+Everything runs on one machine, the Messages API too: with many processes it takes a part of what the others could use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+from anthropic import AsyncAnthropic
+from temporalio.client import Client
+
+from tests.support.house import House
+from tests.support.messages_api.responder import Responder
+from tests.support.messages_api.server import MessagesServer
+from tongyao.llm.anthropic.stream import converse
+from tongyao.protocol.process import Choice
+from tongyao.protocol.projection import EndpointKind
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.records.migrate import migrate
+from tongyao.runtime import wiring
+from tongyao.runtime.local.postgres import LocalPostgres
+from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.local.worker_process import WorkerProcess
+from tongyao.runtime.settings import Settings
+from tongyao.runtime.temporal import connect
+
+PARTICIPANTS: Final = 5
+ROUNDS: Final = 5
+DELTAS: Final = 100
+SEQUENCE: Final = 1 + 2 * ROUNDS + 1 + 1
+"""Calls that follow each other: the formulation, a projection and an observation a round, the plan, a delivery."""
+GOALS: Final[Mapping[tuple[int, float], float]] = {(1, 0.2): 0.82, (1, 2.0): 0.97, (30, 2.0): 0.88, (200, 5.0): 0.78}
+CPU_GOAL: Final = 400
+"""Milliseconds per process over the floor."""
+EVENTS_GOAL, BYTES_GOAL = (200, 28_000), (270, 36_000)
+"""Of a history: with proxies only; with two people."""
+PROFILE: Final = (
+    "I repair tide gauges in four harbours, mostly number {n}. I can offer ten years of readings to whoever needs them. "
+    "I keep a workshop with a lathe and lend it out. I will not travel in winter. I do not work without an agreement. "
+    "I want to learn how boats are scheduled around the tide. I know the harbour masters by name. I once ran a bus line. "
+    "I can draw maps that people read. I have two evenings a week. I dislike meetings. I want to see plans tried early. "
+    "I can weld. I speak three languages. I want to hand my readings on. I count passengers for a hobby. "
+)
+INTENT: Final = (
+    "I want to keep the winter crossing open without a second crew. We tried it with volunteers, and it failed."
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """`processes` at once, each answer of a model after `latency` seconds."""
+
+    processes: int
+    latency: float
+
+    @property
+    def critical(self) -> float:
+        return SEQUENCE * self.latency
+
+    def __str__(self) -> str:
+        return f"{self.processes}x{self.latency:g}"
+
+    @classmethod
+    def read(cls, text: str) -> Run:
+        processes, _, latency = text.partition("x")
+        return cls(int(processes), float(latency))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one run showed: seconds, milliseconds of CPU per process by part, and the largest history."""
+
+    run: Run
+    wall: float
+    cpu: Mapping[str, float]
+    floor_wall: float
+    floor_cpu: float
+    events: int
+    bytes: int
+    calls: float
+
+
+# --- the Messages API, in a process of its own ------------------------------------------------------------------------
+
+
+class Recording(Responder):
+    """Answers as `Responder`; appends every request to a file, so that the floor can make the same ones."""
+
+    path: Path | None = None
+
+    def __call__(self, request: Mapping[str, Any]) -> str:
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(request) + "\n")
+        return super().__call__(request)
+
+
+def serve(port: int, latency: float, record: Path | None) -> None:
+    respond = Recording(rounds=ROUNDS, exhausted_from=ROUNDS - 1, items=3)
+    object.__setattr__(respond, "path", record)
+    with MessagesServer(respond, port=port, latency=latency, deltas=DELTAS):
+        print("serving", flush=True)
+        sys.stdin.read()
+
+
+@asynccontextmanager
+async def messages_api(latency: float, record: Path | None = None) -> AsyncIterator[tuple[str, psutil.Process]]:
+    port = free_port()
+    command = [sys.executable, "-m", "bench.orchestration_bench", "--serve", str(port), str(latency), str(record or "")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    await asyncio.to_thread(process.stdout.readline)
+    try:
+        yield f"http://127.0.0.1:{port}", psutil.Process(process.pid)
+    finally:
+        process.communicate()
+
+
+# --- the floor --------------------------------------------------------------------------------------------------------
+
+
+async def floor(base_url: str, requests: Sequence[Mapping[str, Any]], processes: int) -> None:
+    """The same calls in the same order: what must follow each other does, what can go side by side does."""
+    client = AsyncAnthropic(api_key="any", base_url=base_url, max_retries=0)
+    waves = in_waves(requests)
+
+    async def one() -> None:
+        for wave in waves:
+            await asyncio.gather(*(converse(client, body, beat=lambda: None, idle=60, total=120) for body in wave))
+
+    await asyncio.gather(*(one() for _ in range(processes)))
+    await client.close()
+
+
+def in_waves(requests: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Recorded requests as they depend on each other: neighbours of one step go together."""
+    waves: list[list[dict[str, Any]]] = []
+    last = ""
+    for request in requests:
+        body = {name: value for name, value in request.items() if name != "stream"}
+        text = json.dumps(body)
+        step = max(("formulate", "project", "observe", "plan", "deliver"), key=lambda one: text.rfind(f'step=\\"{one}'))
+        if step != last or step in ("formulate", "observe", "plan"):
+            waves.append([])
+        waves[-1].append(body)
+        last = step
+    return waves
+
+
+def measure_floor(base_url: str, requests: Path, processes: int) -> tuple[float, float]:
+    """Wall seconds, and CPU seconds of a process that does nothing else."""
+    command = [sys.executable, "-m", "bench.orchestration_bench", "--floor", base_url, str(requests), str(processes)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    wall, cpu = json.loads(printed.splitlines()[-1])
+    return wall, cpu
+
+
+def run_floor(base_url: str, path: Path, processes: int) -> None:
+    requests = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    asyncio.run(floor(base_url, requests[:1], 1))  # what is loaded on the first call is not counted
+    began, used = time.monotonic(), time.process_time()
+    asyncio.run(floor(base_url, requests, processes))
+    print(json.dumps([time.monotonic() - began, time.process_time() - used]))
+
+
+# --- the whole house --------------------------------------------------------------------------------------------------
+
+
+class Meter:
+    """CPU seconds of named process trees."""
+
+    def __init__(self, roots: Mapping[str, int]) -> None:
+        self._roots = {name: psutil.Process(pid) for name, pid in roots.items()}
+
+    def read(self) -> dict[str, float]:
+        return {name: _cpu(root) for name, root in self._roots.items()}
+
+
+def _cpu(root: psutil.Process) -> float:
+    total = 0.0
+    for process in [root, *root.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+        except psutil.NoSuchProcess:
+            continue
+    return total
+
+
+@dataclass
+class Bench:
+    """Servers that stay up for all runs; a worker and a Messages API of each run's own."""
+
+    home: Path
+    postgres: LocalPostgres
+    temporal: LocalTemporal
+    settings: Settings
+    house: House
+    client: Client
+
+    @asynccontextmanager
+    async def worker(self, base_url: str) -> AsyncIterator[WorkerProcess]:
+        environment = {
+            "DATABASE_URL": self.postgres.url(),
+            "TEMPORAL_ADDRESS": self.temporal.address,
+            "ANTHROPIC_BASE_URL": base_url,
+            "ANTHROPIC_API_KEY": "any",
+            "TONGYAO_ENGINE": "anthropic",
+            "TONGYAO_HOME": str(self.home),
+            "TONGYAO_WORKER_ACTIVITIES": "1200",
+            "TONGYAO_LOG_LEVEL": "warning",
+        }
+        worker = WorkerProcess(environment, log=self.home / "worker.log")
+        await worker.start()
+        try:
+            yield worker
+        finally:
+            await worker.stop()
+
+    async def run(self, run: Run, *, people: int = 0) -> Seen:
+        """Warm up with one process of no latency, whose requests the floor repeats; then measure."""
+        recorded = self.home / f"requests-{time.monotonic_ns()}.jsonl"
+        ids = await self.house.people({f"p{n}": PROFILE.format(n=n) for n in range(PARTICIPANTS)})
+        choices = [
+            Choice(profile_id=one, endpoint=EndpointKind.HUMAN if number < people else EndpointKind.PROXY)
+            for number, one in enumerate(ids)
+        ]
+        async with messages_api(0.0, recorded) as (url, _), self.worker(url):
+            await self._live(choices, people)
+        async with messages_api(run.latency) as (url, served), self.worker(url) as worker:
+            if run.processes == 1:  # a worker loads its workflow sandbox and opens its connections on the first
+                await self._live(choices, people)
+            assert worker.pid and self.postgres.pid and self.temporal.pid
+            pids = {"worker": worker.pid, "server": self.temporal.pid, "database": self.postgres.pid, "api": served.pid}
+            meter = Meter(pids)
+            before, began = meter.read(), time.monotonic()
+            finished = await asyncio.gather(*(self._live(choices, people) for _ in range(run.processes)))
+            wall = time.monotonic() - began
+            after = meter.read()
+            sizes = [await self._history(one) for one in finished[:5]]
+            calls = len(await self.house.library.ledger.calls(finished[0]))
+            floor_wall, floor_cpu = (0.0, 0.0) if people else measure_floor(url, recorded, run.processes)
+        cpu = {name: 1000 * (after[name] - before[name]) / run.processes for name in pids}
+        events, size = max(sizes)
+        return Seen(run, wall, cpu, floor_wall, 1000 * floor_cpu / run.processes, events, size, calls)
+
+    async def _live(self, choices: Sequence[Choice], people: int) -> str:
+        pid = await self.house.start(choices, intent=INTENT, auto_confirm=True)
+        if people:
+            await self._speak(pid)
+        await self.house.handle(pid).result()
+        return pid
+
+    async def _speak(self, pid: str) -> None:
+        """Answer for the people at once, whenever something waits for them."""
+        library = self.house.library
+        while not (await library.processes.get(pid)).ended_at:
+            for ask in await library.inbox.of_process(pid, open_only=True):
+                if ask.ask == "projection":
+                    await self.house.say(
+                        pid, "submit_projection", alias=ask.alias, round=ask.round, nothing_new=ask.round > 1
+                    )
+                elif ask.ask == "answer":
+                    await self.house.say(pid, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
+            await asyncio.sleep(0.1)
+
+    async def _history(self, pid: str) -> tuple[int, int]:
+        history = await self.house.handle(pid).fetch_history()
+        words = ("tide gauges", "winter crossing")
+        assert not any(word in str(event) for event in history.events for word in words), "a text is in the history"
+        return len(history.events), sum(event.ByteSize() for event in history.events)
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ty-bench-", ignore_cleanup_errors=True)))
+        home.chmod(0o755)
+        postgres = LocalPostgres(home)
+        stack.callback(postgres.stop)
+        migrate(postgres.start())
+        temporal = LocalTemporal(home)
+        stack.callback(temporal.stop)
+        await temporal.start()
+        settings = Settings(home=home, database_url=postgres.url(), temporal_address=temporal.address)
+        library = await stack.enter_async_context(wiring.library(settings))
+        client = await connect(settings)
+        yield Bench(home, postgres, temporal, settings, House(library, client, ProcessSettings()), client)
+
+
+def report(seen: Seen) -> str:
+    ours = sum(seen.cpu[name] for name in ("worker", "server", "database"))
+    goal = GOALS.get((seen.run.processes, seen.run.latency))
+    parts = ", ".join(f"{name} {seen.cpu[name]:.0f}" for name in ("worker", "server", "database"))
+    return "\n".join(
+        [
+            f"{seen.run}: wall {seen.wall:.2f} s, critical path {seen.run.critical:.1f} s",
+            f"  share {seen.run.critical / seen.wall:.3f}"
+            + (f" (goal {goal})" if goal else "")
+            + (f"; the floor's {seen.run.critical / seen.floor_wall:.3f}" if seen.floor_wall else ""),
+            f"  CPU a process: {parts} = {ours:.0f} ms, the floor {seen.floor_cpu:.0f} ms, "
+            f"over it {ours - seen.floor_cpu:.0f} ms (goal {CPU_GOAL}); the Messages API {seen.cpu['api']:.0f} ms",
+            f"  history: {seen.events} events, {seen.bytes:,} bytes; {seen.calls:g} model calls",
+        ]
+    )
+
+
+async def main(runs: Sequence[Run], people: int) -> None:
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
+    async with opened() as bench:
+        for run in runs:
+            print(report(await bench.run(run, people=people)), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--runs", nargs="+", type=Run.read, default=[Run(1, 0.2), Run(1, 2.0), Run(30, 2.0), Run(200, 5.0)]
+    )
+    parser.add_argument("--people", type=int, default=0, help="so many of the five are people who answer at once")
+    parser.add_argument("--serve", nargs=3, metavar=("PORT", "LATENCY", "RECORD"), help=argparse.SUPPRESS)
+    parser.add_argument("--floor", nargs=3, metavar=("URL", "REQUESTS", "PROCESSES"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(int(options.serve[0]), float(options.serve[1]), Path(options.serve[2]) if options.serve[2] else None)
+    elif options.floor:
+        run_floor(options.floor[0], Path(options.floor[1]), int(options.floor[2]))
+    else:
+        asyncio.run(main(options.runs, options.people))
