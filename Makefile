@@ -7,7 +7,7 @@ UV := $(BIN)/uv pip
 MYPY_PATHS := tongyao workflows activities tests $(wildcard worker.py bench)
 RUFF_PATHS := $(MYPY_PATHS) $(wildcard examples deploy)
 
-.PHONY: demo test test-slow check format setup lock clean
+.PHONY: demo test test-slow check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.runtime ## One process from a raw intent to a plan, on real servers
@@ -30,6 +30,9 @@ check: $(VENV)/.dev ## Style, types, and the arrows between the rooms
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix $(RUFF_PATHS)
 	@$(BIN)/ruff format $(RUFF_PATHS)
+
+histories: $(VENV)/.dev ## Histories of every shape of a process, for tests/replay
+	@$(BIN)/python -m tests.replay.record
 
 lock: $(VENV)/.bootstrap ## New versions into requirements/
 	@printf 'uv\nhatchling\neditables\n' | $(UV) compile - $(LOCK) -o requirements/bootstrap.txt

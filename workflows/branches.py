@@ -21,7 +21,7 @@ from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Phase
 from tongyao.protocol.settings import Residuals
 from workflows import options, presentation
-from workflows.steps import Steps
+from workflows.steps import Steps, give_up
 
 
 class Branches(Steps):
@@ -50,7 +50,7 @@ class Branches(Steps):
                         following.append(asyncio.create_task(self._follow(residual, child)))
         finally:
             for task in following:
-                task.cancel()
+                give_up(task)
 
     async def cancel_children(self) -> None:
         """Ask every child that still runs to end, and everything below it."""

@@ -33,6 +33,7 @@ from tongyao.protocol.tension import Grade
 from workflows import options
 from workflows.branches import Branches
 from workflows.rounds import Rounds
+from workflows.steps import give_up
 
 
 class _Ended(Exception):
@@ -58,7 +59,7 @@ class Crystallization(Rounds, Branches):
         try:
             outcome = await self._live_within_deadline()
         finally:
-            scribe.cancel()
+            give_up(scribe)
         if outcome is Phase.CANCELLED and self.state.cancel_branch:
             await self.cancel_children()
         self.state.turns = {}
@@ -117,7 +118,7 @@ class Crystallization(Rounds, Branches):
             await workflow.wait_condition(lambda: not self.state.to_start)  # what was approved is on its way
             await self._children(unconverged=unconverged)
         finally:
-            branching.cancel()
+            give_up(branching)
 
     async def _formulate(self) -> None:
         """Raw intent → tension. Where that cannot be done, the raw text stands as T (grade C)."""

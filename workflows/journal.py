@@ -21,6 +21,7 @@ class Journal:
         self._texts: list[SignalledText] = []
         self._sent = 0
         self._urgent = 0
+        self._known_tension = ""
 
     def note(self, kind: EventKind, data: Mapping[str, JsonValue] | None = None, *, urgent: bool = True) -> None:
         """Note that something happened. What is not urgent waits for the next activity, whichever that is."""
@@ -44,13 +45,17 @@ class Journal:
             self._sent = self._state.seq
             return None
         self._sent = self._state.seq
-        return Outbox(snapshot=snapshot(self._state), events=events, texts=tuple(self._texts))
+        row = snapshot(self._state)
+        if row.tension_text_id == self._known_tension:  # the row keeps what it is not told again
+            row = row.model_copy(update={"tension_text_id": "", "grade": ""})
+        return Outbox(snapshot=row, events=events, texts=tuple(self._texts))
 
     def written(self, outbox: Outbox | None) -> None:
         if outbox is not None:
             gone = {event.seq for event in outbox.events}
             self._events = [event for event in self._events if event.seq not in gone]
             self._texts = [text for text in self._texts if text not in outbox.texts]
+            self._known_tension = outbox.snapshot.tension_text_id or self._known_tension
 
     def lost(self, outbox: Outbox | None) -> None:
         """The activity that carried `outbox` failed: it may not have been written, so it goes along again."""

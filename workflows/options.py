@@ -1,4 +1,7 @@
-"""Time-outs and retries by kind of activity (docs/operations.md §4). Every retry is bounded: what outlasts it suspends."""
+"""Time-outs and retries by kind of activity (docs/operations.md §4). Every retry is bounded: what outlasts it suspends.
+
+What must not be retried says so itself, when it fails: a list of such failures would stand in every scheduled activity.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,10 @@ from typing import TypedDict
 
 from temporalio.common import RetryPolicy
 
-from tongyao.protocol.contracts import OPERATOR_NEEDED
 from tongyao.protocol.settings import ProcessSettings
 
 HEARTBEAT = timedelta(seconds=15)
 """A dead worker is noticed after this long; model activities beat every few seconds."""
-
-_NOT_RETRIED = [OPERATOR_NEEDED]
 
 
 class Options(TypedDict, total=False):
@@ -30,7 +30,6 @@ def records() -> Options:
             initial_interval=timedelta(milliseconds=200),
             maximum_interval=timedelta(seconds=30),
             maximum_attempts=25,
-            non_retryable_error_types=_NOT_RETRIED,
         ),
     )
 
@@ -44,7 +43,6 @@ def models(settings: ProcessSettings, *, calls: int = 2) -> Options:
             initial_interval=timedelta(seconds=1),
             maximum_interval=timedelta(seconds=60),
             maximum_attempts=MODEL_ATTEMPTS,
-            non_retryable_error_types=_NOT_RETRIED,
         ),
     )
 

@@ -18,7 +18,7 @@ from tongyao.protocol.projection import EndpointKind, Outcome
 from tongyao.protocol.settings import REMINDERS, Fallback
 from workflows import options
 from workflows.presentation import turn_summary
-from workflows.steps import Steps
+from workflows.steps import Steps, give_up
 
 
 class Rounds(Steps):
@@ -82,7 +82,7 @@ class Rounds(Steps):
                     return
         finally:
             for task in running.values():
-                task.cancel()
+                give_up(task)
 
     async def _turn(self, turn: Turn) -> None:
         """Bring one turn to an outcome, whoever speaks in it and however often that changes."""

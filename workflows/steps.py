@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
@@ -36,6 +37,12 @@ _WAITING = SearchAttributeKey.for_bool(SearchAttribute.WAITING)
 
 BUDGET_WARNING = 0.8
 """Share of a budget at which the demander is warned (docs/protocol.md §10.2)."""
+
+
+def give_up(task: asyncio.Task[Any]) -> None:
+    """Cancel a task that nobody waits for any more; however it ends then, it is no news."""
+    task.cancel()
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 class Steps(Doors):
@@ -108,13 +115,16 @@ class Steps(Doors):
 
     def show(self) -> None:
         """Bring search attributes (when something they say has changed) and current details up to date."""
-        shown = (self.state.phase, self.state.round, self.state.waiting)
-        if shown != self._shown:
-            updates: list[SearchAttributeUpdate[str] | SearchAttributeUpdate[int] | SearchAttributeUpdate[bool]] = [
-                _PHASE.value_set(shown[0].value),
-                _ROUND.value_set(shown[1]),
-                _WAITING.value_set(shown[2]),
-            ]
+        phase, round_number, waiting = shown = (self.state.phase, self.state.round, self.state.waiting)
+        before = self._shown or (None, None, None)
+        updates: list[SearchAttributeUpdate[str] | SearchAttributeUpdate[int] | SearchAttributeUpdate[bool]] = []
+        if phase is not before[0]:
+            updates.append(_PHASE.value_set(phase.value))
+        if round_number != before[1]:
+            updates.append(_ROUND.value_set(round_number))
+        if waiting is not before[2]:
+            updates.append(_WAITING.value_set(waiting))
+        if updates:
             workflow.upsert_search_attributes(updates)
             self._shown = shown
         workflow.set_current_details(presentation.details(self.state, now=workflow.now()))

@@ -1,0 +1,129 @@
+"""The shapes a process can take, each played once on a real server; their histories are replayed against later code."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from tests.support.house import House
+from tests.workflows.conftest import SILENT, TEXTS
+from tongyao.llm.scripted import Rule, Script, ScriptedEngine
+from tongyao.protocol.process import Choice
+from tongyao.protocol.projection import EndpointKind
+
+Play = Callable[[House, ScriptedEngine], Awaitable[str]]
+"""Plays a process to its end and returns its id."""
+
+
+async def _three(house: House, **wish: Any) -> str:
+    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    return await house.start(people, **{"auto_confirm": True} | wish)
+
+
+async def _to_its_end(house: House, _: ScriptedEngine) -> str:
+    pid = await _three(house)
+    await house.end(pid)
+    return pid
+
+
+async def _accept_at_the_limit(house: House, _: ScriptedEngine) -> str:
+    pid = await _three(house, max_rounds=2)
+    await house.until(pid, "deciding")
+    await house.say(pid, "decide", decision="accept_as_is")
+    await house.end(pid)
+    return pid
+
+
+async def _extend_at_the_limit(house: House, _: ScriptedEngine) -> str:
+    pid = await _three(house, max_rounds=2)
+    await house.until(pid, "deciding")
+    await house.say(pid, "decide", decision="extend")
+    await house.until(pid, "deciding", round_number=4)
+    await house.say(pid, "decide", decision="accept_as_is")
+    await house.end(pid)
+    return pid
+
+
+async def _suspended_and_resumed(house: House, engine: ScriptedEngine) -> str:
+    pid = await _three(house)
+    await house.until(pid, "suspended")
+    engine.mend("mended")
+    await house.say(pid, "resume", role="operator")
+    await house.end(pid)
+    return pid
+
+
+async def _grade_c_expires(house: House, _: ScriptedEngine) -> str:
+    pid = await _three(house, auto_confirm=False, confirm_seconds=1, turn_seconds=1, process_seconds=2)
+    await house.end(pid)
+    return pid
+
+
+async def _too_few_remain(house: House, _: ScriptedEngine) -> str:
+    people = await house.people({name: TEXTS[name] for name in ("ada", "bo")})
+    choices = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in people]
+    pid = await house.start(choices, auto_confirm=True)
+    await house.asked(pid, "P01", 1)
+    await house.speak(pid, "P01", 1, "I can offer the slipway.")
+    await house.say(pid, "leave", alias="P02")
+    await house.until(pid, "deciding")
+    await house.say(pid, "decide", decision="abandon")
+    await house.end(pid)
+    return pid
+
+
+async def _cancelled(house: House, _: ScriptedEngine) -> str:
+    pid = await _three(house, auto_confirm=False)
+    await house.until(pid, "confirming")
+    await house.say(pid, "cancel")
+    await house.end(pid)
+    return pid
+
+
+async def _people(house: House, _: ScriptedEngine) -> str:
+    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    kinds = (EndpointKind.PROXY, EndpointKind.HUMAN, EndpointKind.AGENT)
+    choices = [Choice(profile_id=one, endpoint=kind) for one, kind in zip(people, kinds, strict=True)]
+    pid = await house.start(choices, auto_confirm=True)
+    await house.until(pid, "crystallizing")
+    aliases = [seat.alias for seat in await house.library.room.seats(pid) if seat.endpoint != "proxy"]
+    for alias in aliases:
+        await house.asked(pid, alias, 1)
+        await house.speak(pid, alias, 1, f"{alias} can offer a slipway of four metres.")
+    await house.finish(pid, *aliases)
+    return pid
+
+
+async def _children(house: House, _: ScriptedEngine) -> str:
+    await house.people(TEXTS, scene="shapes")
+    wish: dict[str, Any] = {"auto_confirm": True, "auto_start": True, "wait_for_children": True, "residuals": "auto"}
+    pid = await house.start([], scene="shapes", **wish)
+    await house.end(pid)
+    return pid
+
+
+_CONVERGES = ["more", "more", "exhausted"]
+SHAPES: Final[dict[str, tuple[dict[str, Any], Play]]] = {
+    "converged": ({"verdicts": _CONVERGES}, _to_its_end),
+    "accelerated": ({"verdicts": ["more"], "rules": [Rule(step="project", round=2, draft=SILENT)]}, _to_its_end),
+    "limit-then-accept": ({"verdicts": ["more"]}, _accept_at_the_limit),
+    "limit-then-extend": ({"verdicts": ["more"]}, _extend_at_the_limit),
+    "one-endpoint-failed": (
+        {"verdicts": _CONVERGES, "rules": [Rule(step="project", alias="P02", do="refused")]},
+        _to_its_end,
+    ),
+    "all-failed-suspended-resumed": (
+        {"verdicts": _CONVERGES, "rules": [Rule(step="project", do="step_failed", until="mended")]},
+        _suspended_and_resumed,
+    ),
+    "grade-c-expired": ({"rules": [Rule(step="formulate", do="refused")]}, _grade_c_expires),
+    "too-few-remain": ({"verdicts": _CONVERGES}, _too_few_remain),
+    "cancelled": ({}, _cancelled),
+    "people": ({"verdicts": _CONVERGES}, _people),
+    "children": ({"verdicts": _CONVERGES, "residuals": 1}, _children),
+}
+"""Name → the engine's script, and how it is played."""
+
+
+def engine_of(shape: str) -> ScriptedEngine:
+    return ScriptedEngine(Script.model_validate(SHAPES[shape][0]))
