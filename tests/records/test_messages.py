@@ -29,7 +29,7 @@ def submit(process: str, key: str) -> SubmitProjection:
 
 
 async def put(messages: Messages, process: str, key: str) -> StoredMessage:
-    return await messages.put(process, confirm(key), author_id="somebody", door="cli")
+    return await messages.put(process, confirm(key), author_id=f"author of {key}", door="cli")
 
 
 async def test_a_message_waits_with_its_words_and_is_read_back_whole(pool: Pool, announce: Announce) -> None:
@@ -132,6 +132,22 @@ async def test_a_message_is_delivered_again_until_it_has_a_verdict(fresh_databas
         assert [message.id for message in await messages.pending(process)] == [second.id]
     finally:
         await pool.close()
+
+
+async def test_of_one_author_nothing_overtakes_what_was_sent_before(fresh_database_url: str) -> None:
+    pool = await open_pool(fresh_database_url)
+    messages, process = Messages(pool), await _process(pool)
+    first, second = [
+        await messages.put(process, confirm(key), author_id="ada", door="cli") for key in ("said", "corrected")
+    ]
+    other = await messages.put(process, confirm("said"), author_id="bo", door="cli")
+    assert {one.id for one in await messages.due()} == {first.id, other.id}
+    await messages.postpone(first.id, 60)
+    assert await messages.due() == [], "what waits for its next try holds back what came after it"
+    assert await messages.is_behind(second.id) and not await messages.is_behind(first.id)
+    await messages.verdict(first.id, ACCEPTED)
+    assert [one.id for one in await messages.due()] == [second.id]
+    await pool.close()
 
 
 async def test_what_does_not_exist_is_named(pool: Pool, new_id: NewId, announce: Announce) -> None:

@@ -49,7 +49,14 @@ class Door:
         stored = await self._library.messages.put(process_id, message, author_id=author_id, door=door, words=words)
         if stored.verdict is not None:
             return stored
-        await self.deliver(stored, wait=wait)
+        try:
+            async with asyncio.timeout(wait) as time_left:
+                while await self._library.messages.is_behind(stored.id):
+                    await asyncio.sleep(0.05)  # the relay is at it; a correction never overtakes what it corrects
+                time_left.reschedule(None)
+            await self.deliver(stored, wait=wait)
+        except TimeoutError:
+            log.info("message waits", message=stored.id, process=process_id, kind=stored.kind, why="behind another")
         return await self._library.messages.get(stored.id)
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> bool:

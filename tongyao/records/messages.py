@@ -140,18 +140,28 @@ class Messages:
     async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
         """Take up to `limit` messages for delivery, oldest first; nobody else gets them for `lease` seconds.
 
-        Two deliverers asking at once get different ones, and neither waits for the other.
+        Two deliverers asking at once get different ones, and neither waits for the other. Of one author in one process
+        only the first that waits: a correction never overtakes what it corrects.
         """
         async with reading(self._pool, StoredMessage) as cursor:
             await cursor.execute(
-                """UPDATE messages SET
+                f"""UPDATE messages SET
                        attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %s)
-                   WHERE id IN (SELECT id FROM messages WHERE state = 'pending' AND next_attempt_at <= now()
+                   WHERE id IN (SELECT m.id FROM messages m WHERE state = 'pending' AND next_attempt_at <= now()
+                                    AND NOT EXISTS (SELECT 1 FROM messages earlier WHERE {_EARLIER})
                                 ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED)
                    RETURNING *""",
                 [lease, limit],
             )
             return sorted(await cursor.fetchall(), key=lambda message: (message.created_at, message.id))
+
+    async def is_behind(self, id: str) -> bool:
+        """Whether an earlier message of the same author to the same process still waits for its verdict."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                f"SELECT 1 FROM messages m JOIN messages earlier ON {_EARLIER} WHERE m.id = %s LIMIT 1", [id]
+            )
+            return await cursor.fetchone() is not None
 
     async def postpone(self, id: str, seconds: float) -> None:
         """Give a lease back: the next delivery is tried in so many seconds."""
@@ -171,6 +181,10 @@ class Messages:
                 [Jsonb(verdict.model_dump(mode="json")), id],
             )
         return await self.get(id)
+
+
+_EARLIER = """earlier.state = 'pending' AND (earlier.process_id, earlier.author_id) = (m.process_id, m.author_id)
+    AND (earlier.created_at, earlier.id) < (m.created_at, m.id)"""
 
 
 def _reused(key: str, process_id: str) -> KeyReused:
