@@ -37,7 +37,7 @@ from tongyao.runtime.temporal import plugin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
-SERVED_SECONDS = 120
+SERVED_SECONDS = 240
 PROFILES = {
     "ada": "I repair tide gauges in four harbours. I can offer ten years of readings to whoever needs them. "
     "I will not travel in winter. I want to learn how boats are scheduled around the tide.",
@@ -73,8 +73,9 @@ class Parts:
         """Return when the container's own health check passes."""
         until = time.monotonic() + SERVED_SECONDS
         command = self._translated(self._services[name]["healthcheck"]["test"][1:])
-        while subprocess.run(command, env=self._environment(name), capture_output=True, cwd=REPOSITORY).returncode:
-            assert time.monotonic() < until, self.log(name)[-3_000:]
+        environment = self._environment(name)
+        while (asked := subprocess.run(command, env=environment, capture_output=True, text=True)).returncode:
+            assert time.monotonic() < until, f"{name}: {asked.stdout}{asked.stderr}{self.log(name)[-3_000:]}"
             time.sleep(0.5)
 
     def stop(self) -> None:
