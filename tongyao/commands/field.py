@@ -1,62 +1,34 @@
-"""`field`: who is in a scene, and who in it is near a need."""
+"""`field`: who is in a scene, and who in it is near a need. How well that works: `field_index`."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import EXIT_BAD_INPUT, console, errors, fail, print_json, run, settings
-from tongyao.field.evaluation import Labelled, evaluate_lists, interval
-from tongyao.field.importing import NotProfiles, import_profiles
-from tongyao.field.intent_field import IntentField
-from tongyao.field.perspectives import PERSPECTIVES, Found
-from tongyao.protocol.tension import Tension
-from tongyao.records.library import Library
-from tongyao.records.migrate import migrate
-from tongyao.records.profiles import SceneUnknown
-from tongyao.runtime import wiring
-from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.service import find_running
+from tongyao.commands import field_index
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json, run
+from tongyao.commands.field_index import AsJson, Scene, counting, fill_here, read_lines, records, tension_of
+from tongyao.protocol.contracts_reindex import ReindexInput
+from tongyao.records.profiles import ProfileUnknown, SceneUnknown
+
+if TYPE_CHECKING:
+    from tongyao.field.perspectives import Found
+
+LARGE = 5_000
+"""From so many people on an import also makes the scene's index: holding it in memory would take minutes."""
 
 app = typer.Typer(help="The intent field: people, and who is near a need.", no_args_is_help=True)
 scenes_app = typer.Typer(help="The scenes that come with Tongyao.", no_args_is_help=True)
 app.add_typer(scenes_app, name="scenes")
-
-Scene = Annotated[str, typer.Option("--scene", help="The scene's id.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+field_index.add_to(app)
 
 
 def add_to(root: typer.Typer) -> None:
     root.add_typer(app, name="field")
-
-
-@asynccontextmanager
-async def _library() -> AsyncIterator[Library]:
-    """The records alone: of the running service or the settings, else the embedded PostgreSQL for this block."""
-    chosen = settings()
-    running = find_running(chosen.home)
-    server: LocalPostgres | None = None
-    if running is not None:
-        url = running.database_url
-    elif chosen.database_url is not None:
-        url = chosen.database_url.get_secret_value()
-    else:
-        server = LocalPostgres(chosen.home)
-        url = await asyncio.to_thread(server.start)
-    try:
-        await asyncio.to_thread(migrate, url)
-        async with wiring.library(chosen, database_url=url) as library:
-            yield library
-    finally:
-        if server is not None:
-            await asyncio.to_thread(server.stop)
 
 
 @app.command("import")
@@ -70,54 +42,73 @@ def import_file(
 
 
 async def _import(file: Path, scene: str, as_json: bool) -> None:
-    def progress(count: int) -> None:
-        if count % 1000 == 0:
-            errors.print(f"{count:,} profiles")
+    from tongyao.field.importing import NotProfiles, import_profiles
+    from tongyao.runtime import wiring
 
-    async with _library() as library:
+    async with records() as (chosen, library):
         try:
-            report = await import_profiles(
-                library.profiles, file, scene=scene, max_chars=settings().profile_max_chars, progress=progress
-            )
+            with counting(f"profiles into {scene}") as progress:
+                report = await import_profiles(
+                    library.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
+                )
         except NotProfiles as error:
             fail(str(error), EXIT_BAD_INPUT)
+        indexer = wiring.intent_field(chosen, library).indexer
+        live = [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
+        if "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
+            live.append("lexical")
+        for kind in live:
+            await fill_here(indexer, ReindexInput.model_validate({"scene": scene, "kind": kind}))
     if as_json:
         print_json({"scene": scene, "stored": report.stored, "refused": dict(report.refused)})
-        return
-    for id, reason in report.refused:
-        errors.print(f"refused {id}: {reason}", markup=False)
-    console.print(f"{report.stored} profiles in scene {scene}, {len(report.refused)} refused", markup=False)
+    else:
+        for id, reason in report.refused:
+            errors.print(f"refused {id}: {reason}", markup=False, highlight=False)
+        console.print(f"{report.stored} profiles in scene {scene}, {len(report.refused)} refused", markup=False)
 
 
 @app.command()
 def search(
-    scene: Scene,
+    scene: Annotated[str, typer.Option("--scene", help="The scene's id; with --near it is the profile's own.")] = "",
     text: Annotated[Optional[str], typer.Argument(help="A need in plain words.")] = None,
     needs: Annotated[Optional[Path], typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
-    top: Annotated[int, typer.Option(min=1, help="People per need.")] = 10,
+    near: Annotated[Optional[str], typer.Option(help="A profile's id: who is near this person?")] = None,
+    top: Annotated[int, typer.Option(min=1, max=1000, help="People per need.")] = 10,
     perspective: Annotated[str, typer.Option(help="relevance, resonance, complement, interference.")] = "relevance",
     as_json: AsJson = False,
 ) -> None:
     """Who is near a need, best first, and why. With --json one line per need."""
-    if (text is None) == (needs is None):
-        fail("give a text, or --needs FILE", EXIT_BAD_INPUT)
-    if perspective not in ("relevance", *PERSPECTIVES):
-        fail(f"--perspective {perspective!r}: one of relevance, {', '.join(PERSPECTIVES)}", EXIT_BAD_INPUT)
-    asked = [{"need": text}] if needs is None else _read_lines(needs)
-    run(_search(asked, scene, top, perspective, as_json))
+    if sum(one is not None for one in (text, needs, near)) != 1:
+        fail("give a text, or --needs FILE, or --near PROFILE", EXIT_BAD_INPUT)
+    if not scene and near is None:
+        fail("say in which scene: --scene ID (`tongyao field stats` lists them)", EXIT_BAD_INPUT)
+    if text is not None and not text.strip():
+        fail("the text is empty: write what is needed", EXIT_BAD_INPUT)
+    if perspective not in ("relevance", "resonance", "complement", "interference"):
+        fail(f"--perspective {perspective!r}: one of relevance, resonance, complement, interference", EXIT_BAD_INPUT)
+    asked = read_lines(needs) if needs is not None else [{"need": text if text is not None else near}]
+    run(_search(asked, scene, near, top, perspective, as_json))
 
 
-async def _search(asked: list[dict[str, Any]], scene: str, top: int, perspective: str, as_json: bool) -> None:
-    async with _library() as library:
-        field = IntentField(library.pool)
+async def _search(
+    asked: list[dict[str, Any]], scene: str, near: str | None, top: int, perspective: str, as_json: bool
+) -> None:
+    from tongyao.runtime import wiring
+
+    async with records() as (chosen, library):
+        field = wiring.intent_field(chosen, library)
         try:
-            if perspective == "relevance":
+            if near is not None:
+                answers = [await field.near_profile(near, top=top)]
+            elif perspective == "relevance":
                 answers = await field.relevant([str(one["need"]) for one in asked], scene=scene, top=top)
             else:
-                lists = [await field.perspectives(_tension(one), scene=scene, top=top) for one in asked]
+                lists = [await field.perspectives(tension_of(one), scene=scene, top=top) for one in asked]
                 answers = [one[perspective] for one in lists]
         except SceneUnknown as error:
             fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
+        except ProfileUnknown as error:
+            fail(str(error), EXIT_BAD_INPUT)
     for one, found in zip(asked, answers, strict=True):
         if as_json:
             line = {"need": one["need"], "results": [_result(person) for person in found]}
@@ -128,64 +119,91 @@ async def _search(asked: list[dict[str, Any]], scene: str, top: int, perspective
 
 @app.command()
 def stats(as_json: AsJson = False) -> None:
-    """Scenes and how many people are in each."""
+    """Scenes, how many people are in each, and how they are searched."""
     run(_stats(as_json))
 
 
 async def _stats(as_json: bool) -> None:
-    async with _library() as library:
-        rows = [
-            {"scene": scene.id, "profiles": len(versions), "characters": sum(one.chars for one in versions)}
-            for scene in await library.profiles.scenes()
-            for versions in [await library.profiles.of_scene(scene.id)]
-        ]
+    from tongyao.field.indexing import REFIT_GROWTH
+    from tongyao.field.store import IndexStore
+
+    rows: list[dict[str, Any]] = []
+    async with records() as (_, library):
+        store = IndexStore(library.pool)
+        for scene in await library.profiles.scenes():
+            versions = await library.profiles.of_scene(scene.id)
+            indexes = [
+                {**index.model_dump(include={"kind", "encoder", "version", "dimension", "state"}),
+                 "held": (await store.counts(index))[0],
+                 "outgrown": index.kind == "lexical" and len(versions) >= REFIT_GROWTH * max(1, index.people)}
+                for index in await store.indexes(scene.id)
+            ]  # fmt: skip
+            rows.append(
+                {"scene": scene.id, "profiles": len(versions), "characters": sum(one.chars for one in versions),
+                 "indexes": indexes}
+            )  # fmt: skip
     if as_json:
         print_json(rows)
         return
-    table = Table("scene", "profiles", "characters", box=None)
+    table = Table("scene", "profiles", "characters", "searched", box=None)
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        shown = [
+            f"{one['encoder']} {one['held']} {one['state']}{', outgrown: reindex' if one['outgrown'] else ''}"
+            for one in row["indexes"]
+        ]
+        table.add_row(row["scene"], str(row["profiles"]), str(row["characters"]), "; ".join(shown) or "in memory")
     console.print(table)
 
 
 @app.command()
-def evaluate(
-    needs: Annotated[Path, typer.Argument(help="Labelled needs, JSON lines (scenes/README.md).")],
+def tune(
     scene: Scene,
-    as_json: AsJson = False,
+    k: Annotated[Optional[int], typer.Option(help="People of a discovery, at most.")] = None,
+    threshold: Annotated[Optional[float], typer.Option(help="The least score; 3 is one standard deviation.")] = None,
+    shares: Annotated[Optional[str], typer.Option(help="resonance,complement,interference: 2,1,2")] = None,
 ) -> None:
-    """Pass rate and hits in the top ten, by level and perspective, with 95 % intervals (Wilson)."""
-    run(_evaluate(needs, scene, as_json))
+    """The scene's settings of discovery: shown, or set."""
+    run(_tune(scene, k, threshold, shares))
 
 
-async def _evaluate(path: Path, scene: str, as_json: bool) -> None:
-    asked = _read_lines(path)
-    labelled = [Labelled.model_validate(one) for one in asked]
-    async with _library() as library:
-        field = IntentField(library.pool)
+async def _tune(scene: str, k: int | None, threshold: float | None, shares: str | None) -> None:
+    from pydantic import ValidationError
+
+    from tongyao.field.intent_field import SceneField
+    from tongyao.field.perspectives import PERSPECTIVES
+
+    wished: dict[str, Any] = {name: one for name, one in (("k", k), ("threshold", threshold)) if one is not None}
+    async with records() as (_, library):
         try:
-            found = {"relevance": await field.relevant([one.need for one in labelled], scene=scene, top=10)}
-            if all("tension" in one for one in asked):
-                lists = [await field.perspectives(_tension(one), scene=scene, top=10) for one in asked]
-                found |= {name: [each[name] for each in lists] for name in PERSPECTIVES}
+            if shares is not None:
+                wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
+            kept = await library.profiles.scene(scene)
+            chosen = SceneField.model_validate({**kept.settings.get("field", {}), **wished})
         except SceneUnknown as error:
-            fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
-    rows = [
-        {"perspective": name, **row.model_dump(), "interval": interval(row.passed, row.needs)}
-        for name, answers in found.items()
-        for row in evaluate_lists(labelled, [[one.profile_id for one in each] for each in answers])
-    ]
-    if as_json:
-        print_json(rows)
-        return
-    table = Table("perspective", "level", "passed", "95 %", "hits", box=None)
-    for row in rows:
-        low, high = row["interval"]
-        table.add_row(
-            row["perspective"], row["level"], f"{row['passed']}/{row['needs']}", f"{low:.2f}-{high:.2f}",
-            f"{row['hits']}/{row['expected']}",
-        )  # fmt: skip
-    console.print(table)
+            fail(str(error), EXIT_BAD_INPUT)
+        except ValidationError as error:
+            fail("; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors()), EXIT_BAD_INPUT)
+        except ValueError:
+            fail(f"--shares {shares!r}: three numbers, {','.join(PERSPECTIVES)}", EXIT_BAD_INPUT)
+        if wished:
+            await library.profiles.put_scene(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
+    print_json(chosen.model_dump())
+
+
+@app.command()
+def delete(profile: Annotated[str, typer.Argument(help="The profile's id.")]) -> None:
+    """Take a profile out of its scene and out of every index. Processes keep the versions they froze."""
+    run(_delete(profile))
+
+
+async def _delete(profile: str) -> None:
+    async with records() as (_, library):
+        try:
+            await library.profiles.get(profile)
+        except ProfileUnknown as error:
+            fail(str(error), EXIT_REFUSED)
+        await library.profiles.delete(profile)
+    console.print(f"{profile} is deleted", markup=False)
 
 
 @scenes_app.command("load")
@@ -197,41 +215,20 @@ def load_scenes(
 
 
 async def _load(folder: Path) -> None:
+    from tongyao.field.importing import import_profiles
+
     found = sorted(folder.glob("*/scene.json"))
     if not found:
         fail(f"there are no scenes in {folder}: name the folder with --folder", EXIT_BAD_INPUT)
-    async with _library() as library:
+    async with records() as (_, library):
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
             kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
             await library.profiles.put_scene(scene["id"], scene["title"]["en"], kept)
-            report = await import_profiles(library.profiles, path.parent / "profiles.json", scene=scene["id"])
+            report = await import_profiles(
+                library.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
+            )
             console.print(f"{scene['id']}: {report.stored} profiles, {len(report.refused)} refused", markup=False)
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        fail(f"{path} cannot be read: {error}", EXIT_BAD_INPUT)
-    found = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            fail(f"{path}, line {number}: no JSON ({error.msg})", EXIT_BAD_INPUT)
-        if not isinstance(value, dict) or not isinstance(value.get("need"), str) or not value["need"].strip():
-            fail(f'{path}, line {number}: expected an object with "need": text', EXIT_BAD_INPUT)
-        found.append(value)
-    return found
-
-
-def _tension(one: dict[str, Any]) -> Tension:
-    if not isinstance(one.get("tension"), dict):
-        fail('this perspective needs a formulated tension: --needs lines with "tension", or relevance', EXIT_BAD_INPUT)
-    return Tension.model_validate(one["tension"])
 
 
 def _result(found: Found) -> dict[str, Any]:

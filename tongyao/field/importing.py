@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import hashlib
+import html
 import io
 import json
 import re
@@ -14,13 +17,19 @@ from typing import Any, Final
 
 from tongyao.protocol.profile_grade import grade_profile
 from tongyao.protocol.sizes import language_of
-from tongyao.records.database import RecordsError
+from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.profiles import Profiles, SceneUnknown
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_BROKEN = re.compile(r"[\udc80-\udcff]")
+_SCRIPT = re.compile(r"<(script|style)\b.*?</\1\s*>", re.I | re.S)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
 _NAMES: Final = ("name", "display_name", "姓名", "名字", "昵称", "nickname", "绰号")
 _IDS: Final = ("id", "profile_id", "编号")
+_WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
+LONGEST_CELL: Final = 100_000_000
+AT_A_TIME: Final = 4
+"""Profiles stored at a time."""
 
 
 class NotProfiles(Exception):
@@ -41,44 +50,72 @@ async def import_profiles(
     *,
     scene: str,
     max_chars: int = 2_000_000,
-    progress: Callable[[int], None] = lambda count: None,
+    sample: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Store every profile of `path` in `scene`, which is made when missing.
 
-    Each is its own transaction and the same text is the same version: an import that was killed is repeated.
+    Each is its own transaction, and what is there already is passed over: an import that was killed is repeated.
+
+    Args:
+        sample: nobody real; such profiles stand behind registered people where scores tie.
+        progress: called with how many were dealt with and how many there are.
 
     Raises:
         NotProfiles: no profile can be read from `path` at all.
     """
     report = Report()
-    seen: set[str] = set()
     rows = list(_rows(path, report))
     try:
         await profiles.scene(scene)
     except SceneUnknown:
         await profiles.put_scene(scene, scene)
-    for id, value in rows:
-        try:
-            if not id or len(id) > 120:
-                raise ValueError("it needs an id of at most 120 characters")
-            if id in seen:
-                raise ValueError("this id stood before in the same file: the first one counts")
-            seen.add(id)
-            text = profile_text(value)
-            if not text:
-                raise ValueError("it is empty: write who this is and what they do")
-            if len(text) > max_chars:
-                raise ValueError(f"it has {len(text):,} characters; at most {max_chars:,}")
-            await profiles.save(
-                id, scene_id=scene, display_name=_display_name(value) or id, text=text,
-                grade=grade_profile(text).value, language=language_of(text),
-            )  # fmt: skip
-        except (ValueError, RecordsError) as error:
-            report.refused.append((id, str(error)))
-        else:
-            report.stored += 1
-            progress(report.stored)
+    there = {version.profile_id: version.sha256 for version in await profiles.of_scene(scene)}
+    seen: set[str] = set()
+    waiting = iter(rows)
+    done = 0
+
+    async def store() -> None:
+        nonlocal done
+        for id, value in waiting:  # one iterator for all: each row is taken once
+            try:
+                text = _checked(id, value, seen, max_chars)
+                if there.get(id) != hashlib.sha256(text.encode()).hexdigest():
+                    await profiles.save(
+                        id, scene_id=scene, display_name=_display_name(value) or id, text=text,
+                        grade=grade_profile(text).value, language=language_of(text),
+                        contact={"sample": True} if sample else None,
+                    )  # fmt: skip
+            except (ValueError, RecordsError) as error:
+                if isinstance(error, DatabaseUnreachable):
+                    raise
+                report.refused.append((_BROKEN.sub("?", id), str(error)))
+            else:
+                report.stored += 1
+            done += 1
+            progress(done, len(rows))
+
+    async with asyncio.TaskGroup() as together:
+        for _ in range(AT_A_TIME):
+            together.create_task(store())
     return report
+
+
+def _checked(id: str, value: object, seen: set[str], max_chars: int) -> str:
+    """The text of one row. Raises `ValueError` that says what is wrong with it."""
+    if not id or len(id) > 120:
+        raise ValueError("it needs an id of at most 120 characters")
+    if _BROKEN.search(id):
+        raise ValueError("its id holds bytes that are not UTF-8: save the file as UTF-8")
+    if id in seen:
+        raise ValueError("this id stood before in the same file: the first one counts")
+    seen.add(id)
+    text = profile_text(value)
+    if not text:
+        raise ValueError("it is empty: write who this is and what they do")
+    if len(text) > max_chars:
+        raise ValueError(f"it has {len(text):,} characters; at most {max_chars:,}")
+    return text
 
 
 def profile_text(value: object) -> str:
@@ -88,18 +125,30 @@ def profile_text(value: object) -> str:
     """
     if isinstance(value, str):
         lines = [value]
-    elif isinstance(value, dict):
-        fields = ((str(name), _plain(inner)) for name, inner in value.items() if name not in _IDS)
+    elif isinstance(value, (dict, _Pairs)):
+        pairs = value if isinstance(value, _Pairs) else value.items()
+        fields = ((str(name), _plain(inner)) for name, inner in pairs if name not in _IDS)
         lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
     else:
         raise ValueError(f"it is {_kind(value)}: a profile is an object of fields, or text")
-    text = unicodedata.normalize("NFC", "\n".join(lines)).encode("utf-8", "ignore").decode()
-    return _TAG.sub(" ", _CONTROL.sub("", text)).strip()
+    text = "\n".join(lines)
+    if _BROKEN.search(text):
+        raise ValueError("it holds bytes that are not UTF-8: save the file as UTF-8")
+    text = unicodedata.normalize("NFC", text).encode("utf-8", "ignore").decode()
+    if _TAG.search(text):
+        text = html.unescape(_TAG.sub(" ", _SCRIPT.sub(" ", text)))
+    return _CONTROL.sub("", text).strip()
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object that names something twice: as a dictionary it would silently lose one."""
 
 
 def _plain(value: object) -> str:
     if value is None or isinstance(value, bool):
         return "" if not value else "true"
+    if isinstance(value, _Pairs):
+        return "；".join(f"{name} {_plain(inner)}" for name, inner in value)
     if isinstance(value, list):
         return "、".join(_plain(inner) for inner in value)
     if isinstance(value, dict):
@@ -124,15 +173,17 @@ def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:
                 report.refused.append((file.stem, f"not UTF-8 (byte {error.start}): save it as UTF-8"))
         return
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     except FileNotFoundError:
         raise NotProfiles(f"there is no file {path}") from None
-    except UnicodeDecodeError as error:
-        raise NotProfiles(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8") from None
     if path.suffix.lower() == ".csv":
-        for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
-            row.pop(None, None)
-            yield _id_of(row) or f"line-{number}", row
+        csv.field_size_limit(LONGEST_CELL)
+        try:
+            for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
+                row.pop(None, None)
+                yield _id_of(row) or f"line-{number}", row
+        except csv.Error as error:
+            raise NotProfiles(f"{path} is no CSV: {error}") from None
     elif path.suffix.lower() in (".md", ".txt"):
         yield path.stem, text
     else:
@@ -141,16 +192,19 @@ def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:
 
 def _json_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
     def pairs(found: list[tuple[str, Any]]) -> Any:
-        """An id given twice would silently lose a person: such an object stays a list of pairs."""
-        return found if len({name for name, _ in found}) < len(found) else dict(found)
+        return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
 
     try:
         loaded = json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
         raise NotProfiles(f"{path} is no JSON (line {error.lineno}): {error.msg}") from None
+    except RecursionError:
+        raise NotProfiles(f"{path} is nested too deeply: an object of id → profile, or a list") from None
+    if isinstance(loaded, dict) and len(loaded) == 1 and next(iter(loaded)).lower() in _WRAPPERS:
+        loaded = next(iter(loaded.values()))
     if isinstance(loaded, dict):
         yield from loaded.items()
-    elif isinstance(loaded, list) and loaded and all(isinstance(one, tuple) for one in loaded):
+    elif isinstance(loaded, _Pairs):
         yield from loaded
     elif isinstance(loaded, list):
         for number, value in enumerate(loaded, 1):
