@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from tongyao.commands import demo, exporting, field, gateway, messages, models, processes, service
+from tongyao.commands import demo, evaluating, exporting, field, gateway, messages, models, processes, service
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
 from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
@@ -32,6 +32,7 @@ processes.add_to(app)
 messages.add_to(app)
 exporting.add_to(app)
 models.add_to(app)
+evaluating.add_to(app)
 field.add_to(app)
 gateway.add_to(app)
 

@@ -209,7 +209,8 @@ class Crystallization(Rounds, Branches):
     async def _seat(self, choices: tuple[Choice, ...]) -> None:
         """Give aliases in random order and freeze what each participant will be read from."""
         shuffled = list(choices)
-        workflow.random().shuffle(shuffled)
+        if not self.start.settings.aliases_as_named:
+            workflow.random().shuffle(shuffled)
         taken = len(self.state.seats)
         aliases = tuple(next_alias(taken + number) for number in range(len(shuffled)))
         frozen = await self.call(

@@ -62,6 +62,8 @@ def fitted(value: Any, schema: dict[str, Any]) -> Any:
             return [fitted(part, schema["items"]) for part in parts if part is not None]
         case "string":
             return _text(value)
+        case "integer" if isinstance(value, str) and value.strip().isdecimal():
+            return int(value)
         case "boolean" if isinstance(value, str):
             said = value.strip().lower()
             return True if said in _TRUE else False if said in _FALSE else value

@@ -69,6 +69,13 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
     return Prompt(step, language, version, f"{body.strip()}\n\n{frame.strip()}\n")
 
 
+def judging(language: Language, draft: type[Draft]) -> str:
+    """What a model is told that judges a finished process, with the frame that every step has."""
+    body = split_front_matter(_file(language, "judge", None))[1]
+    frame = split_front_matter(_file(language, "frame", None))[1].replace("{{shape}}", shape_of(draft))
+    return f"{body.strip()}\n\n{frame.strip()}\n"
+
+
 def reask(language: Language, *, folder: Path | None = None) -> str:
     """What is said before the complaints when an answer comes back."""
     return split_front_matter(_file(language, "reask", folder))[1].strip()

@@ -108,7 +108,7 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
-        blocks.append(Block(data("child_plan", f"{line(child.title)}\n{_plan(child.plan)}", process=child.process)))
+        blocks.append(Block(data("child_plan", f"{line(child.title)}\n{plan_text(child.plan)}", process=child.process)))
     tail = [data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points))]
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
     gone = f"\ndeclined: {', '.join(request.without)}" if request.without else ""
@@ -125,7 +125,7 @@ def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
         turn.model_copy(update={"items": tuple(item for item in turn.items if item.id in used)}) for turn in request.own
     )
     return (
-        Block(data("plan", _plan(plan), revision=plan.revision)),
+        Block(data("plan", plan_text(plan), revision=plan.revision)),
         *(Block(_projection(turn)) for turn in own if turn.items),
         Block(f'<task step="deliver" alias="{request.alias}" />'),
     )
@@ -223,7 +223,7 @@ def _with_sources(text: str, sources: Iterable[str]) -> str:
     return f"{line(text)} [{named}]" if named else line(text)
 
 
-def _plan(plan: Plan) -> str:
+def plan_text(plan: Plan) -> str:
     """A plan's structure; its Markdown says the same for people and would only be read twice."""
     lines = [*_claims("panorama", plan.panorama)]
     for role in plan.roles:

@@ -67,5 +67,7 @@ def _sketch(schema: dict[str, Any], indent: int) -> str:
             return f"[{_sketch(schema['items'], 1)}]"
         case "boolean":
             return "true | false"
+        case "integer":
+            return "0"
         case _:
             return '"…"'

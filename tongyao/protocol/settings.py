@@ -45,6 +45,9 @@ class ProcessSettings(Value):
     auto_confirm: bool = Field(default=False, description="Confirm at once, grade C included (`--yes`).")
     auto_start: bool = Field(default=False, description="Start with the nearest people without asking the demander.")
     open_record: bool = Field(default=True, description="After the plan, participants may read projections by alias.")
+    aliases_as_named: bool = Field(
+        default=False, description="Aliases in the order in which people were named, for playing a recording."
+    )
     demander_takes_part: bool = Field(default=False, description="P00 has an endpoint; not verified by the seeds.")
     strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
 

@@ -53,6 +53,8 @@ class Tokens(Protocol):
     def cache_read_tokens(self) -> int: ...
     @property
     def output_tokens(self) -> int: ...
+    @property
+    def requests(self) -> int: ...
 
 
 class Attempt(Value):
@@ -75,6 +77,7 @@ class Attempt(Value):
     cache_write_tokens: int
     cache_read_tokens: int
     output_tokens: int
+    requests: int = 0
     cost: Decimal
     cost_known: bool
     answer_text_id: str | None
@@ -107,6 +110,7 @@ class Totals(Value):
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
     output_tokens: int = 0
+    requests: int = 0
     cost: Decimal = Decimal(0)
     cost_known: bool = True
 
@@ -280,6 +284,7 @@ _SUMS: LiteralString = """count(*) AS calls,
     COALESCE(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
     COALESCE(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
     COALESCE(sum(output_tokens), 0)::bigint AS output_tokens,
+    COALESCE(sum(requests), 0)::bigint AS requests,
     COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known"""
 
 
@@ -324,7 +329,7 @@ async def _end(
     cursor = await connection.execute(
         f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
                 input_tokens = %(input)s, cache_write_tokens = %(written)s, cache_read_tokens = %(read)s,
-                output_tokens = %(output)s,
+                output_tokens = %(output)s, requests = %(requests)s,
                 cost = COALESCE(%(cost)s, 0), cost_known = %(cost)s::numeric IS NOT NULL,
                 answer_text_id = %(answer)s, draft_text_id = %(draft)s, engine = COALESCE(%(engine)s, engine),
                 model = COALESCE(%(model)s, model), labels = COALESCE(%(labels)s, labels)
@@ -338,6 +343,7 @@ async def _end(
             "written": usage.cache_write_tokens if usage else 0,
             "read": usage.cache_read_tokens if usage else 0,
             "output": usage.output_tokens if usage else 0,
+            "requests": usage.requests if usage else 0,
             "cost": cost,
             "answer": answer,
             "draft": draft,

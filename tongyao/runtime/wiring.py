@@ -19,11 +19,12 @@ from tongyao.records.keys import BadKey, Keyring
 from tongyao.records.library import Library
 from tongyao.records.sealing import acknowledge
 from tongyao.runtime.measuring import Measured
-from tongyao.runtime.settings import STEPS, Settings
+from tongyao.runtime.settings import STEPS, Settings, SettingsError
 
 if TYPE_CHECKING:
     from tongyao.field.encoder import Encoder
     from tongyao.field.intent_field import IntentField
+    from tongyao.llm.anthropic.judge import AnthropicJudge
 
 MASTER_KEY_FILE = "master.key"
 
@@ -107,6 +108,26 @@ def intent_field(settings: Settings, records: Library) -> IntentField:
 
     model = ModelSpec(**chosen.model_dump(exclude={"threads"})) if chosen.model is not None else None
     return IntentField(records.pool, load=load, model=model)
+
+
+@asynccontextmanager
+async def judge_of(settings: Settings) -> AsyncIterator[AnthropicJudge]:
+    """A judge on the service and the strong model of the settings. Raises `SettingsError` without a key or an address."""
+    from tongyao.llm.anthropic.judge import AnthropicJudge
+
+    key = settings.anthropic_api_key
+    if key is None and settings.anthropic_base_url is None:
+        raise SettingsError("judging needs ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL of a server of one's own)")
+    judge = AnthropicJudge(
+        api_key=key.get_secret_value() if key else "none",
+        base_url=settings.anthropic_base_url,
+        model=settings.models_by_step["observe"],
+        prices=prices.load(settings.prices),
+    )
+    try:
+        yield judge
+    finally:
+        await judge.aclose()
 
 
 def _engine(name: str, settings: Settings) -> Engine:
