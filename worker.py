@@ -13,6 +13,7 @@ from typing import cast, get_args
 
 from tongyao.records.database import RecordsError
 from tongyao.runtime import logs, wiring, workers
+from tongyao.runtime.leaving import leave
 from tongyao.runtime.settings import SettingsError, load_settings
 from tongyao.runtime.telemetry import Telemetry, records_answer
 from tongyao.runtime.temporal import TemporalUnreachable, connect
@@ -55,4 +56,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import typer
 
@@ -11,6 +12,7 @@ from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
 from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
 from tongyao.records.processes import ProcessUnknown
+from tongyao.runtime.leaving import leave
 from tongyao.runtime.local.processes import LocalServiceError
 from tongyao.runtime.office import NotRunning
 from tongyao.runtime.settings import SettingsError
@@ -37,8 +39,16 @@ field.add_to(app)
 gateway.add_to(app)
 
 
-def main() -> None:
+def main() -> NoReturn:
     """The entry point: errors on purpose become one sentence and an exit code, never a traceback."""
+    try:
+        _run()
+    except SystemExit as ended:
+        leave(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+    leave(0)
+
+
+def _run() -> None:
     try:
         app()
     except (BadInput, SettingsError, ProcessUnknown) as error:
