@@ -1,0 +1,107 @@
+"""No open cell in MCP: every tool, for every role, towards what is theirs and what is not; by the one table."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from mcp.client import Client as McpClient
+
+from tests.gateway.conftest import Doors, text_of
+from tests.gateway.test_api import asked, room
+from tongyao.gateway.mcp import ACTIONS, make_server
+from tongyao.gateway.permissions import TABLE, Action, Role
+
+Arguments = Callable[[str], dict[str, Any]]
+CALLS: dict[str, Arguments] = {
+    "scenes": lambda pid: {},
+    "agents": lambda pid: {"scene": "none-such"},
+    "search": lambda pid: {"scene": "none-such", "text": "honey"},
+    "join": lambda pid: {"key": "k", "scene": "none-such", "name": "A", "text": "b"},
+    "demand": lambda pid: {"key": "k", "intent": "x", "participants": ["nobody-1", "nobody-2"]},
+    "status": lambda pid: {"process": pid},
+    "pending": lambda pid: {"view": False},
+    "respond": lambda pid: {"process": pid, "round": 999, "nothing_new": True},
+    "decide": lambda pid: {"process": pid, "message": {"kind": "replan", "without": ["P98"]}},
+    "plan": lambda pid: {"process": pid},
+    "switch": lambda pid: {"process": pid, "endpoint": "proxy"},
+    "leave": lambda pid: {"process": pid},
+}
+KEYED = {"respond", "decide", "switch", "leave"}
+SPEAKS = {
+    "respond": {"participant"},
+    "decide": {"demander", "operator"},
+    "switch": {"participant", "operator"},
+    "leave": {"participant", "operator"},
+}
+"""The tools that send messages: whose message it is to send (permissions.KINDS)."""
+CHANGES_THE_ROOM = {"switch", "leave"}
+"""Not called by those who may: it would end what the other cells need."""
+
+
+def test_every_tool_has_its_cells() -> None:
+    assert set(CALLS) == set(ACTIONS)
+
+
+async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(doors: Doors) -> None:
+    pid, demander, people = await room(doors)
+    other_pid, _, _ = await room(doors)
+    speaker = people[1]
+    await asked(doors, speaker["token"], "projection", 1)
+    seats = await doors.gateway.library.room.seats(pid)
+    alias = next(seat.alias for seat in seats if seat.profile_id == speaker["profile_id"])
+    scoped = await doors.gateway.library.tokens.issue(
+        "participant", person=speaker["profile_id"], process_id=pid, alias=alias
+    )
+    tokens = {
+        "anonymous": "",
+        "demander": demander,
+        "participant": speaker["token"],
+        "scoped": scoped.secret,
+        "operator": await doors.operator(),
+        "guessed": "ty_guess",
+    }
+    wrong = []
+    async with McpClient(make_server(doors.gateway)) as client:
+        for tool, arguments in CALLS.items():
+            for caller, token in tokens.items():
+                for own in (True, False):
+                    said = arguments(pid if own else other_pid)
+                    if not own and "process" not in said:
+                        continue
+                    allowed = _allowed(tool, caller, own)
+                    if allowed and tool in CHANGES_THE_ROOM:
+                        continue
+                    more = {"key": uuid.uuid4().hex} if tool in KEYED else {}
+                    given = {"token": token} if tool != "join" else {}
+                    if tool == "join" and caller == "guessed":
+                        continue
+                    result = await client.call_tool(tool, {**said, **more, **given})
+                    refused = bool(result.is_error) and _shuts_out(text_of(result))
+                    if refused == allowed:
+                        wrong.append((tool, caller, "own" if own else "other", text_of(result)[:80]))
+    assert wrong == []
+    for process in (pid, other_pid):
+        await doors.house.handle(process).cancel()
+
+
+def _shuts_out(said: str) -> bool:
+    return said.partition(": ")[2].startswith(("not_allowed", "token_", "no_such_process: you "))
+
+
+def _allowed(tool: str, caller: str, own: bool) -> bool:
+    if caller == "guessed":
+        return False
+    action, operator = ACTIONS[tool], caller == "operator"
+    if tool in SPEAKS:
+        role = "participant" if caller == "scoped" else caller
+        return (own or operator) and (role in SPEAKS[tool])
+    roles = TABLE[action]
+    if caller in ("anonymous", "operator"):
+        return Role(caller) in roles
+    if action in (Action.READ_PROCESS, Action.READ_PLAN):
+        return own and Role("demander" if caller == "demander" else "participant") in roles
+    if caller == "scoped":
+        return Role.PARTICIPANT in roles
+    return Role.PERSON in roles

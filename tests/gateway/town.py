@@ -1,0 +1,154 @@
+"""A whole installation for scenarios: servers that can be killed, a worker that can be killed, and a gateway with people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from mcp.client import Client as McpClient
+from temporalio.client import Client
+
+from tests.gateway.conftest import until_served
+from tongyao.gateway.door import Door
+from tongyao.gateway.gateway import Gateway
+from tongyao.gateway.options import GatewayOptions
+from tongyao.gateway.registering import Registering
+from tongyao.gateway.serving import listen, serve, url_of
+from tongyao.gateway.starting import Starting
+from tongyao.protocol.settings import ProcessSettings
+from tongyao.records.library import Library
+from tongyao.runtime import wiring
+from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.local.worker_process import WorkerProcess
+from tongyao.runtime.settings import Settings
+from tongyao.runtime.temporal import connect
+
+
+class Person:
+    """Somebody with a token, at their browser."""
+
+    def __init__(self, town: Town, name: str, profile_id: str, token: str) -> None:
+        self.town, self.name, self.id, self.token = town, name, profile_id, token
+
+    async def ask(self, method: str, path: str, *, key: str = "", **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.token}", "Idempotency-Key": key or uuid.uuid4().hex}
+        return await self.town.http.request(method, path, headers=headers, **more)
+
+    async def send(self, pid: str, *, key: str = "", **message: Any) -> httpx.Response:
+        return await self.ask("POST", f"/processes/{pid}/messages", key=key, json=message)
+
+    async def say(self, pid: str, round_number: int, text: str, *, key: str = "") -> httpx.Response:
+        return await self.send(pid, key=key, kind="submit_projection", round=round_number, text=text)
+
+    async def asked(self, pid: str, what: str, round_number: int | None = None, *, seconds: float = 60) -> Any:
+        """Return the ask once it waits for this person."""
+        async with asyncio.timeout(seconds):
+            while True:
+                for ask in (await self.ask("GET", "/inbox")).json():
+                    if (ask["process_id"], ask["ask"]) == (pid, what) and round_number in (None, ask["round"]):
+                        return ask
+                await asyncio.sleep(0.1)
+
+
+class Town:
+    """`kill_worker` and `kill_temporal` are SIGKILL. The Temporal server comes back by itself, with what it had on disk."""
+
+    def __init__(
+        self, library: Library, http: httpx.AsyncClient, temporal: LocalTemporal, worker: WorkerProcess
+    ) -> None:
+        self.library, self.http, self.temporal, self.worker = library, http, temporal, worker
+        self.scene = "town"
+
+    async def join(self, name: str, text: str) -> Person:
+        said = {"scene": self.scene, "name": f"{name} Example", "text": text}
+        answer = await self.http.post("/profiles", json=said, headers={"Idempotency-Key": uuid.uuid4().hex})
+        assert answer.status_code == 201, answer.text
+        return Person(self, name, answer.json()["profile_id"], answer.json()["token"])
+
+    def agent(self) -> McpClient:
+        """A real client of the MCP server, over streamable HTTP."""
+        return McpClient(str(self.http.base_url.join("/mcp")))
+
+    def kill_worker(self) -> None:
+        self.worker.kill()
+
+    async def kill_temporal(self) -> None:
+        """Returns when it answers again."""
+        pid = self.temporal.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while self.temporal.pid in (None, pid):
+                await asyncio.sleep(0.05)
+            while True:
+                try:
+                    await Client.connect(self.temporal.address)
+                    return
+                except RuntimeError:
+                    await asyncio.sleep(0.1)
+
+    async def when(self, true: Callable[[], Awaitable[object]], *, seconds: float = 90) -> None:
+        async with asyncio.timeout(seconds):
+            while not await true():
+                await asyncio.sleep(0.1)
+
+    async def verdict(self, person: Person, sent: httpx.Response) -> str:
+        """What became of a message, once that is known: `applied`, or the code of its refusal."""
+        if sent.status_code == 409:
+            return str(sent.json()["code"])
+        assert sent.status_code in (200, 202), sent.text
+        path = f"/messages/{sent.json()['id']}"
+
+        async def known() -> bool:
+            return bool((await person.ask("GET", path)).json()["state"] != "waiting")
+
+        await self.when(known)
+        receipt = (await person.ask("GET", path)).json()
+        return str("applied" if receipt["state"] == "applied" else receipt["code"])
+
+
+@asynccontextmanager
+async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) -> AsyncIterator[Town]:
+    """`script`: of the scripted engine, which answers in the worker's own process."""
+    file = home / "script.json"
+    file.write_text(json.dumps(script))
+    settings = Settings(home=home)
+    async with AsyncExitStack() as stack:
+        temporal = LocalTemporal(home)
+        await temporal.start()
+        stack.push_async_callback(asyncio.to_thread, temporal.stop)
+        library = await stack.enter_async_context(wiring.library(settings, database_url=database_url))
+        client = await connect(settings, address=temporal.address)
+        environment = {
+            "DATABASE_URL": database_url,
+            "TEMPORAL_ADDRESS": temporal.address,
+            "TONGYAO_HOME": str(home),
+            "TONGYAO_ENGINE": "scripted",
+            "TONGYAO_ENGINE_FILE": str(file),
+        }
+        worker = WorkerProcess(environment, log=home / "worker.log")
+        stack.push_async_callback(worker.stop)
+        await worker.start()
+        door = Door(library, client)
+        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", answer_seconds=1.5)
+        starting = Starting(library, client, ProcessSettings())
+        gateway = Gateway(library, starting, Registering(library, max_chars=2_000_000), door, options)
+        stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+        work = [asyncio.create_task(serve(gateway, stop, bound)), asyncio.create_task(door.relay(stop))]
+        try:
+            await until_served(url_of(bound))
+            async with httpx.AsyncClient(base_url=url_of(bound), timeout=30) as http:
+                town = Town(library, http, temporal, worker)
+                await library.profiles.put_scene(town.scene, town.scene)
+                yield town
+        finally:
+            stop.set()
+            await asyncio.gather(*work, return_exceptions=True)
