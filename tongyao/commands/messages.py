@@ -6,6 +6,7 @@ import uuid
 from typing import Annotated, Any, Optional
 
 import typer
+from pydantic import ValidationError
 
 from tongyao.commands.common import EXIT_PENDING, EXIT_REFUSED, console, fail, run, settings
 from tongyao.protocol.messages import MESSAGE, Author, Message
@@ -21,7 +22,22 @@ Alias = Annotated[str, typer.Option("--as", help="The participant it is sent for
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (confirm, revise, select, decide, conclude, resume, cancel, say, switch, extend, leave):
+    for command in (
+        confirm,
+        revise,
+        select,
+        decide,
+        conclude,
+        replan,
+        branch,
+        resume,
+        cancel,
+        say,
+        answer,
+        switch,
+        extend,
+        leave,
+    ):
         app.command()(command)
 
 
@@ -110,28 +126,52 @@ def say(
     key: Key = None,
 ) -> None:
     """Speak in a turn that waits for a person."""
-    run(_say(process, alias, round_number, text, nothing_new, key or uuid.uuid4().hex))
+    run(_speak("submit_projection", process, alias, text, key, round=round_number, nothing_new=nothing_new))
 
 
-async def _say(process: str, alias: str, round_number: int, text: str, nothing_new: bool, key: str) -> None:
+def answer(
+    process: Process,
+    alias: Alias,
+    decision: Annotated[str, typer.Argument(help="commit, decline or propose")],
+    revision: Annotated[int, typer.Option(help="Which revision of the plan it answers.")] = 1,
+    text: Annotated[str, typer.Option(help="Your own words with it: what you propose instead.")] = "",
+    key: Key = None,
+) -> None:
+    """Answer a plan for a participant."""
+    run(_speak("answer_plan", process, alias, text, key, answer=decision, revision=revision))
+
+
+async def _speak(kind: str, process: str, alias: str, text: str, key: str | None, **fields: Any) -> None:
+    key = key or uuid.uuid4().hex
     async with office.running(settings()) as here:
+        await here.library.processes.get(process)
         seats = {seat.alias: seat.profile_id for seat in await here.library.room.seats(process)}
         if alias not in seats:
             fail(f"{process} has no {alias}", 2)
         author = f"participant:{seats[alias]}"
-        message = MESSAGE.validate_python(
-            {
-                "kind": "submit_projection",
-                "key": key,
-                "author": Author(role="participant", alias=alias),
-                "alias": alias,
-                "round": round_number,
-                "text_id": words_id(process, author, key) if text.strip() else "",
-                "nothing_new": nothing_new,
-            }
-        )
         words = Words(owner=seats[alias], kind="words", text=text) if text.strip() else None
+        fields |= {"alias": alias, "text_id": words_id(process, author, key) if words else ""}
+        message = _message(kind, key, author=Author(role="participant", alias=alias), **fields)
         await _deliver(here, process, message, author, words)
+
+
+def replan(
+    process: Process,
+    without: Annotated[list[str], typer.Option(help="P01, P02, …: who declined; repeat it.")],
+    key: Key = None,
+) -> None:
+    """Have the plan made once more, without those who declined."""
+    _send(process, "replan", key, without=without)
+
+
+def branch(
+    process: Process,
+    residual: Annotated[str, typer.Argument(help="As the plan names it: plan/1/residual/2")],
+    no: Annotated[bool, typer.Option("--no", help="It does not go back to the field.")] = False,
+    key: Key = None,
+) -> None:
+    """Say whether a residual tension goes back to the field, in a process of its own."""
+    _send(process, "approve_residual", key, residual=residual, approve=not no)
 
 
 def switch(
@@ -160,12 +200,13 @@ def _choices(ids: list[str]) -> list[dict[str, Any]]:
     return [Choice(profile_id=one).model_dump() for one in ids]
 
 
-def _message(kind: str, key: str, *, operator: bool = False, **fields: Any) -> Message:
-    author = Author(role="operator") if operator else Author(role="demander", alias=DEMANDER)
+def _message(kind: str, key: str, *, operator: bool = False, author: Author | None = None, **fields: Any) -> Message:
+    author = author or (Author(role="operator") if operator else Author(role="demander", alias=DEMANDER))
     try:
         return MESSAGE.validate_python({"kind": kind, "key": key, "author": author, **fields})
-    except ValueError as error:
-        fail(str(error), 2)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        fail(f"{problem['loc'][-1]}: {problem['msg'].removeprefix('Value error, ')}", 2)
 
 
 def _send(process: str, kind: str, key: str | None, *, operator: bool = False, **fields: Any) -> None:

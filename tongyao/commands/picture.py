@@ -22,6 +22,8 @@ _COMMANDS = {
     "select_participants": "select {id} --participant … --participant …",
     "projection": "say {id} --as {alias} --round {round} --text …   (or: --nothing-new)",
     "decision": "decide {id} accept_as_is   (or: extend, add_participants, raise_budget, abandon)",
+    "answer": "answer {id} commit --as {alias} --revision {round}   (or: decline, propose)",
+    "residual": "branch {id} plan/…/residual/{round}   (or: --no)",
     "resume": "resume {id}",
 }
 _STEPS = (
