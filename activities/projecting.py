@@ -22,7 +22,7 @@ from tongyao.protocol.record import Record
 from tongyao.protocol.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.records.rounds import ProjectionRow
-from tongyao.records.texts import text_id
+from tongyao.records.texts import TextErased, text_id
 
 WHOLE_PROFILE_CHARS = 50_000
 """Up to here an endpoint reads the whole profile; above, what was retrieved for this tension (docs/protocol.md §4.6)."""
@@ -52,13 +52,19 @@ class Projecting:
                     projection = await self._turn(what, guards)
                 except OperatorNeeded:
                     raise
+                except TextErased:
+                    projection = _gone(what)
                 except EngineError as error:
                     enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
                     if isinstance(error, Transient) and not last_attempt(enough):
                         raise
                     reason = error.reason
                     projection = Projection(round=what.round, alias=what.alias, outcome=Outcome.FAILED)
-            await self._write(what, projection, guards, time.monotonic() - began)
+            try:
+                await self._write(what, projection, guards, time.monotonic() - began)
+            except TextErased:
+                projection = _gone(what)
+                await self._write(what, projection, guards, time.monotonic() - began)
         return ProjectOutput(
             outcome=projection.outcome,
             items=len(projection.items),
@@ -192,6 +198,11 @@ class Projecting:
                 seconds=seconds,
             ),
         )
+
+
+def _gone(what: ProjectInput) -> Projection:
+    """Somebody who had themselves erased while their turn was under way."""
+    return Projection(round=what.round, alias=what.alias, outcome=Outcome.LEFT)
 
 
 def _silent(what: ProjectInput, outcome: Outcome) -> Projection:

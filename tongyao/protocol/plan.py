@@ -69,6 +69,7 @@ class Plan(Value):
     reduced: bool = Field(
         default=False, description="True when it was assembled from the record: no answer could be read."
     )
+    removed: tuple[str, ...] = Field(default=(), description="Aliases of those whose part was erased at their request.")
     markdown: str = ""
 
     def claims(self) -> tuple[Claim, ...]:

@@ -14,12 +14,14 @@ _WORDS = {
         "after": "after", "nobody": "nobody yet", "offer": "offered by one side", "unsupported": "no source",
         "doubtful": "source doubtful", "notes": "Notes on sources", "reduced": "Assembled from the record: no plan could be "
         "read from the engine's answer.",
+        "removed": "Parts of this plan were removed at the request of",
     },
     "zh": {
         "panorama": "协作全景", "roles": "各方角色", "tasks": "任务", "order": "顺序与节点", "offsets": "对冲与分歧",
         "residuals": "残余张力", "open": "未决之处", "contributions": "付出", "benefits": "得到", "costs": "让出",
         "dependencies": "依赖", "after": "在其后", "nobody": "尚无人", "offer": "单方提出", "unsupported": "无出处",
         "doubtful": "出处存疑", "notes": "出处说明", "reduced": "由记录直接拼成：引擎的回答无法读取。",
+        "removed": "应当事人要求，本方案中的部分内容已被移除：",
     },
 }  # fmt: skip
 
@@ -30,6 +32,8 @@ def plan_markdown(plan: Plan) -> str:
     lines = [f"## {words['panorama']}", "", *_claims(plan.panorama, words), "", f"## {words['roles']}", ""]
     if plan.reduced:
         lines.insert(0, f"> {words['reduced']}\n")
+    if plan.removed:
+        lines.insert(0, f"> {words['removed']} {', '.join(plan.removed)}\n")
     for role in plan.roles:
         title = f"{role.alias} · {role.role}" if role.role else role.alias
         lines += [f"### {title}" + (f" ({role.tier})" if role.tier else ""), ""]

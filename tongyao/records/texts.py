@@ -103,16 +103,18 @@ async def put_text(connection: Connection, owner: str, kind: str, text: str, *, 
     return new
 
 
-async def get_texts(connection: Connection, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
-    """`Texts.get_many`, inside the caller's transaction."""
+async def get_texts(
+    connection: Connection, ids: Iterable[str], *, erased: str | None = None, gone: bool = False
+) -> dict[str, str]:
+    """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
     wanted = list(dict.fromkeys(ids))
-    cursor = await connection.execute(_READ + " WHERE t.id = ANY(%s::uuid[])", [wanted])
-    rows = {row["id"]: row for row in await cursor.fetchall()}
+    cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [wanted])
+    rows = {row["asked"]: row for row in await cursor.fetchall()}
     found: dict[str, str] = {}
     for id in wanted:
         if id not in rows:
             raise TextUnknown(f"there is no text {id}")
-        text = _text_of(connection, rows[id])
+        text = _text_of(connection, rows[id]) if gone or not rows[id]["gone"] else None
         if text is None and erased is None:
             raise TextErased(f"text {id} was erased by its owner")
         found[id] = erased if text is None and erased is not None else text or ""
@@ -126,6 +128,20 @@ async def remove_texts(connection: Connection, ids: Iterable[str]) -> int:
     return int(row["removed"]) if row else 0
 
 
+async def replace_text(connection: Connection, id: str, text: str) -> str:
+    """Remove a body that quotes somebody who is erased; whoever refers to it reads `text` from now on. Returns its id."""
+    cursor = await connection.execute("SELECT owner, kind FROM texts WHERE id = %s", [id])
+    row = await cursor.fetchone()
+    if row is None:
+        raise TextUnknown(f"there is no text {id}")
+    new = await put_text(connection, row["owner"], row["kind"], text)
+    await connection.execute("SELECT replace_text(%s, %s)", [id, new])
+    return new
+
+
+_GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
+
+
 class _DataKey:
     """An owner's data key; `secret` is None where texts are stored as they are."""
 
@@ -133,8 +149,11 @@ class _DataKey:
         self.id, self.secret = id, secret
 
 
-_READ: Final = """SELECT t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id
-    FROM texts t JOIN data_keys k ON k.id = t.key_id"""
+_ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
+    EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
+_READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
+    JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id) JOIN data_keys k ON k.id = t.key_id"""
+"""`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
 
 
 async def _active_key(connection: Connection, owner: str) -> _DataKey:
@@ -143,16 +162,19 @@ async def _active_key(connection: Connection, owner: str) -> _DataKey:
     Raises `TextErased` for an owner who was erased: nothing of theirs is stored again.
     """
     select = "SELECT id, wrapped, master_id FROM data_keys WHERE owner = %s AND destroyed_at IS NULL FOR SHARE"
+    stone = "SELECT 1 FROM tombstones WHERE owner = %s"
     while (row := await (await connection.execute(select, [owner])).fetchone()) is None:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
-        if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
-            raise TextErased("the owner of this text was erased: nothing of theirs is stored again")
+        if (await connection.execute(stone, [owner])).rowcount:
+            raise TextErased(_GONE)
         id = str(uuid4())
         await connection.execute(
             """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
                ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
             [id, owner, *_wrapped(connection, id, owner)],
         )
+    if (await connection.execute(stone, [owner])).rowcount:
+        raise TextErased(_GONE)
     if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
         await connection.execute(
             "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
@@ -196,11 +218,13 @@ def _context(id: str, owner: str, kind: str) -> str:
 
 
 async def _expect(connection: Connection, id: str, owner: str, kind: str, text: str) -> None:
-    cursor = await connection.execute(_READ + " WHERE t.id = %s", [id])
+    cursor = await connection.execute(
+        f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [id]
+    )
     row = await cursor.fetchone()
     if row is None:
         raise TextUnknown(f"there is no text {id}")
-    stored = _text_of(connection, row)
+    stored = None if row["gone"] else _text_of(connection, row)
     if stored is None:
         raise TextErased(f"text {id} was erased by its owner: it is not stored again")
     if (row["owner"], row["kind"], stored) != (owner, kind, text):

@@ -1,0 +1,206 @@
+"""Somebody who has themselves erased is gone from where their words, and what quotes them, could be found."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from tests.support.house import House, open_house
+from tests.support.scan import find_in_database
+from tongyao.gateway.erasing import Erased, Erasing
+from tongyao.llm.extractive.engine import ExtractiveEngine
+from tongyao.protocol import views
+from tongyao.protocol.messages import MESSAGE, Author
+from tongyao.protocol.process import Choice, Phase
+from tongyao.protocol.projection import EndpointKind
+from tongyao.protocol.record import Record
+from tongyao.records.erasure import PersonUnknown
+from tongyao.records.profiles import ProfileUnknown
+from tongyao.records.texts import TextErased
+
+CANARY = "Quillfeather"
+CANARY_ZH = "鹳嘴冷库"
+TEXTS = {
+    "ada": f"I keep the {CANARY} cold room of 43 square metres by the harbour. I can lend the {CANARY} cold room on two "
+    f"nights a week for a ferry timetable trial. I will not lend it in August. 我管着{CANARY_ZH}的钥匙。",
+    "bo": "I drive a refrigerated van up the valley on Tuesdays. I can carry crates for a ferry timetable trial. "
+    "I do not drive at night.",
+    "cy": "I teach volunteers to read temperature loggers. I want to learn how a ferry timetable follows the tides. "
+    "I cannot come on Sundays.",
+}
+INTENT = "I want to learn whether a cold room by the harbour makes my ferry timetable work; I have two crates a night."
+
+
+async def three(house: House, **more: Any) -> tuple[str, dict[str, str]]:
+    """A process of ada, bo and cy; returns its id, and each one's profile id."""
+    people = dict(zip(TEXTS, await house.people(TEXTS), strict=True))
+    kinds = more.pop("kinds", {})
+    choices = [Choice(profile_id=id, endpoint=kinds.get(name, EndpointKind.PROXY)) for name, id in people.items()]
+    return await house.start(choices, intent=INTENT, auto_confirm=True, residuals="off", **more), people
+
+
+async def alias_of(house: House, process: str, person: str) -> str:
+    return next(seat.alias for seat in await house.library.room.seats(process) if seat.profile_id == person)
+
+
+async def send(house: House, process: str, alias: str, **fields: Any) -> None:
+    """A message of a participant, whether it is taken or refused."""
+    author = Author(role="participant", alias=alias)
+    message = MESSAGE.validate_python({"key": uuid.uuid4().hex, "author": author, "alias": alias, **fields})
+    await house.door.send(process, message, author_id=alias, door="test")
+
+
+def everything_shown(record: Record) -> str:
+    """Whatever any party gets of a record, and the record itself."""
+    shown = [views.for_party(record, role="demander"), views.for_party(record, role="operator")]
+    shown += [views.for_party(record, role="participant", alias=one.alias) for one in record.participants]
+    return record.model_dump_json() + "".join(view.model_dump_json() for view in shown)
+
+
+async def erase(house: House, person: str) -> Erased:
+    return await Erasing(house.library, house.door, house.client).erase(person, patience=20)
+
+
+async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here)
+        before = await here.end(process)
+        other = [said for said in before.projections if said.alias != await alias_of(here, process, people["ada"])]
+        assert CANARY in before.observations[0].model_dump_json(), "the catalyst quoted them"
+        assert CANARY in before.plans[0].model_dump_json(), "the plan quoted them"
+        assert any(CANARY in delivery.markdown for delivery in before.deliveries)
+        done = await erase(here, people["ada"])
+        after = await here.library.record(process)
+        alias = await alias_of(here, process, people["ada"])
+
+        for canary in (CANARY, CANARY_ZH, "Ada Example"):
+            assert find_in_database(fresh_database_url, canary) == []
+            assert canary not in everything_shown(after)
+        assert not await readable_with(here, CANARY)
+        assert done.texts > 0 and done.rewritten > 0
+        gone = next(one for one in after.participants if one.alias == alias)
+        assert not gone.active and gone.identities in ((), ("",)), "the alias stays, nothing else"
+        assert after.plans[-1].removed == (alias,)
+        assert {said.alias for said in after.projections if said.items} == {said.alias for said in other if said.items}
+        assert any(after.plans[-1].claims()), "the others keep their plan"
+        assert {role.alias for role in after.plans[-1].roles} == {one.alias for one in after.participants} - {alias}
+        assert alias not in {task.assignee for task in after.plans[-1].tasks}
+        assert (await erase(here, people["ada"])).texts == done.texts, "again is harmless"
+
+
+async def readable_with(house: House, canary: str) -> list[str]:
+    """Ids of texts that can still be opened and hold the canary, whatever refers to them."""
+    async with house.library.pool.connection() as connection:
+        cursor = await connection.execute("SELECT id FROM texts")
+        ids = [row["id"] for row in await cursor.fetchall()]
+    texts = await house.library.texts.get_many(ids, erased="")
+    return [id for id, text in texts.items() if canary in text]
+
+
+async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client, fresh_database_url: str) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        people = dict(zip(TEXTS, await here.people(TEXTS), strict=True))
+        ada, library = people["ada"], here.library
+        issued = await library.tokens.issue("person", person=ada)
+        version = await library.profiles.version(ada)
+        await erase(here, ada)
+        found = await library.tokens.find(issued.secret)
+        assert found is not None and found.revoked_at is not None
+        with pytest.raises(ProfileUnknown):
+            await library.profiles.get(ada)
+        with pytest.raises(TextErased):
+            await library.texts.get(version.text_id)
+        with pytest.raises(TextErased):
+            await library.texts.put(ada, "words", "something said too late")
+        assert not (await library.profiles.mandate(ada)).may_speak
+
+
+async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_database_url: str) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here, kinds={"bo": EndpointKind.HUMAN}, answering_seconds=1)
+        await here.until_round(process, "crystallizing", 1)
+        done = await erase(here, people["ada"])
+        assert done.left == (process,)
+        alias, bo = await alias_of(here, process, people["ada"]), await alias_of(here, process, people["bo"])
+        answered = 0
+        async with asyncio.timeout(100):
+            while (row := await here.library.processes.get(process)).phase in (Phase.CRYSTALLIZING, Phase.PLANNING):
+                asks = await here.library.inbox.of_process(process, open_only=True)
+                if row.round > answered and any(ask.alias == bo for ask in asks):
+                    answered = row.round
+                    await send(here, process, bo, kind="submit_projection", round=answered, nothing_new=True)
+                await asyncio.sleep(0.02)
+        record = await here.end(process)
+        assert record.phase is Phase.COMPLETED
+        assert not any(said.items for said in record.projections if said.alias == alias)
+        assert CANARY not in everything_shown(record)
+        assert find_in_database(fresh_database_url, CANARY) == []
+        assert not await readable_with(here, CANARY)
+
+
+async def test_the_demander_goes_and_their_open_process_with_them(temporal: Client, fresh_database_url: str) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, _ = await three(here, kinds={"bo": EndpointKind.HUMAN}, demander="person-dee")
+        while len(await here.library.rounds.projections(process)) < 2:
+            await asyncio.sleep(0.02)  # only bo is waited for
+        done = await erase(here, "person-dee")
+        record = await here.end(process)
+        assert done.cancelled == (process,)
+        assert record.phase is Phase.CANCELLED
+        assert record.tension is None and record.intent == "[erased]"
+        assert not await readable_with(here, "makes my ferry timetable work")
+
+
+async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here, kinds={"ada": EndpointKind.HUMAN}, max_rounds=2, deciding_seconds=1)
+        await here.until_round(process, "crystallizing", 1)
+        alias = await alias_of(here, process, people["ada"])
+        words = {"alias": alias, "round": 1, "text": f"The {CANARY} cold room is free on Mondays."}
+        await here.handle(process).signal("submit_projection", words)
+        await here.until_round(process, "crystallizing", 2)
+        history = await here.handle(process).fetch_history()
+        assert any(CANARY.encode() in event.SerializeToString() for event in history.events), "signals carry text"
+        done = await erase(here, people["ada"])
+        assert done.histories == () and done.histories_later == 1, "the process goes on: its history goes at its end"
+        await here.handle(process).result()
+        people_now, histories = await Erasing(here.library, here.door, here.client).sweep()
+        assert people_now == [] and histories == [process]
+        assert await is_gone(here, process)
+        assert CANARY not in everything_shown(await here.library.record(process))
+        assert not await readable_with(here, CANARY)
+
+
+async def is_gone(house: House, process: str) -> bool:
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await house.handle(process).describe()
+            except RPCError as error:
+                return error.status is RPCStatusCode.NOT_FOUND
+            await asyncio.sleep(0.1)
+
+
+async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_database_url: str) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+        with pytest.raises(PersonUnknown, match="nobody"):
+            await erase(here, f"nobody-{uuid.uuid4().hex}")
+
+
+async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
+    async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+        people = await here.people(TEXTS)
+        erasing = Erasing(here.library, here.door, here.client)
+        await erasing._records.begin(people[0])  # and here the power fails
+        assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"
+        assert find_in_database(fresh_database_url, CANARY) == ["texts.body"]
+        assert await erasing.sweep() == ([people[0]], [])
+        assert find_in_database(fresh_database_url, CANARY) == []
+        assert await erasing.sweep() == ([], [])
