@@ -57,7 +57,10 @@ def record(
 ) -> None:
     """Keep every settled answer of a process in a file, for the `recorded` engine to play back without any key."""
     count = run(_record(process, to))
-    console.print(f"{count} answers in [bold]{to}[/bold]; play: TONGYAO_ENGINE=recorded TONGYAO_ENGINE_FILE={to}")
+    console.print(
+        f"{count} answers in [bold]{to}[/bold]; play: TONGYAO_ENGINE=recorded TONGYAO_ENGINE_FILE={to} "
+        "TONGYAO_PROCESS__ALIASES_AS_NAMED=true, with the participants in the order of its first line"
+    )
 
 
 async def _record(process: str, to: Path) -> int:
@@ -75,7 +78,8 @@ async def _record(process: str, to: Path) -> int:
             counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
             usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
             rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        return write_recording(rows, to, title=process)
+        seats = [seat.profile_id for seat in await here.library.room.seats(process)]
+        return write_recording(rows, to, title=process, seats=seats)
 
 
 @prompts_app.command("show")

@@ -1,10 +1,11 @@
 """The recorded engine: settled answers of a process played back by key, without any service.
 
-A recording is a text file of JSON lines. The first is `{"recording": 1, "title": …, "authored": …}`; each
-further one is an answer: `step`, `round`, `alias`, `revision`, `reask` (its key, less the process: a
-recording plays in any), `input_hash` (of the request it answered, for information), `draft`, `text`,
-`engine`, `model`, `usage`, `cost`, `labels`. `authored` is true when a person wrote the answers; every
-answer then carries the label `authored`.
+A recording is a text file of JSON lines. The first is `{"recording": 1, "title": …, "seats": […], "authored": …}`;
+`seats` are the participants in the order of their aliases: the answers name aliases, so a process plays it only with
+the setting `aliases_as_named` and its participants named in that order. Each further line is an answer: `step`,
+`round`, `alias`, `revision`, `reask` (its key, less the process: a recording plays in any), `input_hash` (of the
+request it answered, for information), `draft`, `text`, `engine`, `model`, `usage`, `cost`, `labels`. `authored` is
+true when the answers were written by hand; every answer then carries the label `authored`.
 """
 
 from __future__ import annotations
@@ -48,9 +49,8 @@ class Header(BaseModel):
 
     recording: Literal[1] = FORMAT
     title: str = ""
-    authored: bool = Field(
-        default=False, description="Written by a person as a model would answer, not answered by one."
-    )
+    seats: tuple[str, ...] = Field(default=(), description="Who sat there, by profile id, in the order of the aliases.")
+    authored: bool = Field(default=False, description="Written by hand as a model would answer, not answered by one.")
 
 
 class Tokens(BaseModel):
@@ -109,7 +109,9 @@ class Key:
         return ", ".join(parts)
 
 
-def write_recording(rows: Iterable[Row], path: Path, *, title: str = "", authored: bool = False) -> int:
+def write_recording(
+    rows: Iterable[Row], path: Path, *, title: str = "", authored: bool = False, seats: Iterable[str] = ()
+) -> int:
     """Write `rows` in the order of their keys and return how many; the same rows give the same bytes.
 
     An existing file is replaced at once, never half. Raises `ValueError` when two rows have one key,
@@ -122,7 +124,7 @@ def write_recording(rows: Iterable[Row], path: Path, *, title: str = "", authore
         by_key[row.key] = row
     ordered = sorted(by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask))
     lines = [
-        Header(title=title, authored=authored).model_dump_json(),
+        Header(title=title, authored=authored, seats=tuple(seats)).model_dump_json(),
         *(row.model_dump_json() for row in ordered),
     ]
     draft = path.with_name(f"{path.name}.new")

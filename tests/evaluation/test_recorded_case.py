@@ -1,0 +1,44 @@
+"""The shipped recording, played through a whole process: everything behind the model, without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from temporalio.client import Client
+
+from tests.support.house import open_house
+from tongyao.evaluation.cases import load, only
+from tongyao.evaluation.measuring import measure
+from tongyao.llm.recorded import RecordedEngine
+from tongyao.protocol import audit
+from tongyao.protocol.process import Phase
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RECORDING = EXAMPLES / "recorded" / "zh-medicine-mountain.jsonl"
+
+
+async def test_the_recorded_case_plays_and_says_that_it_was_written_by_hand(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    engine = RecordedEngine(RECORDING)
+    case = only(load(EXAMPLES / "zh-medicine-mountain"), engine.header.seats)
+    async with open_house(temporal, fresh_database_url, engine) as house:
+        people = await house.people(case.profiles)
+        process = await house.start(people, intent=case.intent, auto_confirm=True, aliases_as_named=True)
+        record = await house.end(process)
+        calls = await house.library.ledger.calls(process)
+        used = await house.library.ledger.usage(process)
+
+    assert record.phase is Phase.COMPLETED
+    assert engine.header.authored
+    assert all("authored" in call.labels for call in calls if call.state == "settled")
+    assert used.calls == len(calls) == 21, "nothing was sent back: the guards have nothing against it"
+
+    names = {f"P{number:02}": name for number, name in enumerate(engine.header.seats, 1)}
+    texts = {alias: case.profiles[name] for alias, name in names.items()}
+    ran = measure(case, record, names, texts, engine="recorded")
+    assert [link.id for link in ran.links if not link.in_time] == []
+    assert (ran.false_relations, ran.struck, ran.rounds, ran.converged) == ((), 0, 3, True)
+    assert (ran.coverage, ran.traceable, ran.delta, ran.own_words) == (1.0, 1.0, 1.0, 1.0)
+    falsified = [found.number for found in audit.audit(record) if found.result is audit.Result.FALSIFIED]
+    assert falsified == []
