@@ -9,8 +9,7 @@ from typing import Any, Protocol, TypeVar
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from tongyao.field.encoder import EncoderUnusable
-from tongyao.field.store import IndexGone
+from tongyao.field.encoder import EncoderUnusable, IndexGone
 from tongyao.protocol.contracts_reindex import (
     FILL_INDEX,
     OPEN_INDEX,

@@ -8,11 +8,17 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tongyao.records.database import RecordsError
+
 Vectors = npt.NDArray[np.float32]
 
 
 class EncoderUnusable(Exception):
     """The encoder cannot be used as asked for: weights missing, a dimension it does not have. The message says what to do."""
+
+
+class IndexGone(RecordsError):
+    """The index was dropped: another one of its scene and kind took its place."""
 
 
 class Encoder(Protocol):

@@ -159,13 +159,14 @@ class Indexer:
     async def _put(self, index: Index, members: Sequence[Member]) -> None:
         encoder = await self.encoder(index)
         texts = await self._texts.get_many([member.text_id for member in members], erased="")
+        learned = await self.learned(index) if index.kind == "lexical" else None
         stored = await asyncio.to_thread(
-            _stored, [(one.profile_id, texts[one.text_id]) for one in members], encoder, index.kind == "lexical"
+            _stored, [(one.profile_id, texts[one.text_id]) for one in members], encoder, learned
         )
         await self.store.put(index, members, stored)
 
 
-def _stored(people: Sequence[tuple[str, str]], encoder: Encoder, with_terms: bool) -> Stored:
+def _stored(people: Sequence[tuple[str, str]], encoder: Encoder, learned: Learned | None) -> Stored:
     rows = [
         (id, number, chunk, text[chunk.start : chunk.end])
         for id, text in people
@@ -173,7 +174,8 @@ def _stored(people: Sequence[tuple[str, str]], encoder: Encoder, with_terms: boo
     ]
     pieces = [row[3] for row in rows]
     vectors = encoder.encode(pieces) if pieces else np.zeros((0, encoder.dimension), dtype=np.float32)
+    counts = counted(pieces, words) if learned is not None and pieces else None
     return Stored(
         ids=[row[0] for row in rows], numbers=[row[1] for row in rows], chunks=[row[2] for row in rows], vectors=vectors,
-        counts=counted(pieces, words) if with_terms and pieces else None,
+        counts=counts, rare=learned.rare(counts.indices) if learned is not None and counts is not None else None,
     )  # fmt: skip

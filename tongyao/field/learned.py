@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,10 @@ from tongyao.field.bm25 import Statistics
 from tongyao.field.features import counted, words
 from tongyao.field.lexical import LexicalEncoder
 from tongyao.field.scene import searched
+
+RARE_PEOPLE: Final = 3
+RARE_SHARE: Final = 0.002
+"""A word is rare that at most so many, or at most this share of the people use: it may be looked up for a query."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,10 @@ class Learned:
             encoder, counts.shape[0], float(counts.sum() / counts.shape[0]) or 1.0, features.astype(np.int32),
             frequency[features].astype(np.int32),
         )  # fmt: skip
+
+    def rare(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Which of these hashed words few people use: what vectors of the scene know little of, or nothing."""
+        return self.statistics(features).frequency <= max(RARE_PEOPLE, RARE_SHARE * self.documents)
 
     def statistics(self, features: npt.NDArray[np.int32]) -> Statistics:
         """For BM25 over these features; one that is not known is in one document."""

@@ -12,23 +12,20 @@ from pgvector.psycopg import register_vector_async
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from tongyao.field.encoder import Encoder, Vectors
+from tongyao.field.encoder import Encoder, IndexGone, Vectors
 from tongyao.field.facets import Chunk, Facet
 from tongyao.field.stored import Stored, packed, unpacked
 from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.protocol.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, Pool, reading, session, transaction
 
 EF_SEARCH: Final = 200
 """Measured: recall@10 and time for this and other values stand in docs/field.md §6."""
 
+_ONE_WRITER: Final = 0x66696C  # any constant that no other program uses as the first half of an advisory lock
 BUILD_MEMORY: Final = "512MB"
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
 _BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) AS behind"
-
-
-class IndexGone(RecordsError):
-    """The index was dropped: another one of its scene and kind took its place."""
 
 
 class Index(Value):
@@ -191,14 +188,16 @@ class IndexStore:
         return int(row["held"]), int(row["people"])
 
     async def put(self, index: Index, members: Sequence[Member], stored: Stored) -> None:
-        """Replace what `index` holds of these people. Who was deleted meanwhile is left out; repeating changes nothing."""
+        """Replace what `index` holds of these people. Who left or changed meanwhile is left out; repeating changes nothing."""
         ids = [member.profile_id for member in members]
         async with transaction(self._pool) as connection:
             await register_vector_async(connection)
+            await connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_ONE_WRITER, index.id])
             cursor = await connection.execute(
-                "SELECT id FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL FOR SHARE", [ids]
+                "SELECT id, current_version FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL FOR SHARE", [ids]
             )
-            there = {row["id"] for row in await cursor.fetchall()}
+            current = {row["id"]: row["current_version"] for row in await cursor.fetchall()}
+            there = {one.profile_id for one in members if current.get(one.profile_id) == one.version}
             for table in ("field_chunks", "field_members"):
                 await connection.execute(
                     sql.SQL("DELETE FROM {} WHERE index_id = %s AND profile_id = ANY(%s)").format(
@@ -209,16 +208,16 @@ class IndexStore:
             async with (
                 connection.cursor() as cursor_,
                 cursor_.copy(
-                    "COPY field_chunks (index_id, profile_id, no, facet, start_at, end_at, vector, terms) "
+                    "COPY field_chunks (index_id, profile_id, no, facet, start_at, end_at, vector, terms, rare) "
                     "FROM STDIN (FORMAT BINARY)"
                 ) as copy,
             ):
-                copy.set_types(["int4", "text", "int4", "text", "int4", "int4", "halfvec", "bytea"])
+                copy.set_types(["int4", "text", "int4", "text", "int4", "int4", "halfvec", "bytea", "int4[]"])
                 for row, (id, no, chunk) in enumerate(stored.rows()):
                     if id in there:
                         await copy.write_row(
                             (index.id, id, no, chunk.facet.value, chunk.start, chunk.end,
-                             HalfVector(stored.vectors[row]), packed(stored.counts, row) if stored.counts is not None else None)
+                             HalfVector(stored.vectors[row]), packed(stored.counts, row) if stored.counts is not None else None, stored.rare_words(row))
                         )  # fmt: skip
             async with connection.cursor() as cursor_:
                 await cursor_.executemany(
@@ -235,6 +234,12 @@ class IndexStore:
                     sql.Identifier(f"field_chunks_{index.id}_hnsw"), _partition(index.id), sql.Literal(index.dimension)
                 )
             )
+            if index.kind == "lexical":
+                await connection.execute(
+                    sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING gin (rare)").format(
+                        sql.Identifier(f"field_chunks_{index.id}_rare"), _partition(index.id)
+                    )
+                )
             await connection.execute(sql.SQL("ANALYZE {}").format(_partition(index.id)))
             cursor = await connection.execute(
                 "SELECT id FROM field_indexes WHERE scene_id = %s AND kind = %s AND state = 'live' AND id <> %s",
@@ -279,6 +284,18 @@ class IndexStore:
             cursor = await connection.execute(
                 "SELECT DISTINCT profile_id FROM field_nearest(%s, %s::halfvec[], %s, %s, %s, %s)",
                 [index.id, [_written(vector) for vector in vectors], list(sides), list(without), most, ef],
+            )
+            return [row["profile_id"] for row in await cursor.fetchall()]
+
+    async def using(self, index: Index, words: Sequence[int], *, without: Sequence[str], most: int) -> list[str]:
+        """At most `most` people for each of these hashed words, who use it."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                sql.SQL(
+                    """SELECT DISTINCT found.profile_id FROM unnest(%s::int[]) AS word, LATERAL (
+                         SELECT profile_id FROM {} WHERE rare @> ARRAY[word] AND profile_id <> ALL (%s) LIMIT %s) found"""
+                ).format(_partition(index.id)),
+                [list(words), list(without), most],
             )
             return [row["profile_id"] for row in await cursor.fetchall()]
 

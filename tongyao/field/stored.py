@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from tongyao.field.encoder import Vectors
@@ -26,9 +27,18 @@ class Stored:
     vectors: Vectors
     counts: csr_matrix | None
     samples: frozenset[str] = frozenset()
+    rare: npt.NDArray[np.bool_] | None = None  # of each entry of `counts`: whether it may be looked up
 
     def rows(self) -> Iterator[tuple[str, int, Chunk]]:
         return zip(self.ids, self.numbers, self.chunks, strict=True)
+
+    def rare_words(self, row: int) -> list[int]:
+        """The hashed words of a chunk by which it may be looked up."""
+        if self.counts is None or self.rare is None:
+            return []
+        entries = slice(self.counts.indptr[row], self.counts.indptr[row + 1])
+        words: list[int] = self.counts.indices[entries][self.rare[entries]].tolist()
+        return words
 
 
 def packed(counts: csr_matrix, row: int) -> bytes:

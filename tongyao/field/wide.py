@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from tongyao.field.encoder import Encoder, Vectors
+from tongyao.field.features import counted, words
 from tongyao.field.learned import Learned
 from tongyao.field.perspectives import Found, View
 from tongyao.field.relevance import relevant
@@ -25,6 +26,8 @@ NEAREST_CHUNKS = 100
 """Chunks asked of the index for a raw text; whose they are is scored exactly, over all of their chunks."""
 
 NEAREST_FOR_A_PART = 40
+RARE_WORDS = 8
+"""Of a query, looked up as they are."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class WideScene:
         answers = []
         for need in needs:
             spoken = await asyncio.to_thread(Spoken.of, [need], self._encoders)
-            scene = await self._around(spoken, [(0, "")], excluded, max(NEAREST_CHUNKS, 4 * top))
+            scene = await self._around([need], spoken, [(0, "")], excluded, max(NEAREST_CHUNKS, 4 * top))
             answers += await asyncio.to_thread(relevant, scene, [need], top=top, excluded=excluded, spoken=spoken)
         return answers
 
@@ -77,14 +80,25 @@ class WideScene:
             if label != "I"
             for sides in (own.get(label, "offers"), "")
         ]
-        scene = await self._around(spoken, asked, excluded, max(NEAREST_FOR_A_PART, 2 * limit))
+        scene = await self._around(list(parts.values()), spoken, asked, excluded, max(NEAREST_FOR_A_PART, 2 * limit))
         return await asyncio.to_thread(_lists, scene, tension, limit, excluded, threshold, spoken)
 
     async def _around(
-        self, spoken: Spoken, asked: Sequence[tuple[int, str]], excluded: Sequence[str], most: int
+        self,
+        queries: Sequence[str],
+        spoken: Spoken,
+        asked: Sequence[tuple[int, str]],
+        excluded: Sequence[str],
+        most: int,
     ) -> Scene:
-        """The sample, then everybody with a chunk among the nearest `most` of a question: (query, its sides)."""
-        near: set[str] = set()
+        """The sample, then everybody with a chunk among the nearest `most` of a question: (query, its sides).
+
+        And who uses one of a question's rarest words.
+        """
+        rare = await asyncio.to_thread(self._rare_words, [queries[number] for number in {query for query, _ in asked}])
+        near: set[str] = (
+            set(await self._store.using(self._indexes[0], rare, without=excluded, most=most)) if rare else set()
+        )
         for index, vectors, speaking in zip(self._indexes, spoken.vectors, spoken.speaking, strict=True):
             put = [(query, sides) for query, sides in asked if speaking[query] and vectors[query].any()]
             if put:
@@ -94,6 +108,14 @@ class WideScene:
                 )
         found = await _seen(self._store, self._indexes, sorted(near))
         return await asyncio.to_thread(self._scene, found)
+
+    def _rare_words(self, queries: Sequence[str]) -> list[int]:
+        found: dict[int, None] = {}
+        for features in (np.unique(counted([query], words).indices) for query in queries):
+            rare = features[self._learned.rare(features)]
+            order = np.argsort(self._learned.statistics(rare).frequency, kind="stable")
+            found |= dict.fromkeys(rare[order][:RARE_WORDS].tolist())
+        return list(found)
 
     def _scene(self, found: Seen) -> Scene:
         known, reference = _people(self._sample.stored.ids)
