@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tongyao.gateway.door import Door
+from tongyao.gateway.erasing import Forgetting
 from tongyao.gateway.notifiers.notifier import Notifier
 from tongyao.gateway.options import GatewayOptions
 from tongyao.gateway.registering import Registering
@@ -35,12 +36,20 @@ class Found(Protocol):
 class Search(Protocol):
     """Who in a scene is near: the field, as this room knows it."""
 
-    async def relevant(self, needs: Sequence[str], *, scene: str, top: int) -> Sequence[Sequence[Found]]:
+    async def relevant(
+        self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str]
+    ) -> Sequence[Sequence[Found]]:
         """For each raw text the nearest people, best first."""
         ...
 
-    async def perspectives(self, tension: Tension, *, scene: str, top: int) -> Mapping[str, Sequence[Found]]:
+    async def perspectives(
+        self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str]
+    ) -> Mapping[str, Sequence[Found]]:
         """Each perspective's own list for a tension, best first."""
+        ...
+
+    async def near_profile(self, profile_id: str, *, top: int) -> Sequence[Found]:
+        """Who is near a profile in its own scene, without itself."""
         ...
 
 
@@ -59,3 +68,5 @@ class Gateway:
     search: Search | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     sources: Mapping[str, SourceKind] = field(default_factory=dict)
+    forgetting: Sequence[Forgetting] = ()
+    """What else keeps something of a person, and is told when they are erased."""

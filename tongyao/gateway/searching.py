@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from tongyao.gateway.auth import Caller, permit, towards_profile
-from tongyao.gateway.gateway import Found, Gateway
+from tongyao.gateway.gateway import Found, Gateway, Search
 from tongyao.gateway.incoming import Given, Id, TensionGiven
 from tongyao.gateway.permissions import Action
 from tongyao.gateway.problems import Problem
 from tongyao.protocol.value import Value
 from tongyao.records.profiles import ProfileVersion
-
-OF_A_PROFILE: Final = 20_000
-"""Characters of a profile that are laid over a scene, from its beginning: where people say who they are."""
 
 
 class Sought(Given):
@@ -72,24 +69,23 @@ async def search(gateway: Gateway, caller: Caller, scene: str, sought: Sought) -
     people = await _of_scene(gateway, scene)
     if not people:
         return []
+    found = await _found(gateway, gateway.search, caller, scene, sought)
+    return [card for one in found for card in await _cards_of(gateway, scene, people, one)]
+
+
+async def _found(
+    gateway: Gateway, search: Search, caller: Caller, scene: str, sought: Sought
+) -> Sequence[Sequence[Found]]:
+    excluded, top = [caller.person] if caller.person else [], sought.limit
     if sought.tension is not None:
-        lists = await gateway.search.perspectives(sought.tension.tension(), scene=scene, top=sought.limit + 1)
-        found = list(lists.values())
-    else:
-        text = sought.text or await _profile_text(gateway, caller, sought.profile_id or "")
-        found = list(await gateway.search.relevant([text], scene=scene, top=sought.limit + 1))
-    left_out = {caller.person, sought.profile_id}
-    return [
-        card
-        for one in found
-        for card in await _cards_of(gateway, scene, people, [who for who in one if who.profile_id not in left_out])
-    ][: sought.limit * len(found)]
-
-
-async def _profile_text(gateway: Gateway, caller: Caller, profile_id: str) -> str:
-    towards_profile(caller, profile_id, Action.READ_PROFILE)
-    version = await gateway.library.profiles.version(profile_id)
-    return (await gateway.library.texts.get(version.text_id))[:OF_A_PROFILE]
+        tension = sought.tension.tension()
+        return list((await search.perspectives(tension, scene=scene, top=top, excluded=excluded)).values())
+    if sought.profile_id is None:
+        return await search.relevant([sought.text], scene=scene, top=top, excluded=excluded)
+    towards_profile(caller, sought.profile_id, Action.READ_PROFILE)
+    if (await gateway.library.profiles.get(sought.profile_id)).scene_id != scene:
+        raise Problem("another_scene", f"{sought.profile_id} is not in scene {scene}", status=422, field="profile_id")
+    return [await search.near_profile(sought.profile_id, top=top)]
 
 
 async def _of_scene(gateway: Gateway, scene: str) -> dict[str, ProfileVersion]:

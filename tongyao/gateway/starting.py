@@ -142,6 +142,12 @@ class Starting:
                 field="intent",
             )
         settings = self._settings(wish)
+        if settings.demander_takes_part:  # docs/protocol.md §1: the seeds never verified it, and no step is made for it
+            raise BadInput(
+                "demander_takes_part",
+                "the demander cannot take part in the rounds here; take part in another's process instead",
+                field="demander_takes_part",
+            )
         named = [choice.profile_id for choice in wish.participants]
         if not named and not wish.scene:
             raise BadInput("no_participants", "name participants, or a scene to find them in", field="participants")
