@@ -1,0 +1,97 @@
+"""Whatever is killed in the middle of a round, the same process goes on and ends well (docs/protocol.md §8.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg_pool import PoolTimeout
+
+from tests.workflows.conftest import TEXTS
+from tongyao.gateway.starting import Wish
+from tongyao.llm.scripted import Script
+from tongyao.protocol.process import Choice, Phase
+from tongyao.records.database import RecordsError
+from tongyao.runtime import office
+from tongyao.runtime.office import Office
+from tongyao.runtime.settings import Settings
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+PATIENCE = 240
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home whose worker follows a script in which every answer takes a moment."""
+    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
+    script = directory / "script.json"
+    script.write_text(Script(seconds=0.4).model_dump_json())
+    monkeypatch.setenv("TONGYAO_ENGINE", "scripted")
+    monkeypatch.setenv("TONGYAO_ENGINE_FILE", str(script))
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.mark.parametrize("victim", ["worker", "temporal", "postgres"])
+async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing_twice(home: Path, victim: str) -> None:
+    async with office.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
+        await here.library.profiles.put_scene("harbour", "Harbour")
+        for name, text in TEXTS.items():
+            await here.registering.register(name, scene="harbour", name=name.title(), text=text)
+        people = tuple(Choice(profile_id=name) for name in ("ada", "bo", "cy"))
+        wish = Wish(
+            intent="I want to learn boats.", demander="di", participants=people, settings={"auto_confirm": True}
+        )
+        pid = await here.starting.start(wish)
+        await _in_the_middle_of_round(here, pid, 2)
+        before = {event.seq: event for event in await here.library.events.events(pid, limit=1_000)}
+        _kill(here, victim)
+        await _ended(here, pid)
+        record = await here.library.record(pid)
+        calls = await here.library.ledger.calls(pid)
+        events = {event.seq: event for event in await here.library.events.events(pid, limit=1_000)}
+
+    assert record.phase is Phase.COMPLETED
+    assert record.plans
+    assert len(record.deliveries) == 3
+    keys = [(call.step, call.round, call.alias, call.revision, call.reask) for call in calls if call.state == "settled"]
+    assert len(keys) == len(set(keys)), "at most one settled answer for each key"
+    assert not [call for call in calls if call.state == "claimed"], "what was in flight is named as orphaned"
+    assert sorted(events) == list(range(1, len(events) + 1)), "no transition is missing"
+    assert before.items() <= events.items(), "what had been written stands"
+
+
+async def _in_the_middle_of_round(here: Office, pid: str, number: int) -> None:
+    while True:
+        calls = await here.library.ledger.calls(pid)
+        if any(call.step == "project" and call.round == number and call.state == "claimed" for call in calls):
+            return
+        await asyncio.sleep(0.02)
+
+
+def _kill(here: Office, victim: str) -> None:
+    if victim == "worker":
+        assert here.worker is not None
+        here.worker.kill()
+        return
+    pid = here.addresses.temporal_pid if victim == "temporal" else here.addresses.postgres_pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+async def _ended(here: Office, pid: str) -> None:
+    """The records may be away for a moment: then the question is asked again."""
+    while True:
+        with suppress(psycopg.Error, RecordsError, PoolTimeout):
+            if (await here.library.processes.get(pid)).ended_at is not None:
+                return
+        await asyncio.sleep(0.1)
