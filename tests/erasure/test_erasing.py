@@ -63,7 +63,7 @@ def everything_shown(record: Record) -> str:
 
 
 async def erase(house: House, person: str) -> Erased:
-    return await Erasing(house.library, house.door, house.client).erase(person, patience=20)
+    return await Erasing(house.library, house.door).erase(person, patience=20)
 
 
 async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
@@ -171,7 +171,7 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
         done = await erase(here, people["ada"])
         assert done.histories == () and done.histories_later == 1, "the process goes on: its history goes at its end"
         await here.handle(process).result()
-        people_now, histories = await Erasing(here.library, here.door, here.client).sweep()
+        people_now, histories = await Erasing(here.library, here.door).sweep()
         assert people_now == [] and histories == [process]
         assert await is_gone(here, process)
         assert CANARY not in everything_shown(await here.library.record(process))
@@ -197,7 +197,7 @@ async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_datab
 async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
         people = await here.people(TEXTS)
-        erasing = Erasing(here.library, here.door, here.client)
+        erasing = Erasing(here.library, here.door)
         await erasing._records.begin(people[0])  # and here the power fails
         assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"
         assert find_in_database(fresh_database_url, CANARY) == ["texts.body"]

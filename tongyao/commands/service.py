@@ -11,8 +11,9 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.gateway.erasing import Erasing
 from tongyao.records.migrate import migrate
-from tongyao.runtime import office, reconciling
+from tongyao.runtime import office, reconciling, wiring
 from tongyao.runtime.doctor import Finding, examine
 from tongyao.runtime.namespaces import ensure_namespace
 from tongyao.runtime.search_attributes import register_search_attributes
@@ -113,4 +114,5 @@ def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object o
 
 async def _reconcile() -> reconciling.Report:
     async with office.running(settings()) as here:
-        return await reconciling.reconcile(here.library, here.starting)
+        erasing = Erasing(here.library, here.door, wiring.forgetting(here.library))
+        return await reconciling.reconcile(here.library, here.starting, erasing=erasing)

@@ -29,7 +29,7 @@ class Door:
 
     def __init__(self, library: Library, client: Client) -> None:
         self._library = library
-        self._client = client
+        self.client = client
 
     async def send(
         self,
@@ -61,7 +61,7 @@ class Door:
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> bool:
         """One try. True: the verdict is stored. An update with the message's id is applied once, however often it is sent."""
-        handle = self._client.get_workflow_handle(stored.process_id)
+        handle = self.client.get_workflow_handle(stored.process_id)
         try:
             async with asyncio.timeout(wait):
                 verdict = await handle.execute_update(

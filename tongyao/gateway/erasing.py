@@ -16,7 +16,6 @@ import structlog
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
-from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.gateway.door import Door
@@ -41,7 +40,7 @@ class Forgetting(Protocol):
 
 
 class Erased(Value):
-    """What was done. `left` and `cancelled`: open processes; `histories`: deleted now, `histories_later`: at their end."""
+    """What was done; with `steps_under_way`, the key is still to be destroyed. `left` and `cancelled`: open processes; `histories`: deleted now, `histories_later`: at their end."""
 
     person: str
     texts: int
@@ -51,18 +50,37 @@ class Erased(Value):
     cancelled: tuple[str, ...] = ()
     histories: tuple[str, ...] = ()
     histories_later: int = 0
-    steps_not_waited_for: int = 0
+    steps_under_way: int = 0
+
+
+_UNDER_WAY: set[asyncio.Task[Erased]] = set()
+
+
+def _ended(task: asyncio.Task[Erased]) -> None:
+    _UNDER_WAY.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("erasure interrupted: `tongyao reconcile` goes on with it", error=type(error).__name__)
 
 
 class Erasing:
     """Erases people. Where it is interrupted, `sweep` goes on."""
 
-    def __init__(self, library: Library, door: Door, client: Client, forgetting: Sequence[Forgetting] = ()) -> None:
+    def __init__(self, library: Library, door: Door, forgetting: Sequence[Forgetting] = ()) -> None:
         self._records = erasure.Erasing(library.pool)
-        self._door, self._client, self._forgetting = door, client, forgetting
+        self._door, self._client, self._forgetting = door, door.client, forgetting
+
+    async def erase_soon(self, person: str) -> None:
+        """Hide everything of theirs at once, and go on with the rest; `sweep` finishes what is interrupted.
+
+        Raises `PersonUnknown`.
+        """
+        await self._records.begin(person)
+        task = asyncio.create_task(self.erase(person), name="erase")
+        _UNDER_WAY.add(task)
+        task.add_done_callback(_ended)
 
     async def erase(self, person: str, *, patience: float = PATIENCE_SECONDS) -> Erased:
-        """Erase a person; returns when it is done. Raises `PersonUnknown`, `DatabaseUnreachable`."""
+        """Erase a person; returns when it is done, or when patience ends: then `sweep` destroys the key later. Raises `PersonUnknown`, `DatabaseUnreachable`."""
         seats = await self._records.begin(person)
         left = [seat for seat in seats if seat.open and seat.alias != DEMANDER]
         cancelled = [seat for seat in seats if seat.open and seat.alias == DEMANDER]
@@ -78,9 +96,13 @@ class Erasing:
         await self._records.rewrite(person)
         busy = await self._quiet([seat.process_id for seat in seats], datetime.now(UTC), patience)
         await self._records.rewrite(person)
-        stone = await self._records.finish(person)
+        if busy:
+            log.warning("erasure waits for steps under way: `tongyao reconcile` goes on with it", steps=busy)
+            stone = await self._records.tombstone(person)
+        else:
+            stone = await self._records.finish(person)
         histories = await self._delete_histories()
-        log.info("erased", texts=stone.report.get("texts", 0), processes=len(seats), steps_not_waited_for=busy)
+        log.info("erased", texts=stone.report.get("texts", 0), processes=len(seats), steps_under_way=busy)
         return Erased(
             person=person,
             texts=stone.report.get("texts", 0),
@@ -90,7 +112,7 @@ class Erasing:
             cancelled=tuple(seat.process_id for seat in cancelled),
             histories=tuple(histories),
             histories_later=await self._records.histories_waiting(),
-            steps_not_waited_for=busy,
+            steps_under_way=busy,
         )
 
     async def sweep(self) -> tuple[list[str], list[str]]:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from tongyao.gateway.auth import Caller, in_process, permit, towards_profile
 from tongyao.gateway.channels import Email, offer_mail
+from tongyao.gateway.erasing import Erasing
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.incoming import Given, Id
 from tongyao.gateway.notifiers.notifier import NotSent
@@ -192,11 +193,10 @@ async def write_profile(gateway: Gateway, caller: Caller, profile_id: str, new: 
 
 
 async def delete_profile(gateway: Gateway, caller: Caller, profile_id: str) -> None:
-    """Out of its scene, with all its tokens. What was said in processes stays as the processes froze it."""
+    """Erase a person (docs/erasure.md): nothing of theirs is read any more when this returns; the rest follows."""
     towards_profile(caller, profile_id, Action.DELETE_PROFILE)
     await gateway.library.profiles.get(profile_id)
-    await gateway.library.profiles.delete(profile_id)
-    await gateway.library.tokens.revoke_all(profile_id)
+    await Erasing(gateway.library, gateway.door, gateway.forgetting).erase_soon(profile_id)
 
 
 async def export(gateway: Gateway, caller: Caller, profile_id: str) -> dict[str, Any]:

@@ -391,6 +391,8 @@ _OUT: Final = (
     "UPDATE notifications SET state = 'dropped', ended_at = now() WHERE person = %(who)s AND state = 'pending'",
     "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
     "DELETE FROM candidates WHERE profile_id = %(who)s",
+    "DELETE FROM sources WHERE person = %(who)s",
+    "DELETE FROM source_turns WHERE person = %(who)s",
 )
 
 _FORGOTTEN: Final = (

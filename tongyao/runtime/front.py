@@ -30,6 +30,7 @@ def gateway_of(here: Office) -> Gateway:
         here.door,
         here.settings.gateway,
         search=wiring.intent_field(here.settings, here.library),
+        forgetting=wiring.forgetting(here.library),
         notifiers=notifiers_of(here.settings),
         sources={"http": partial(HttpSource, private_allowed=here.settings.gateway.private_addresses)},
     )

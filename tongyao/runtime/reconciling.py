@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from temporalio.client import WorkflowExecutionStatus
 
+from tongyao.gateway.erasing import Erasing
 from tongyao.gateway.starting import Starting
 from tongyao.protocol.process import Phase
 from tongyao.protocol.value import Value
@@ -28,10 +29,17 @@ class Report(Value):
     lagging: tuple[str, ...] = ()
     with_holes: tuple[str, ...] = ()
     orphaned_calls: int = 0
+    erased: tuple[str, ...] = ()
+    histories_deleted: tuple[str, ...] = ()
 
 
-async def reconcile(library: Library, starting: Starting, *, settled_for: float = _SETTLING_SECONDS) -> Report:
-    """Start what was announced and never started; close what was ended behind the records' back; name the rest."""
+async def reconcile(
+    library: Library, starting: Starting, *, erasing: Erasing | None = None, settled_for: float = _SETTLING_SECONDS
+) -> Report:
+    """Start what was announced and never started; close what was ended behind the records' back; name the rest.
+
+    With `erasing`, erasures that were interrupted are finished as well.
+    """
     found = Reconciliation(library.pool)
     started = await starting.sweep(older_than=settled_for)
     ended, lagging = [], []
@@ -42,7 +50,10 @@ async def reconcile(library: Library, starting: Starting, *, settled_for: float 
             ended.append(drift.id)
         elif status is WorkflowExecutionStatus.COMPLETED:
             lagging.append(drift.id)
+    erased, histories = await erasing.sweep() if erasing else ([], [])
     return Report(
+        erased=tuple(erased),
+        histories_deleted=tuple(histories),
         started=tuple(started),
         ended_outside=tuple(ended),
         lagging=tuple(lagging),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from activities.budgeting import Purse
 from activities.deps import Deps
 from activities.settling import Settling
+from tongyao.gateway.erasing import Forgetting
 from tongyao.llm import prices, prompts
 from tongyao.llm.engine import Engine
 from tongyao.protocol.contracts_reindex import ModelSpec
@@ -51,6 +52,13 @@ def keyring(settings: Settings) -> Keyring:
         return Keyring.of_file(path)
     except OSError as error:
         raise BadKey(f"cannot read or make the master key {path}: {error.strerror}") from None
+
+
+def forgetting(records: Library) -> tuple[Forgetting, ...]:
+    """What keeps something of people besides the records: long memories."""
+    from tongyao.highway.highway import Highway
+
+    return (Highway(records.pool),)
 
 
 def engines(settings: Settings) -> dict[str, Engine]:
