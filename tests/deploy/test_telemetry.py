@@ -1,0 +1,161 @@
+"""What a process shows of itself: metrics and readiness on one port, logs in which nobody is quoted."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, cast
+
+import httpx
+import pytest
+import structlog
+from temporalio.testing import ActivityEnvironment
+
+from tongyao.llm.engine import Answer, Call, CallKey, Engine, Reask, Usage
+from tongyao.llm.errors import Transient
+from tongyao.protocol.contracts import ProjectInput, ProjectOutput
+from tongyao.protocol.projection import Outcome, ProjectionDraft
+from tongyao.protocol.requests import EndpointRequest
+from tongyao.records.standing import Stand, Waits
+from tongyao.runtime import logs, metrics
+from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.measuring import Measured
+from tongyao.runtime.settings import Settings, SettingsError
+from tongyao.runtime.telemetry import Telemetry
+
+SECRET = "I never told anyone that the gauge is wrong"
+
+
+class Fails:
+    """An engine as far as one step: it answers, or fails in one way."""
+
+    name = "test"
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    def model_for(self, step: str) -> str:
+        return "some-model"
+
+    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
+        if self.error is not None:
+            raise self.error
+        draft = ProjectionDraft(nothing_new=True, items=[], markdown=SECRET)
+        return Answer(draft, SECRET, "test", "some-model", Usage(input_tokens=7, output_tokens=3), Decimal("0.25"))
+
+
+def value(name: str, **labels: str) -> float:
+    return metrics.REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+async def ask(engine: Fails, **call: Any) -> None:
+    request = cast(EndpointRequest, None)  # an engine of these tests does not read it
+    await Measured(cast(Engine, engine)).project(request, Call(CallKey("c-1", "project"), **call))
+
+
+async def test_a_call_is_counted_with_what_it_used_and_took() -> None:
+    labels = {"step": "project", "model": "some-model"}
+    before = value("tongyao_model_cost_dollars_total", **labels)
+    await ask(Fails())
+    assert value("tongyao_model_calls_total", end="answered", **labels) >= 1
+    assert value("tongyao_model_cost_dollars_total", **labels) - before == 0.25
+    assert value("tongyao_model_tokens_total", kind="input", **labels) >= 7
+    assert value("tongyao_model_call_seconds_count", **labels) >= 1
+
+
+async def test_a_failed_call_is_counted_by_its_reason_and_a_call_sent_back_as_one() -> None:
+    labels = {"step": "project", "model": "some-model", "end": "overloaded"}
+    before = value("tongyao_model_calls_total", **labels), value("tongyao_guards_total", guard="project_sent_back")
+    with pytest.raises(Transient):
+        await ask(Fails(Transient("later", reason="overloaded")), reask=Reask("x", ("y",)))
+    assert value("tongyao_model_calls_total", **labels) == before[0] + 1
+    assert value("tongyao_guards_total", guard="project_sent_back") == before[1] + 1
+
+
+def test_turns_and_what_was_struck_in_them_are_counted() -> None:
+    from tongyao.runtime.measuring import _count
+
+    labels = {"outcome": "replied", "author": "human"}
+    before = value("tongyao_turns_total", **labels), value("tongyao_guards_total", guard="item_struck")
+    _count(
+        ProjectInput(process_id="c-1", alias="P01", round=1, author="human"),
+        ProjectOutput(outcome=Outcome.REPLIED, struck=2),
+    )
+    assert value("tongyao_turns_total", **labels) == before[0] + 1
+    assert value("tongyao_guards_total", guard="item_struck") == before[1] + 2
+
+
+def test_phases_without_a_process_are_zero_and_asks_that_are_gone_are_gone() -> None:
+    waits = Waits(ask="projection", count=3, oldest=60.0)
+    metrics.show_stand(Stand(phases={"planning": 2}, waits=(waits,), undelivered=1, oldest_undelivered=5.0))
+    assert value("tongyao_open_processes", phase="planning") == 2
+    assert value("tongyao_oldest_wait_seconds", ask="projection") == 60
+    metrics.show_stand(Stand(phases={}, waits=(), undelivered=0, oldest_undelivered=0.0))
+    assert metrics.REGISTRY.get_sample_value("tongyao_open_processes", {"phase": "planning"}) == 0
+    assert metrics.REGISTRY.get_sample_value("tongyao_oldest_wait_seconds", {"ask": "projection"}) is None
+
+
+async def test_one_port_serves_metrics_health_and_readiness() -> None:
+    port = free_port()
+    telemetry = Telemetry(Settings(metrics_port=port))
+    async with telemetry.served(), httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        assert (await client.get("/health")).status_code == 200
+        assert (await client.get("/ready")).text == "not ready: starting\n"
+
+        answers = True
+
+        async def check() -> bool:
+            if not answers:
+                raise ConnectionError(SECRET)
+            return True
+
+        telemetry.checks = {"records": check}
+        assert (await client.get("/ready")).status_code == 200
+        answers = False
+        refused = await client.get("/ready")
+        assert (refused.status_code, refused.text) == (503, "not ready: records\n")
+        assert "tongyao_turns_total" in (await client.get("/metrics")).text
+
+        with pytest.raises(SettingsError, match="is taken"):
+            Telemetry(Settings(metrics_port=port))
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    logs.configure(Settings(log_format="json", log_level="info"))
+    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    root.handlers, root.level = before, level
+    structlog.reset_defaults()
+
+
+def test_a_line_tells_where_an_error_came_from_and_not_what_it_quoted(lines: Any) -> None:
+    try:
+        try:
+            raise ValueError(SECRET)
+        except ValueError as error:
+            raise RuntimeError(f"again: {SECRET}") from error
+    except RuntimeError:
+        structlog.get_logger().exception("step failed", process="c-1")
+        logging.getLogger("temporalio.worker").warning("activity failed", exc_info=True)
+    ours, theirs = lines()
+    for line in (ours, theirs):
+        assert line["error"] == ["builtins.RuntimeError", "builtins.ValueError"]
+        assert "test_telemetry.py" in line["trace"][-1]
+        assert SECRET not in json.dumps(line)
+    assert (ours["process"], ours["level"], theirs["logger"]) == ("c-1", "error", "temporalio.worker")
+
+
+async def test_lines_of_an_activity_carry_its_process_step_and_try(lines: Any) -> None:
+    from temporalio import activity
+
+    async def work() -> None:
+        activity.logger.info("at work")
+
+    await ActivityEnvironment().run(work)
+    [line] = lines()
+    assert line["event"] == "at work"
+    assert (line["process"], line["step"], line["attempt"]) == ("test", "unknown", 1)
