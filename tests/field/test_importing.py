@@ -1,0 +1,154 @@
+"""Files of people: what is wrong is refused by name and costs nobody else; killed in the middle, it is repeated."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tongyao.field.importing import NotProfiles, Report, import_profiles
+from tongyao.records.database import Pool, open_pool
+from tongyao.records.profiles import Profiles
+from tongyao.records.texts import Texts
+
+GOOD = "技能：修船\n兴趣：海图"
+
+
+@pytest.fixture
+async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(fresh_database_url)
+    yield pool
+    await pool.close()
+
+
+async def imported(pool: Pool, path: Path, content: str | bytes, **options: int) -> Report:
+    path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    return await import_profiles(Profiles(pool), path, scene="s", **options)
+
+
+async def text_of(pool: Pool, id: str) -> str:
+    return await Texts(pool).get((await Profiles(pool).version(id)).text_id)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("", "it is empty"),
+        ({}, "it is empty"),
+        ({"name": " ", "skills": []}, "it is empty"),
+        ("<p> </p>", "it is empty"),
+        (7, "an object of fields, or text"),
+        (None, "an object of fields, or text"),
+        ([["a", 1]], "an object of fields, or text"),
+        ("长" * 5_000_001, "5,000,001 characters; at most 2,000,000"),
+    ],
+    ids=["nothing", "no fields", "blank fields", "only tags", "a number", "null", "a list", "one line of 15 MB"],
+)
+async def test_a_profile_that_is_none_is_refused_and_the_rest_comes_in(
+    pool: Pool, tmp_path: Path, bad: object, said: str
+) -> None:
+    report = await imported(pool, tmp_path / "p.json", json.dumps({"bad": bad, "good": GOOD}, ensure_ascii=False))
+    assert report.stored == 1
+    [(id, reason)] = report.refused
+    assert id == "bad"
+    assert said in reason
+
+
+async def test_bytes_that_are_no_utf8_cost_only_whom_they_stand_in(pool: Pool, tmp_path: Path) -> None:
+    content = b'{"broken": "\xd0\xde\xb4\xac", "good": "' + GOOD.replace("\n", "；").encode() + b'"}'
+    report = await imported(pool, tmp_path / "p.json", content)
+    assert (report.stored, [id for id, _ in report.refused]) == (1, ["broken"])
+    assert "UTF-8" in report.refused[0][1]
+    report = await imported(pool, tmp_path / "p.csv", b"id,skills\nx,\xd0\xde\ny,knots\n")
+    assert (report.stored, [id for id, _ in report.refused]) == (1, ["x"])
+
+
+async def test_ids_that_stand_twice_are_told_and_the_first_one_counts(pool: Pool, tmp_path: Path) -> None:
+    rows = [{"id": "a", "bio": "first"}, {"id": "a", "bio": "second"}, {"bio": "without an id"}]
+    report = await imported(pool, tmp_path / "p.json", json.dumps(rows))
+    assert report.stored == 2
+    assert report.refused == [("a", "this id stood before in the same file: the first one counts")]
+    assert "first" in await text_of(pool, "a")
+    report = await imported(pool, tmp_path / "q.json", '{"b": "one", "b": "two", "c": {"会": "焊", "会": "铆"}}')
+    assert (report.stored, [id for id, _ in report.refused]) == (2, ["b"])
+    assert await text_of(pool, "c") == "会：焊\n会：铆", "a field given twice loses nothing"
+
+
+async def test_tags_and_control_characters_are_taken_out_and_words_stay(pool: Pool, tmp_path: Path) -> None:
+    text = "<script>alert('x')</script><b>修船</b>&amp;木工\x00\x07\x1b[31m，水温 < 5 度也下水"
+    report = await imported(pool, tmp_path / "p.json", json.dumps({"a": text}))
+    assert report.stored == 1
+    kept = await text_of(pool, "a")
+    assert "修船" in kept and "&木工" in kept and "水温 < 5 度" in kept
+    assert not any(word in kept for word in ("alert", "<b>", "\x00", "\x1b"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("p.json", "[1, 2"), ("p.json", "7"), ("p.json", '"text"'), ("p.json", "[" * 100_000), ("p.json", "")],
+    ids=["cut off", "a number", "text alone", "nested too deeply", "nothing"],
+)
+async def test_a_file_of_the_wrong_shape_is_refused_whole_with_what_is_expected(
+    pool: Pool, tmp_path: Path, name: str, content: str
+) -> None:
+    with pytest.raises(NotProfiles, match=r"p\.json"):
+        await imported(pool, tmp_path / name, content)
+
+
+async def test_every_form_of_file_is_read(pool: Pool, tmp_path: Path) -> None:
+    assert (await imported(pool, tmp_path / "p.csv", "\ufeffid,技能\n张,修船\n")).stored == 1
+    assert (await imported(pool, tmp_path / "p.json", json.dumps({"profiles": [{"id": "li", "bio": "x"}]}))).stored == 1
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "wang.md").write_text("# 王\n修船", encoding="utf-8")
+    (tmp_path / "folder" / "zhao.md").write_bytes(b"\xff")
+    report = await import_profiles(Profiles(pool), tmp_path / "folder", scene="s")
+    assert (report.stored, [id for id, _ in report.refused]) == (1, ["zhao"])
+    assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"张", "li", "wang"}
+
+
+@pytest.mark.slow
+async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_there_twice(
+    pool: Pool, fresh_database_url: str, tmp_path: Path
+) -> None:
+    people = {f"p{number}": {"技能": f"第 {number} 种手艺", "在找": "同伴"} for number in range(5000)}
+    file = tmp_path / "many.json"
+    file.write_text(json.dumps(people), encoding="utf-8")
+    script = """if True:
+        import asyncio, sys
+        from pathlib import Path
+        from tongyao.field.importing import import_profiles
+        from tongyao.records.database import open_pool
+        from tongyao.records.profiles import Profiles
+
+        async def main():
+            pool = await open_pool(sys.argv[1])
+            await import_profiles(Profiles(pool), Path(sys.argv[2]), scene="s", progress=lambda done, total: print(done, flush=True))
+
+        asyncio.run(main())
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, fresh_database_url, str(file), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    async for line in process.stdout:
+        if int(line) >= 1500:
+            process.send_signal(signal.SIGKILL)
+            break
+    await process.wait()
+    there = {one.profile_id for one in await Profiles(pool).of_scene("s")}
+    assert 1500 <= len(there) < 5000, "it was killed in the middle"
+
+    report = await import_profiles(Profiles(pool), file, scene="s")
+    assert (report.stored, report.refused) == (5000, [])
+    versions = await Profiles(pool).of_scene("s")
+    assert {one.profile_id for one in versions} == set(people)
+    assert {one.version for one in versions} == {1}
+    async with pool.connection() as connection:
+        cursor = await connection.execute("SELECT count(*) AS texts FROM texts WHERE kind = 'profile'")
+        row = await cursor.fetchone()
+    assert row is not None and row["texts"] == 5000
