@@ -26,9 +26,9 @@ async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
     await pool.close()
 
 
-async def imported(pool: Pool, path: Path, content: str | bytes, **options: int) -> Report:
+async def imported(pool: Pool, path: Path, content: str | bytes) -> Report:
     path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
-    return await import_profiles(Profiles(pool), path, scene="s", **options)
+    return await import_profiles(Profiles(pool), path, scene="s")
 
 
 async def text_of(pool: Pool, id: str) -> str:
