@@ -12,9 +12,9 @@ from tongyao.records.library import Library
 
 _MARKS = {
     Outcome.REPLIED: "[green]●[/]",
-    Outcome.NOTHING_NEW: "[dim]○ nothing new[/]",
-    Outcome.LAPSED: "[yellow]– lapsed[/]",
-    Outcome.FAILED: "[red]× failed[/]",
+    Outcome.NOTHING_NEW: "[dim]○[/]",
+    Outcome.LAPSED: "[yellow]–[/]",
+    Outcome.FAILED: "[red]×[/]",
     Outcome.LEFT: "[dim]left[/]",
 }
 _COMMANDS = {
@@ -43,6 +43,7 @@ async def picture(library: Library, process_id: str) -> RenderableType:
     seats = await library.room.seats(process_id)
     if seats:
         parts.append(await _rounds(library, process_id, [seat.alias for seat in seats], row.round))
+        parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
     for ask in await library.inbox.of_process(process_id, open_only=True):
         until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
         parts.append(
@@ -50,7 +51,7 @@ async def picture(library: Library, process_id: str) -> RenderableType:
         )
         if command := _COMMANDS.get(ask.ask):
             how = command.format(id=row.id, alias=ask.alias, round=ask.round)
-            parts.append(Text(f"  tongyao {how}", style="dim"))
+            parts.append(Text(f"  tongyao {how}", style="dim", no_wrap=True, overflow="ignore"))
     if row.cost or row.tokens:
         parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
     return Group(*parts)

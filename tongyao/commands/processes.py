@@ -11,7 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.live import Live
 from rich.markdown import Markdown
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from tongyao.commands.common import EXIT_FAILED, console, print_json, run, settings
@@ -283,11 +283,12 @@ async def _list(scene: str | None, phase: str | None, open_only: bool, limit: in
         if as_json:
             print_json([await summary(here, row.id) for row in page.rows])
             return
-        table = Table("id", "phase", "round", "scene", "people", "waits", "created", box=None)
+        whole = [Column(name, no_wrap=True) for name in ("id", "phase", "round", "scene", "people", "waits", "created")]
+        table = Table(*whole, box=None)
         for row in page.rows:
             table.add_row(
                 row.id, row.phase, str(row.round), row.scene_id or "", str(row.participants),
-                "for people" if row.waiting else "", f"{row.created_at:%Y-%m-%d %H:%M}",
+                "for people" if row.waiting else "", f"{row.created_at:%m-%d %H:%M}",
             )  # fmt: skip
         none = "no process is like this" if scene or phase or open_only else "no processes yet: `tongyao start --help`"
         console.print(table if page.rows else Text(none))
