@@ -13,7 +13,7 @@ from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol import views
 from tongyao.protocol.contracts import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.folding import child_plan, child_sources
-from tongyao.protocol.guards.fallback import block_in_text, minimal_plan
+from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.lineage import child_id
 from tongyao.protocol.plan import Plan, PlanDraft
@@ -28,8 +28,9 @@ from tongyao.records.texts import text_id
 CALL_SECONDS = 5
 """A plan is the longest answer and may take so many times as long as a proxy."""
 
-PROFILE_CHARS = 15_000
-"""Of each profile, at most so much is read for a plan (docs/protocol.md §4.6)."""
+PROFILE_CHARS = 3_000
+"""Of each profile, at most so much is read for a plan: what bears on the tension, to understand the record by, and never
+a source (docs/protocol.md §4.6, docs/models.md §6)."""
 
 
 class Planning:
@@ -100,8 +101,7 @@ class Planning:
             return (found, False) if found is not None else (minimal_plan(request), True)
         except (Refused, OutOfBudget):
             return minimal_plan(request), True
-        empty = not (settled.draft.panorama or settled.draft.roles)
-        return (minimal_plan(request), True) if empty else (settled.draft, False)
+        return (minimal_plan(request), True) if says_nothing(settled.draft) else (settled.draft, False)
 
     async def _materials(self, record: Record) -> dict[str, Material]:
         """The profiles of those who contributed, as far as their owners let their proxies speak."""

@@ -34,9 +34,20 @@ def block_in_text(text: str) -> PlanDraft | None:
             draft = PlanDraft.model_validate(json.loads(candidate))
         except (ValueError, ValidationError):
             continue
-        if draft.panorama or draft.roles or draft.tasks:
+        if not says_nothing(draft):
             return draft
     return None
+
+
+def says_nothing(draft: PlanDraft) -> bool:
+    """Whether an answer that can be read holds no claim with any words: then it is no better than one that cannot."""
+    of_roles = (
+        claim
+        for role in draft.roles
+        for group in (role.contributions, role.benefits, role.costs, role.dependencies)
+        for claim in group
+    )
+    return not any(claim.text.strip() for claim in (*draft.panorama, *of_roles, *draft.order))
 
 
 def minimal_plan(request: PlannerRequest) -> PlanDraft:
