@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Protocol
 
+from activities.recitation import ReciteLevel
 from activities.reindexing import Indexing
 from activities.settling import Settling
 from tongyao.protocol.process import ProfileRef
@@ -29,6 +30,16 @@ class Retriever(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """Where long profiles are remembered: the Highway."""
+
+    async def strengthen(
+        self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
+    ) -> None:
+        """`spans` (characters of the profile) answered `queries`; once per `occasion`."""
+        ...
+
+
 class Field(Protocol):
     """Who in a scene is near a tension."""
 
@@ -48,4 +59,6 @@ class Deps:
     retriever: Retriever
     field: Field
     indexing: Indexing | None = None
+    memory: Memory | None = None
+    reciting: ReciteLevel | None = None
     manifest: Mapping[str, object] = default(default_factory=dict)

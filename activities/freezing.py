@@ -11,6 +11,7 @@ from tongyao.protocol.contracts import FREEZE, FreezeInput, FreezeOutput
 from tongyao.protocol.process import ProfileRef, Seat
 from tongyao.protocol.projection import EndpointKind
 from tongyao.protocol.settings import Fallback
+from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS
 from tongyao.records.room import SeatRow
 
 
@@ -30,7 +31,7 @@ class Freezing:
         row = await library.processes.get(what.process_id)
         await prompting.freeze(library, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en")
         await room.freeze(what.process_id, "*", {**self._deps.manifest, "settings": row.settings})
-        seats = []
+        seats, long = [], set()
         for alias, choice in zip(what.aliases, what.choices, strict=True):
             current = await library.profiles.version(choice.profile_id)
             frozen = await room.freeze(
@@ -40,6 +41,8 @@ class Freezing:
             )
             version = await library.profiles.version(choice.profile_id, int(frozen["version"]))
             fallback = choice.fallback or what.fallback
+            if version.chars > WHOLE_PROFILE_CHARS:
+                long.add(alias)
             seats.append(
                 SeatRow.of(
                     version,
@@ -58,6 +61,7 @@ class Freezing:
                     endpoint=EndpointKind(seat.endpoint),
                     fallback=Fallback(seat.fallback),
                     joined_round=seat.joined_round,
+                    long=seat.alias in long,
                 )
                 for seat in seats
             )

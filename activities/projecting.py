@@ -21,11 +21,9 @@ from tongyao.protocol.projection import EndpointKind, Item, Outcome, Projection,
 from tongyao.protocol.record import Record
 from tongyao.protocol.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS
 from tongyao.records.rounds import ProjectionRow
 from tongyao.records.texts import TextErased, text_id
-
-WHOLE_PROFILE_CHARS = 50_000
-"""Up to here an endpoint reads the whole profile; above, what was retrieved for this tension (docs/protocol.md §4.6)."""
 
 ATTEMPTS = 6
 """How often a turn is tried before it counts as failed; one that ran out of time, twice (docs/protocol.md §4.7)."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from temporalio import activity
 
 from tongyao.protocol.contracts_recitation import RECITE_LEVEL, RecitationInput, RecitationProgress
+from tongyao.protocol.process import ProfileRef
 
 BEAT_SECONDS = 5
 
@@ -23,13 +24,17 @@ class Step(Protocol):
     def done(self) -> bool: ...
 
 
+ReciteLevel = Callable[[str, int, list[str]], Awaitable[Step]]
+"""`Highway.recite_level`: owner, version, texts → the step."""
+
+
 class Reciting:
     """`text`: the text of a profile version. `recite_level`: `Highway.recite_level`."""
 
     def __init__(
         self,
-        text: Callable[[str, int], Awaitable[str]],
-        recite_level: Callable[[str, int, list[str]], Awaitable[Step]],
+        text: Callable[[ProfileRef], Awaitable[str]],
+        recite_level: ReciteLevel,
     ) -> None:
         self._text = text
         self._recite_level = recite_level
@@ -37,7 +42,7 @@ class Reciting:
     @activity.defn(name=RECITE_LEVEL)
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
         """Recite the next level and keep it; after a crash, the first level that is missing."""
-        text = await self._text(what.profile_id, what.version)
+        text = await self._text(ProfileRef(profile_id=what.profile_id, version=what.version))
         work = asyncio.ensure_future(self._recite_level(what.profile_id, what.version, [text]))
         try:
             while not (await asyncio.wait([work], timeout=BEAT_SECONDS))[0]:

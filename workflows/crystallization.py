@@ -16,6 +16,7 @@ from tongyao.protocol.contracts import (
     FORMULATE,
     FREEZE,
     PLAN,
+    REMEMBER,
     DeliverInput,
     DiscoverInput,
     FormulateInput,
@@ -23,6 +24,7 @@ from tongyao.protocol.contracts import (
     PlanInput,
     ProcessInput,
     ProcessResult,
+    RememberInput,
 )
 from tongyao.protocol.convergence import MORE_ROUNDS, Course, course
 from tongyao.protocol.events import EventKind
@@ -117,6 +119,7 @@ class Crystallization(Rounds, Branches):
             await self._answers(unconverged=unconverged)
             await workflow.wait_condition(lambda: not self.state.to_start)  # what was approved is on its way
             await self._children(unconverged=unconverged)
+            await self._remember()
         finally:
             give_up(branching)
 
@@ -339,6 +342,17 @@ class Crystallization(Rounds, Branches):
         for alias in (*output.delivered, DEMANDER):
             self.journal.note(
                 EventKind.DELIVERY_READY, {"alias": alias, "revision": self.state.plan_revision}, urgent=False
+            )
+
+    async def _remember(self) -> None:
+        """What was used of long profiles strengthens their memories; most processes have none."""
+        long = tuple(alias for alias, seat in sorted(self.state.seats.items()) if seat.long)
+        if long and self.start.remember:
+            await self.call(
+                REMEMBER,
+                RememberInput(process_id=self.start.process_id, aliases=long),
+                summary="strengthen what was used",
+                using=options.records(),
             )
 
     async def _answers(self, *, unconverged: bool) -> None:

@@ -14,6 +14,7 @@ from temporalio.worker import Worker
 from activities.recitation import Reciting
 from tongyao.highway.highway import Highway, Progress
 from tongyao.protocol.contracts_recitation import RECITATION_PROGRESS, RecitationInput, RecitationProgress
+from tongyao.protocol.process import ProfileRef
 from workflows.recitation import Recitation
 
 PROFILE = "我在城南管一片果园。\n去年学会了用无人机拍树冠，能看出哪几棵缺水。"
@@ -46,7 +47,7 @@ async def test_it_recites_every_level_once_and_a_second_start_finds_the_first(
 ) -> None:
     failing = Failing(highway)
 
-    async def text(profile_id: str, version: int) -> str:
+    async def text(profile: ProfileRef) -> str:
         return PROFILE
 
     what = RecitationInput(profile_id="orchard", version=3)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
@@ -31,7 +31,8 @@ from tongyao.records.database import open_pool
 from tongyao.records.library import Library
 from tongyao.records.messages import Words, words_id
 from tongyao.records.room import CandidateRow
-from tongyao.runtime import workers
+from tongyao.runtime import wiring, workers
+from tongyao.runtime.reciting import reciting as recitations
 from tongyao.runtime.settings import Settings
 
 
@@ -224,15 +225,22 @@ async def open_house(
     *,
     workers_run: bool = True,
     environment: WorkflowEnvironment | None = None,
+    long_profiles: Literal["highway", "both"] | None = None,
 ) -> AsyncIterator[House]:
-    """A house with workers of every role, whose five steps `engine` answers."""
-    settings = Settings(worker_cached_workflows=200)
+    """A house with workers of every role, whose five steps `engine` answers.
+
+    `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered.
+    """
+    settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
     pool = await open_pool(database_url)
     library = Library(pool)
+    retriever, memory, reciting = wiring.long_profiles(settings, library)
     deps = Deps(
         library=library,
         settling=Settling({"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)),
-        retriever=FirstPart(),
+        retriever=FirstPart() if long_profiles is None else retriever,
+        memory=memory,
+        reciting=reciting,
         field=WholeScene(library),
     )
     async with AsyncExitStack() as stack:
@@ -241,4 +249,8 @@ async def open_house(
             built: list[Worker] = workers.build(client, deps, settings)
             for worker in built:
                 await stack.enter_async_context(worker)
-        yield House(library, client, settings.process, environment)
+        house = House(library, client, settings.process, environment)
+        if long_profiles is not None:
+            house.starting = Starting(library, client, settings.process, remember=True)
+            house.registering = Registering(library, max_chars=2_000_000, recite=recitations(client))
+        yield house

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from tongyao.gateway.refused import BadInput
 from tongyao.protocol.profile_grade import grade_profile
-from tongyao.protocol.sizes import language_of
+from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.records.library import Library
 from tongyao.records.profiles import ProfileUnknown, ProfileVersion
 
@@ -17,12 +18,18 @@ _ID = re.compile(r"[\w][\w.@:-]{0,119}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
+Recite = Callable[[str, int], Awaitable[None]]
+"""Profile and version → its recitation is on its way."""
+
+
 class Registering:
     """Registers profiles; the same text again is the same version."""
 
-    def __init__(self, library: Library, *, max_chars: int) -> None:
+    def __init__(self, library: Library, *, max_chars: int, recite: Recite | None = None) -> None:
+        """`recite`: has a long profile recited in the background (docs/highway.md); None: nobody does."""
         self._library = library
         self._max_chars = max_chars
+        self._recite = recite
 
     async def register(
         self, profile_id: str, *, scene: str, name: str, text: str, contact: dict[str, Any] | None = None
@@ -34,7 +41,7 @@ class Registering:
             )
         clean = self.checked(text, where=profile_id)
         try:
-            return await self._library.profiles.save(
+            version = await self._library.profiles.save(
                 profile_id,
                 scene_id=scene,
                 display_name=name.strip() or profile_id,
@@ -45,6 +52,9 @@ class Registering:
             )
         except ProfileUnknown as error:
             raise BadInput("profile_taken", str(error), field="id") from None
+        if self._recite is not None and version.chars > WHOLE_PROFILE_CHARS:
+            await self._recite(version.profile_id, version.version)
+        return version
 
     def checked(self, text: str, *, where: str) -> str:
         """`text` in canonical form (NFC, no control characters). Raises `BadInput` for empty or too long ones."""

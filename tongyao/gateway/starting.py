@@ -42,12 +42,19 @@ class Starting:
     """Starts processes. `defaults`: the installation's settings for new ones."""
 
     def __init__(
-        self, library: Library, client: Client, defaults: ProcessSettings, *, models_queue: str | None = None
+        self,
+        library: Library,
+        client: Client,
+        defaults: ProcessSettings,
+        *,
+        models_queue: str | None = None,
+        remember: bool = False,
     ) -> None:
         self._library = library
         self._client = client
         self._defaults = defaults
         self._models_queue = models_queue
+        self._remember = remember
 
     async def start(self, wish: Wish, *, process_id: str | None = None) -> str:
         """Start a process and return its id. The same `process_id` again is the same process.
@@ -76,6 +83,7 @@ class Starting:
             participants=wish.participants,
             settings=settings,
             models_queue=self._models_queue,
+            remember=self._remember,
         )
         await announce(library, start)
         await self.launch(start)

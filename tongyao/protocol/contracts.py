@@ -63,6 +63,7 @@ class ProcessInput(Value):
     excluded: tuple[str, ...] = Field(default=(), description="Profile ids the field leaves out.")
     settings: ProcessSettings = ProcessSettings()
     lineage: Lineage | None = None
+    remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
     models_queue: str | None = Field(default=None, description="Task queue of model calls; None: the workflow's own.")
 
     @property
@@ -203,6 +204,12 @@ class DeliverOutput(ModelOutput):
     delivered: tuple[str, ...] = ()
 
 
+class RememberInput(ActivityInput):
+    """After the plan: what was used of these participants' long profiles strengthens their memories."""
+
+    aliases: tuple[str, ...]
+
+
 class RecordInput(ActivityInput):
     """Only the outbox: for transitions after which nothing else happens soon."""
 
@@ -224,6 +231,7 @@ OBSERVE: Final = ActivityContract("observe", ObserveInput, ObserveOutput)
 PLAN: Final = ActivityContract("plan", PlanInput, PlanOutput)
 BRANCH: Final = ActivityContract("branch", BranchInput, BranchOutput)
 DELIVER: Final = ActivityContract("deliver", DeliverInput, DeliverOutput)
+REMEMBER: Final = ActivityContract("remember", RememberInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
 OPERATOR_NEEDED: Final = "OperatorNeeded"

@@ -102,6 +102,7 @@ class Seat(BaseModel):
     fallback: Fallback = Fallback.LAPSE
     joined_round: int = 1
     active: bool = True
+    long: bool = Field(default=False, description="The profile is shown in retrieved pieces, not as a whole.")
 
 
 class Turn(BaseModel):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Final
+
+WHOLE_PROFILE_CHARS: Final = 50_000
+"""Up to here an endpoint reads the whole profile; above, what was retrieved for this tension (docs/protocol.md §4.6)."""
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _UNIT = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’\-.,][^\W_{_CJK}]+)*")

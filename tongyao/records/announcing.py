@@ -88,6 +88,7 @@ async def announce_child(library: Library, parent_id: str, residual_id: str) -> 
         settings=_settings(parent.settings),
         lineage=lineage,
         models_queue=parent.models_queue,
+        remember=parent.remember,
     )
     await announce(library, child)
     return child

@@ -21,6 +21,7 @@ from tongyao.runtime import wiring
 from tongyao.runtime.local.processes import in_thread
 from tongyao.runtime.local.service import LocalService, ServiceAddresses, find_running
 from tongyao.runtime.local.worker_process import WorkerProcess
+from tongyao.runtime.reciting import reciting
 from tongyao.runtime.search_attributes import register_search_attributes
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal import connect
@@ -110,13 +111,16 @@ async def _open(
     library = await stack.enter_async_context(wiring.library(settings, database_url=addresses.database_url))
     client = client or await connect(settings, address=addresses.temporal_address)
     queue = MODELS_QUEUE if settings.models_per_second is not None else None
+    remembers = settings.retriever != "chunks"
     return Office(
         settings=settings,
         addresses=addresses,
         library=library,
         client=client,
-        starting=Starting(library, client, settings.process, models_queue=queue),
-        registering=Registering(library, max_chars=settings.profile_max_chars),
+        starting=Starting(library, client, settings.process, models_queue=queue, remember=remembers),
+        registering=Registering(
+            library, max_chars=settings.profile_max_chars, recite=reciting(client) if remembers else None
+        ),
         door=Door(library, client),
         worker=worker,
         joined=worker is None,

@@ -142,6 +142,9 @@ class Settings(BaseSettings):
     )
     models: Models = Models()
     field: FieldSettings = FieldSettings()
+    retriever: Literal["chunks", "highway", "both"] = Field(
+        default="chunks", description="What finds, in a profile of over 50,000 characters, what bears on a tension."
+    )
     prices: Path | None = Field(default=None, description="A price table over the shipped one (docs/models.md §5).")
     prompts: Path | None = Field(default=None, description="Directory whose prompts replace those of the package.")
 

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from activities.budgeting import Purse
-from activities.deps import Deps
+from activities.deps import Deps, Memory, Retriever
+from activities.recitation import ReciteLevel
 from activities.settling import Settling
 from tongyao.gateway.erasing import Forgetting
 from tongyao.llm import prices, prompts
@@ -25,6 +26,7 @@ from tongyao.runtime.settings import STEPS, Settings, SettingsError
 if TYPE_CHECKING:
     from tongyao.field.encoder import Encoder
     from tongyao.field.intent_field import IntentField
+    from tongyao.highway.highway import Highway
     from tongyao.llm.anthropic.judge import AnthropicJudge
 
 MASTER_KEY_FILE = "master.key"
@@ -56,9 +58,14 @@ def keyring(settings: Settings) -> Keyring:
 
 def forgetting(records: Library) -> tuple[Forgetting, ...]:
     """What keeps something of people besides the records: long memories."""
+    return (highway(records),)
+
+
+def highway(records: Library) -> Highway:
+    """Long memories over these records."""
     from tongyao.highway.highway import Highway
 
-    return (Highway(records.pool),)
+    return Highway(records.pool)
 
 
 def engines(settings: Settings) -> dict[str, Engine]:
@@ -73,10 +80,8 @@ def engines(settings: Settings) -> dict[str, Engine]:
 
 def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | None = None) -> Deps:
     """What the activities are given. `using` replaces the engines of the settings (tests)."""
-    from tongyao.field.retriever import ChunkRetriever
-
     chosen = using or engines(settings)
-    retriever = ChunkRetriever()
+    retriever, memory, reciting = long_profiles(settings, records)
     field = intent_field(settings, records)
     return Deps(
         library=records,
@@ -89,6 +94,8 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
         retriever=retriever,
         field=field,
         indexing=field.indexer,
+        memory=memory,
+        reciting=reciting,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},
@@ -101,6 +108,19 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
             },
         },
     )
+
+
+def long_profiles(settings: Settings, records: Library) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
+    """What reads long profiles. The Highway's compiled code is loaded only where it is chosen."""
+    if settings.retriever == "chunks":
+        from tongyao.field.retriever import ChunkRetriever
+
+        return ChunkRetriever(), None, None
+    from tongyao.runtime import retrieving
+
+    memories = highway(records)
+    chosen = retrieving.retriever(settings.retriever, memories)
+    return chosen, retrieving.HighwayMemory(memories), memories.recite_level
 
 
 def intent_field(settings: Settings, records: Library) -> IntentField:

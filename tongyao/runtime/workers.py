@@ -18,12 +18,15 @@ from activities.freezing import Freezing
 from activities.observing import Observing
 from activities.planning import Planning
 from activities.projecting import Projecting
+from activities.recitation import Reciting
 from activities.recording import Recording
 from activities.reindexing import Reindexing
+from activities.remembering import Remembering
 from tongyao.protocol.contracts import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
 from tongyao.runtime.search_attributes import missing_search_attributes
 from tongyao.runtime.settings import Settings
 from workflows.crystallization import Crystallization
+from workflows.recitation import Recitation
 from workflows.reindex import Reindex
 
 Role = Literal["all", "process", "models", "field"]
@@ -47,6 +50,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         Branching(deps).branch,
         Freezing(deps).freeze,
         Discovering(deps).discover,
+        Remembering(deps).remember,
     ]
     workers = []
     if role in ("all", "process"):
@@ -61,7 +65,9 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         if deps.indexing is not None:
             reindexing = Reindexing(deps.indexing)
             steps += [reindexing.open_index, reindexing.fill_index, reindexing.switch_index]
-        workers.append(_worker(client, settings, FIELD_QUEUE, activities=steps, workflows=[Reindex]))
+        if deps.reciting is not None:
+            steps.append(Reciting(deps.library.profile_text, deps.reciting).recite_level)
+        workers.append(_worker(client, settings, FIELD_QUEUE, activities=steps, workflows=[Reindex, Recitation]))
     return workers
 
 
