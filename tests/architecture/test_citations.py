@@ -46,7 +46,7 @@ def _is_there(page: str, section: str) -> bool:
 @pytest.mark.parametrize(("page", "section"), sorted(citations()), ids=lambda part: part or "whole")
 def test_what_is_cited_exists(page: str, section: str) -> None:
     where = ", ".join(citations()[page, section])
-    if (page, section) in NOT_WRITTEN_YET and not _is_there(page, section):
+    if {(page, section), (page, "")} & NOT_WRITTEN_YET and not _is_there(page, section):
         pytest.xfail(f"not written yet; cited in {where}")
     assert _is_there(page, ""), f"docs/{page}.md is cited in {where} and does not exist"
     assert _is_there(page, section), f"docs/{page}.md has no section {section}, which is cited in {where}"
