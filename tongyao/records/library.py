@@ -23,7 +23,7 @@ from tongyao.records.messages import Messages
 from tongyao.records.notifications import Notifications
 from tongyao.records.plans import Plans
 from tongyao.records.processes import Processes
-from tongyao.records.profiles import Profiles
+from tongyao.records.profiles import Face, Profiles
 from tongyao.records.room import Room
 from tongyao.records.rounds import ProjectionRow, Rounds
 from tongyao.records.sources import Sources
@@ -71,6 +71,8 @@ class Library:
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
         wanted += [one.text_id for one in deliveries]
         texts = await self.texts.get_many([one for one in wanted if one], erased="")
+        everybody = [(row.demander, None), *((seat.profile_id, seat.profile_version) for seat in seats)]
+        faces = await self.profiles.faces(everybody)
         tension = texts.get(row.tension_text_id or "")
         latest = plans[-1].revision if plans else 0
         return Record(
@@ -82,18 +84,16 @@ class Library:
             open_record=row.open_record,
             intent=texts.get(row.intent_text_id or "", "") or ERASED,
             tension=Tension.model_validate_json(tension) if tension else None,
-            demander=await self._participant(DEMANDER, row.demander),
+            demander=_participant(DEMANDER, row.demander, faces.get((row.demander, None))),
             participants=tuple(
-                [
-                    await self._participant(
-                        seat.alias,
-                        seat.profile_id,
-                        version=seat.profile_version,
-                        endpoint=EndpointKind(seat.endpoint),
-                        active=seat.active,
-                    )
-                    for seat in seats
-                ]
+                _participant(
+                    seat.alias,
+                    seat.profile_id,
+                    faces[seat.profile_id, seat.profile_version],
+                    endpoint=EndpointKind(seat.endpoint),
+                    active=seat.active,
+                )
+                for seat in seats
             ),
             projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
             observations=tuple(
@@ -120,27 +120,20 @@ class Library:
         said = json.loads(await self.texts.get(row.text_id)) if row.text_id else {}
         return Mandate(may_speak=row.may_speak, **said)
 
-    async def _participant(
-        self,
-        alias: str,
-        profile_id: str,
-        *,
-        version: int | None = None,
-        endpoint: EndpointKind = EndpointKind.PROXY,
-        active: bool = True,
-    ) -> Participant:
-        found = await self.profiles.get_many([profile_id])
-        if profile_id not in found and version is None:
-            return Participant(alias=alias)
-        frozen = await self.profiles.version(profile_id, version)
-        return Participant(
-            alias=alias,
-            profile=ProfileRef(profile_id=profile_id, version=frozen.version),
-            identities=tuple(await self.profiles.identities(profile_id)),
-            language=_language(frozen.language),
-            endpoint=endpoint,
-            active=active,
-        )
+
+def _participant(
+    alias: str, profile_id: str, face: Face | None, *, endpoint: EndpointKind = EndpointKind.PROXY, active: bool = True
+) -> Participant:
+    if face is None:
+        return Participant(alias=alias)
+    return Participant(
+        alias=alias,
+        profile=ProfileRef(profile_id=profile_id, version=face.version),
+        identities=face.identities,
+        language=_language(face.language),
+        endpoint=endpoint,
+        active=active,
+    )
 
 
 def _projection(row: ProjectionRow, text: str) -> Projection:

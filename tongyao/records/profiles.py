@@ -71,6 +71,14 @@ class MandateRow(Value):
     updated_at: datetime | None = None
 
 
+class Face(Value):
+    """One version of a profile as a room needs it; `identities` as `Profiles.identities`."""
+
+    version: int
+    language: str
+    identities: tuple[str, ...]
+
+
 class Profiles:
     """Everything known of people, by ids; their words are in `texts`, owned by the profile's id."""
 
@@ -197,6 +205,27 @@ class Profiles:
             raise ProfileUnknown(f"there is {which} {profile_id!r}")
         return found
 
+    async def faces(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Face]:
+        """Of each (profile id, version; None: the current one) who that is, in one question. Unknown ones are left out.
+
+        Deleted profiles are answered too where a version is named: processes froze them.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT w.id, w.version AS wanted, v.version, v.language, p.display_name, p.contact
+                   FROM unnest(%s::text[], %s::int[]) AS w (id, version)
+                   JOIN profiles p ON p.id = w.id AND (w.version IS NOT NULL OR p.deleted_at IS NULL)
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+                [[one for one, _ in wanted], [version for _, version in wanted]],
+            )
+            rows = await cursor.fetchall()
+        return {
+            (row["id"], row["wanted"]): Face(
+                version=row["version"], language=row["language"], identities=_names(row["display_name"], row["contact"])
+            )
+            for row in rows
+        }
+
     async def identities(self, profile_id: str) -> list[str]:
         """What names this person: the display name, then every string in their contact, without repeats.
 
@@ -207,7 +236,7 @@ class Profiles:
             row = await cursor.fetchone()
         if row is None:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")
-        return list(dict.fromkeys([row["display_name"], *_strings(row["contact"])]))
+        return list(_names(row["display_name"], row["contact"]))
 
     async def delete(self, profile_id: str) -> None:
         """Take the profile out of its scene. Its versions stay for the processes that froze them."""
@@ -238,6 +267,10 @@ class Profiles:
 
 _VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
     AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""
+
+
+def _names(display_name: str, contact: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([display_name, *_strings(contact)]))
 
 
 def _strings(value: Any) -> Iterator[str]:
