@@ -28,7 +28,10 @@ class Delivering:
 
     @activity.defn(name=DELIVER.name)
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
-        """All deliveries of one revision, side by side; those settled before are not asked for again."""
+        """All deliveries of one revision; those settled before are not asked for again.
+
+        The first goes ahead, the others follow side by side and read the plan from the cache that it wrote.
+        """
         library = self._deps.library
         await write_outbox(library, what)
         await self._deps.settling.limit(what)

@@ -19,8 +19,8 @@ from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.sizes import language_of
 from tongyao.protocol.tension import Tension, TensionDraft, from_draft, from_raw, within_limits
 
-PROFILE_CHARS = 50_000
-"""Of the demander's profile, at most so much is read for a formulation (docs/protocol.md §4.6)."""
+PROFILE_CHARS = 15_000
+"""Of a longer profile of the demander, a formulation reads what bears on the intent (docs/protocol.md §4.6)."""
 
 
 class Formulating:
@@ -94,4 +94,7 @@ class Formulating:
         if record.demander.profile is None:
             return None
         text = await self._deps.library.profile_text(record.demander.profile)
-        return Material(pieces=(Piece(start=0, text=text[:PROFILE_CHARS]),), total_chars=len(text))
+        if len(text) <= PROFILE_CHARS:
+            return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+        intent = from_raw(record.intent, language=record.language).tension
+        return await self._deps.retriever.retrieve(record.demander.profile, text, intent)

@@ -41,8 +41,10 @@ from tongyao.protocol.requests import (
 from tongyao.protocol.tension import from_draft
 
 ROUNDS: Final = 5
-PLAN_PROFILE_CHARS: Final = 15_000
+PLAN_PROFILE_CHARS: Final = 3_000
 """What the plan reads of each profile at most: PROFILE_CHARS in activities/planning.py."""
+FORMULATION_CHARS: Final = 15_000
+"""What the formulation reads of the demander's profile at most: PROFILE_CHARS in activities/formulating.py."""
 SEED_MODEL: Final = {3: "$1.10–2.05", 5: "$1.65–3.30"}
 """Seed 000's cost model of a 5-round process, by participants."""
 INTENT: Final[Mapping[Language, str]] = {
@@ -129,7 +131,7 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         engine = AnthropicEngine(api_key="local", base_url=server.base_url, cache=cache)
         materials = {f"P{number:02}": _material(text) for number, text in enumerate(texts, 1)}
         aliases = tuple(materials)
-        demander = _material(profiles(case.language, 7, case.characters)[6])
+        demander = _material(profiles(case.language, 7, case.characters)[6][:FORMULATION_CHARS])
         intent = INTENT[case.language]
         formulated = await engine.formulate(
             FormulationRequest(language=case.language, intent=intent, material=demander), _call("formulate")
@@ -187,16 +189,17 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         )
         sums["plan"] = sums["plan"].plus(planned)
         plan = _plan(planned.draft)
-        for delivered in await asyncio.gather(
-            *(
-                engine.deliver(
-                    DeliveryRequest(language=case.language, alias=alias, plan=plan, own=_own(exchange, alias)),
-                    _call("deliver", alias=alias),
+        for together in (aliases[:1], aliases[1:]):
+            for delivered in await asyncio.gather(
+                *(
+                    engine.deliver(
+                        DeliveryRequest(language=case.language, alias=alias, plan=plan, own=_own(exchange, alias)),
+                        _call("deliver", alias=alias),
+                    )
+                    for alias in together
                 )
-                for alias in aliases
-            )
-        ):
-            sums["deliver"] = sums["deliver"].plus(delivered)
+            ):
+                sums["deliver"] = sums["deliver"].plus(delivered)
         await engine.aclose()
     return dict(sums)
 

@@ -56,7 +56,7 @@ async def test_every_process_finishes_and_every_guarantee_holds(
 ) -> None:
     rates = {fault: SHARE / len(WEATHER) for fault in WEATHER}
     server = serve(respond=Responder(rounds=2), faults=storm(rates, seed=7), deltas=4)
-    async with open_house(temporal, fresh_database_url, engine_at(server, idle=0.5)) as house:
+    async with open_house(temporal, fresh_database_url, engine_at(server, idle=3.0)) as house:
         started = [await begin(house, number, people) for number in range(processes)]
         async with asyncio.timeout(500):
             await asyncio.gather(*(house.handle(one).result() for one in started))
@@ -81,8 +81,8 @@ async def test_every_process_finishes_and_every_guarantee_holds(
     )
     assert set(settled.values()) == {1}
     assert {call.state for call in calls} == {"settled", "failed"}
-    broken = sum(call.error_reason == "broken" for call in calls)
-    unreached = broken - met[Fault.CUT_STREAM]  # sent into a connection that the server had closed, and not seen by it
+    silent = sum(call.error_reason in ("broken", "stalled") for call in calls)
+    unreached = silent - met[Fault.CUT_STREAM] - met[Fault.STALLED_STREAM]  # into a connection that was closed by then
     assert unreached >= 0
     assert sum(call.requests for call in calls) - unreached == len(server.served), "every request is in the ledger"
 

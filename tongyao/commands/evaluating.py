@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run, settings
 from tongyao.evaluation.cases import Case, CaseError, load, only
+from tongyao.evaluation.comparing import overlap
 from tongyao.evaluation.measuring import Measures, measure
 from tongyao.gateway.starting import Wish
 from tongyao.protocol.process import Choice, Phase
@@ -28,6 +29,13 @@ def evaluate(
     people: Annotated[
         Optional[str], typer.Option(help="Only these of a case's participants, in this order: a,b,c")
     ] = None,
+    swap: Annotated[
+        bool,
+        typer.Option("--swap", help="Run each case's people before the next case's intent too: what do they repeat?"),
+    ] = False,
+    without: Annotated[
+        str, typer.Option(help="Run each case a second time without this participant: do the others say the same?")
+    ] = "",
     judge: Annotated[
         bool, typer.Option("--judge", help="Let a Claude model judge each run by the rubric as well.")
     ] = False,
@@ -40,6 +48,16 @@ def evaluate(
             loaded = [only(case, tuple(name.strip() for name in people.split(","))) for case in loaded]
     except CaseError as error:
         fail(str(error), EXIT_BAD_INPUT)
+    if swap or without:
+        compared = run(_compare(loaded, without))
+        if as_json:
+            print_json(compared)
+        else:
+            for one in compared:
+                console.print(
+                    f"{one['case']} | {one['beside']}: {_share(one['overlap'])} of what is quoted is the same"
+                )
+        return
     rows = run(_evaluate(loaded, judge))
     if as_json:
         print_json([{**row.model_dump(mode="json"), **({"judgement": said} if said else {})} for row, said in rows])
@@ -72,6 +90,31 @@ async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict
                 )
             )
     return rows
+
+
+async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
+    """Each case beside a second run that differs in one thing: the intent (swap), or one person less."""
+    found = []
+    async with office.brought_up(settings()) as here:
+        for number, case in enumerate(cases):
+            if without:
+                if without not in case.profiles:
+                    continue
+                other, beside = (
+                    only(case, tuple(name for name in case.profiles if name != without)),
+                    f"without {without}",
+                )
+            else:
+                next_one = cases[(number + 1) % len(cases)]
+                if next_one.id == case.id:
+                    fail("--swap needs two cases or more", EXIT_BAD_INPUT)
+                brought = {name: getattr(next_one, name) for name in ("intent", "demander_text", "language")}
+                other, beside = case.model_copy(update=brought), f"before the tension of {next_one.id}"
+            (one, names), (two, other_names) = await _run_case(here, case), await _run_case(here, other)
+            records = await here.library.record(one), await here.library.record(two)
+            share = overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
+            found.append({"case": case.id, "beside": beside, "overlap": share})
+    return found
 
 
 async def _run_case(here: Office, case: Case) -> tuple[str, dict[str, str]]:
@@ -142,10 +185,9 @@ def table_of(rows: list[Measures]) -> Table:
                  "coverage", "traceable", "delta", "struck", "rounds", "calls", "$"):  # fmt: skip
         table.add_column(name, no_wrap=True)
     for row in rows:
-        people = {who for link in row.links for who in link.between}
         table.add_row(
             row.case,
-            str(len(people)),
+            str(row.people),
             _of(*row.found()),
             _of(*row.found("offsetting")),
             _of(sum(link.in_time for link in row.links), len(row.links)),

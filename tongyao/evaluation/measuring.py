@@ -8,6 +8,7 @@ from decimal import Decimal
 from pydantic import Field
 
 from tongyao.evaluation.cases import Case, Link, Wording
+from tongyao.protocol.audit import audit
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.observation import Observation, Relation, all_pairs
 from tongyao.protocol.projection import Item
@@ -38,6 +39,7 @@ class Measures(Value):
 
     case: str
     engine: str
+    people: int
     links: tuple[Found, ...]
     relations: int = Field(description="Related pairs of the last observation.")
     unexpected: int = Field(description="Of these, pairs of which the case expects nothing: not all of them wrong.")
@@ -52,6 +54,7 @@ class Measures(Value):
     delta: float | None = Field(description="Share of items of later rounds that are not said before.")
     struck: int
     guards: dict[str, int]
+    properties: dict[int, str] = Field(description="Of the 13 measured properties (and 14, 15): what the audit says.")
     grade: str
     rounds: int
     converged: bool
@@ -94,6 +97,7 @@ def measure(
     return Measures(
         case=case.id,
         engine=engine,
+        people=len(case.profiles),
         links=tuple(_found(link, record, aliases, said) for link in case.expected.links),
         relations=len(related),
         unexpected=len(related - expected_pairs),
@@ -112,6 +116,7 @@ def measure(
         delta=_share(sum(not repeated for repeated in later), len(later)),
         struck=sum(one.struck for one in record.projections) + sum(one.struck for one in record.observations),
         guards=dict(sorted((name, count) for name, count in totals.items() if count)),
+        properties={found.number: found.result.value for found in audit(record, guards=guards)},
         grade=record.tension.grade.value if record.tension else "",
         rounds=last.round if last else 0,
         converged=bool(record.plans) and not record.plans[0].open_points,

@@ -117,7 +117,7 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
 
 
 def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
-    """The plan, and of the participant's own items those that it rests on."""
+    """The plan, which every delivery reads, then of the participant's own items those that it rests on."""
     plan = request.plan
     used = {source for claim in plan.claims() for source in claim.sources}
     used |= {source for task in plan.tasks for source in task.sources}
@@ -125,7 +125,7 @@ def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
         turn.model_copy(update={"items": tuple(item for item in turn.items if item.id in used)}) for turn in request.own
     )
     return (
-        Block(data("plan", plan_text(plan), revision=plan.revision)),
+        Block(data("plan", plan_text(plan), revision=plan.revision), cache=True),
         *(Block(_projection(turn)) for turn in own if turn.items),
         Block(f'<task step="deliver" alias="{request.alias}" />'),
     )

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from tongyao.protocol.observation import Relation, all_pairs
+from tongyao.protocol.guards.support import terms
+from tongyao.protocol.observation import Observation, Relation, all_pairs
 from tongyao.protocol.projection import Dimension, Outcome, Projection
 from tongyao.protocol.record import Record
 from tongyao.protocol.value import Value
@@ -50,13 +51,40 @@ def _several(command: str) -> Measure:
     return lambda record: (Result.SEVERAL_RUNS, command)
 
 
-def _targets_kept_apart(record: Record) -> tuple[Result, str]:
-    items = [item for said in record.projections for item in said.items]
-    if not items:
-        return Result.NO_MATERIAL, "nobody said anything"
-    aimed = sum(bool(item.targets) for item in items)
-    result = Result.HOLDS if aimed * 2 >= len(items) else Result.FALSIFIED
-    return result, f"{aimed} of {len(items)} items name what they answer to"
+def _alignment_lasts(record: Record) -> tuple[Result, str]:
+    first = [item for said in record.projections for item in said.items if said.round == 1]
+    late = [item for said in record.projections for item in said.items if said.round > 1]
+    if not late:
+        return Result.NO_MATERIAL, "nobody said anything after the first round"
+    aimed = sum(bool(item.targets) for item in late)
+    figure = f"{aimed} of {len(late)} late items name what they answer to, {sum(bool(i.targets) for i in first)} of "
+    figure += f"{len(first)} in the first round"
+    return (Result.HOLDS if aimed * 4 >= len(late) * 3 else Result.FALSIFIED), figure
+
+
+def _tension_holds(record: Record) -> tuple[Result, str]:
+    """By words: what share of the items says anything in the words of the tension or of the catalyst, early and late."""
+    if record.tension is None:
+        return Result.NO_MATERIAL, "there is no tension"
+    room = terms("\n".join(record.tension.targets().values()))
+    early, late = [0, 0], [0, 0]
+    for number in range(1, max((said.round for said in record.projections), default=0) + 1):
+        heard = terms("\n".join(_words(seen) for seen in record.observations if seen.round < number))
+        for item in (item for said in record.projections if said.round == number for item in said.items):
+            counted = early if number == 1 else late
+            counted[0] += bool(terms(item.claim) & (room | heard))
+            counted[1] += 1
+    if not late[1] or not early[1]:
+        return Result.NO_MATERIAL, "nobody said anything after the first round"
+    figure = (
+        f"{early[0]} of {early[1]} items of round 1 and {late[0]} of {late[1]} later ones share words with the matter"
+    )
+    return (Result.HOLDS if late[0] * early[1] * 2 >= early[0] * late[1] else Result.FALSIFIED), figure
+
+
+def _words(seen: Observation) -> str:
+    told = [pair.text for pair in seen.pairs] + [gap.text for gap in seen.gaps]
+    return "\n".join((*told, *(f"{note.name} {note.text}" for note in (*seen.frameworks, *seen.ignored))))
 
 
 def _selective_attention(record: Record) -> tuple[Result, str]:
@@ -112,7 +140,7 @@ def _boundary_first(record: Record) -> tuple[Result, str]:
         items = [item for said in mine for item in said.items]
         shares[alias] = sum(item.dimension is Dimension.BOUNDARY for item in items) / len(items)
     if len(set(stopped.values())) < 2:
-        return Result.SEVERAL_RUNS, "all stopped in the same round; `tongyao eval` compares over cases"
+        return Result.SEVERAL_RUNS, "all stopped in the same round; `tongyao eval --json` gives it for every case"
     order = ", ".join(f"{a} R{stopped[a]} ({shares[a]:.0%} boundary)" for a in sorted(stopped, key=stopped.__getitem__))
     early, late = min(stopped, key=stopped.__getitem__), max(stopped, key=stopped.__getitem__)
     return (Result.HOLDS if shares[early] >= shares[late] else Result.FALSIFIED), order
@@ -130,7 +158,7 @@ def _reactivated(record: Record) -> tuple[Result, str]:
     ]
     if woken:
         return Result.HOLDS, f"spoke again after nothing new: {', '.join(woken)}"
-    return Result.SEVERAL_RUNS, "nobody spoke again in this run; `tongyao eval` counts it over cases"
+    return Result.SEVERAL_RUNS, "nobody spoke again in this run; `tongyao eval --json` gives it for every case"
 
 
 def _gaps_not_pressed(record: Record) -> tuple[Result, str]:
@@ -198,14 +226,16 @@ def _per_round(record: Record, count: Callable[[Projection], int]) -> list[int]:
     return [sum(count(said) for said in record.projections if said.round == n) for n in range(1, last + 1)]
 
 
-_EVAL = "`tongyao eval` measures it over cases"
-
 _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
-    ("a projection depends on the tension", "one profile says the same to any tension", _several(_EVAL)),
+    (
+        "a projection depends on the tension",
+        "one profile says the same to any tension",
+        _several("`tongyao eval --swap`: the same people before another case's tension"),
+    ),
     (
         "alignment with the lenses lasts over rounds",
         "late items no longer name what they answer to",
-        _targets_kept_apart,
+        _alignment_lasts,
     ),
     ("attention is selective by itself", "a pair is skipped, or all pairs are treated alike", _selective_attention),
     ("barriers stay apart", "late items treat several barriers as one", _barriers_apart),
@@ -213,7 +243,11 @@ _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
     ("rounds end because the data is used up", "new items do not decrease towards the end", _exhaustion_not_bandwidth),
     ("the honest about boundaries finish first", "who names boundaries goes on longest", _boundary_first),
     ("a framework wakes those who had finished", "no buffer round ever wakes anybody", _reactivated),
-    ("neighbours in a field do not pull each other", "an endpoint drifts to another's domain", _several(_EVAL)),
+    (
+        "neighbours in a field do not pull each other",
+        "an endpoint drifts to another's domain",
+        _several("`tongyao eval --without NAME`: the same people with one less"),
+    ),
     (
         "the catalyst tells overlooked from absent",
         "it presses on an absent thing until somebody invents it",
@@ -222,7 +256,7 @@ _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
     (
         "the tension holds an endpoint over rounds",
         "late items drift to the profile's most striking matter",
-        _several(_EVAL),
+        _tension_holds,
     ),
     ("all pairs are covered in the first round", "a pair missing in round 1", _covered_in_first_round),
     ("every claim of the plan can be traced", "a claim without a source", _traceable),
