@@ -1,0 +1,80 @@
+"""Pictures of a plan and of relations: whole XML, everybody and everything in them, nobody's words as markup."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from hypothesis import given
+
+from tests.guards.test_plans import DRAFTS, settle
+from tongyao.pictures.relations import relation_mermaid, relation_svg, seen_last
+from tongyao.pictures.svg import wrapped
+from tongyao.pictures.tasks import task_mermaid, task_svg
+from tongyao.protocol.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.plan import Plan, PlanDraft, Task
+
+SVG = "{http://www.w3.org/2000/svg}"
+ALIASES = ["P01", "P02", "P03"]
+
+
+def pair(round_number: int, a: str, b: str, relation: Relation) -> Pair:
+    return Pair(id=f"R{round_number}/catalyst/1", a=a, b=b, relation=relation, sources=("R1/P01/1",))
+
+
+SEEN = [
+    Observation(round=2, verdict=Verdict.MORE, pairs=(pair(2, "P01", "P02", Relation.OFFSETTING),
+                                                      pair(2, "P02", "P03", Relation.NONE_FOUND))),
+    Observation(round=1, verdict=Verdict.MORE, pairs=(pair(1, "P01", "P02", Relation.ALIGNED),
+                                                      pair(1, "P02", "P03", Relation.COMPLEMENTARY))),
+]  # fmt: skip
+
+
+def words(svg: str) -> list[str]:
+    return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_relations_are_those_that_were_found_last() -> None:
+    assert [(one.a, one.b, one.relation) for one in seen_last(SEEN)] == [
+        ("P01", "P02", Relation.OFFSETTING),
+        ("P02", "P03", Relation.COMPLEMENTARY),
+    ]
+    svg = relation_svg(ALIASES, SEEN)
+    assert {*ALIASES, "offsetting · 1", "complementary · 1", "aligned · 0"} <= set(words(svg))
+    assert "P01 – P02: offsetting (R1/P01/1)" in svg
+    assert "对冲 · 1" in words(relation_svg(ALIASES, SEEN, language="zh"))
+    assert "    P01 ===|offsetting| P02" in relation_mermaid(ALIASES, SEEN).splitlines()
+
+
+def test_tasks_are_in_the_columns_in_which_they_can_begin() -> None:
+    plan = Plan(
+        panorama=(),
+        tasks=(
+            Task(id="a", title="clear <b>the</b> room & more", assignee="P01", agreed=True),
+            Task(id="b", title='say "go"', assignee="", prerequisites=("a",)),
+            Task(id="c", title="unrelated", assignee="P00"),
+        ),
+    )
+    drawn = ElementTree.fromstring(task_svg(plan))
+    at = {one.text: float(one.attrib["x"]) for one in drawn.iter(f"{SVG}text")}
+    assert at["a"] == at["c"] < at["b"]
+    assert "nobody yet" in at
+    assert len(list(drawn.iter(f"{SVG}path"))) == 2, "the arrow's head, and one arrow"
+    dashed = [one for one in drawn.iter(f"{SVG}rect") if "stroke-dasharray" in one.attrib]
+    assert len(dashed) == 2, "offered by one side"
+    mermaid = task_mermaid(plan)
+    assert "#lt;b#gt;" in mermaid and "#quot;go#quot;" in mermaid and "    t1 --> t2" in mermaid
+
+
+@given(DRAFTS)
+def test_any_plan_can_be_drawn(draft: PlanDraft) -> None:
+    plan = settle(draft)
+    drawn = words(task_svg(plan))
+    assert all(task.id in drawn for task in plan.tasks)
+    assert task_mermaid(plan).startswith("flowchart LR\n")
+
+
+def test_long_words_are_wrapped_and_cut() -> None:
+    assert wrapped("one two three", 6, 3) == ["one two", "three"]
+    assert wrapped("很" * 30, 10, 2) == ["很" * 10, "很" * 9 + "…"]
+    assert wrapped("x" * 40, 10, 9) == ["x" * 17, "x" * 17, "x" * 6]
+    assert wrapped("", 10, 2) == []
