@@ -365,6 +365,7 @@ _TEXTS: Final = """
         UNION ALL SELECT markdown_text_id, false FROM plans WHERE process_id = %(process)s
         UNION ALL SELECT text_id, false FROM deliveries WHERE process_id = %(process)s
         UNION ALL SELECT text_id, false FROM answers WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false FROM feedback WHERE process_id = %(process)s
         UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1'
                   FROM messages m WHERE m.process_id = %(process)s
         UNION ALL SELECT s.text_id, false FROM signalled s WHERE s.process_id = %(process)s

@@ -15,6 +15,7 @@ from tongyao.protocol.tension import Tension
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool
 from tongyao.records.events import Events
+from tongyao.records.feedback import Feedback
 from tongyao.records.inbox import Inbox
 from tongyao.records.journal import Journal
 from tongyao.records.ledger import Ledger
@@ -46,6 +47,7 @@ class Library:
         self.room = Room(pool)
         self.rounds = Rounds(pool)
         self.plans = Plans(pool)
+        self.feedback = Feedback(pool)
         self.ledger = Ledger(pool)
         self.journal = Journal(pool)
         self.events = Events(pool)
