@@ -159,7 +159,7 @@ class Projecting:
             alias=what.alias,
             outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
             items=items,
-            markdown=settled.draft.markdown if items or silent else "",
+            markdown=_shown(settled.draft.markdown, items, bool(checked.rejected), mandate) if items or silent else "",
             struck=struck,
             author=EndpointKind(what.author),
         )
@@ -205,3 +205,11 @@ def _gone(what: ProjectInput) -> Projection:
 
 def _silent(what: ProjectInput, outcome: Outcome) -> Projection:
     return Projection(round=what.round, alias=what.alias, outcome=outcome, author=EndpointKind(what.author))
+
+
+def _shown(markdown: str, items: tuple[Item, ...], mended: bool, mandate: Mandate) -> str:
+    """The words for people. Where anything did not stand, or is never to be disclosed, they are made of what stands."""
+    said = markdown.casefold()
+    if mended or any(phrase.strip().casefold() in said for phrase in mandate.never if phrase.strip()):
+        return "\n".join(f"- {item.claim}" for item in items)
+    return markdown
