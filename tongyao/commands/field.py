@@ -18,8 +18,8 @@ from tongyao.records.profiles import ProfileUnknown, SceneUnknown
 if TYPE_CHECKING:
     from tongyao.field.perspectives import Found
 
-LARGE = 5_000
-"""From so many people on an import also makes the scene's index: holding it in memory would take minutes."""
+LARGE = 1_000
+"""From so many people on an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
 
 app = typer.Typer(help="The intent field: people, and who is near a need.", no_args_is_help=True)
 scenes_app = typer.Typer(help="The scenes that come with Tongyao.", no_args_is_help=True)
@@ -151,7 +151,9 @@ async def _stats(as_json: bool) -> None:
             f"{one['encoder']} {one['held']} {one['state']}{', outgrown: reindex' if one['outgrown'] else ''}"
             for one in row["indexes"]
         ]
-        table.add_row(row["scene"], str(row["profiles"]), str(row["characters"]), "; ".join(shown) or "in memory")
+        table.add_row(
+            row["scene"], str(row["profiles"]), str(row["characters"]), "; ".join(shown) or _in_memory(row["profiles"])
+        )
     console.print(table)
 
 
@@ -229,6 +231,10 @@ async def _load(folder: Path) -> None:
                 library.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
             )
             console.print(f"{scene['id']}: {report.stored} profiles, {len(report.refused)} refused", markup=False)
+
+
+def _in_memory(people: int) -> str:
+    return "in memory" if people <= LARGE else "in memory, slow: reindex"
 
 
 def _result(found: Found) -> dict[str, Any]:
