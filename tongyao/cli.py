@@ -7,7 +7,19 @@ from typing import NoReturn
 
 import typer
 
-from tongyao.commands import demo, erasing, evaluating, exporting, field, gateway, messages, models, processes, service
+from tongyao.commands import (
+    demo,
+    erasing,
+    evaluating,
+    exporting,
+    field,
+    gateway,
+    messages,
+    models,
+    plans,
+    processes,
+    service,
+)
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
 from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
@@ -34,6 +46,7 @@ processes.add_to(app)
 messages.add_to(app)
 exporting.add_to(app)
 erasing.add_to(app)
+plans.add_to(app)
 models.add_to(app)
 evaluating.add_to(app)
 field.add_to(app)

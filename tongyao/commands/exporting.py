@@ -10,8 +10,10 @@ import typer
 
 from tongyao.commands.common import console, run, settings
 from tongyao.commands.processes import audited
+from tongyao.pictures.files import pictures
 from tongyao.protocol import views
 from tongyao.protocol.anonymity import Anonymizer
+from tongyao.protocol.machine import machine_of
 from tongyao.protocol.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.runtime import office
 from tongyao.runtime.office import Office
@@ -60,6 +62,14 @@ async def write_export(here: Office, process: str, folder: Path) -> None:
     relations = await here.library.rounds.relations(process)
     dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
     _plans(record, names, write, dump)
+    aliases = [one.alias for one in record.participants]
+    latest = names.model(record.plans[-1]) if record.plans else None
+    seen_by_all = [names.model(seen) for seen in record.observations]
+    for name, picture in pictures(aliases, seen_by_all, latest, language=record.language).items():
+        write(f"pictures/{name}", picture)
+    if latest is not None:
+        dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
+        dump("feedback.json", [one.model_dump(mode="json") for one in await here.library.feedback.of_process(process)])
     for delivery in record.deliveries:
         write(f"deliveries/{delivery.plan_revision}-{delivery.alias}.md", names.text(delivery.markdown))
     dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(here, process)])

@@ -12,7 +12,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from tongyao.gateway.api import channels, events, inbox, messages, processes, profiles, scenes, sources, tokens
+from tongyao.gateway.api import (
+    channels,
+    events,
+    inbox,
+    messages,
+    pictures,
+    processes,
+    profiles,
+    scenes,
+    sources,
+    tokens,
+)
 from tongyao.gateway.api.body_limit import BodyLimit
 from tongyao.gateway.api.common import answer
 from tongyao.gateway.gateway import Gateway
@@ -29,7 +40,7 @@ def make_app(gateway: Gateway, *, lifespan: Lifespan | None = None) -> FastAPI:
     app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
     app.state.gateway = gateway
     app.state.limits = Limits(gateway.options)
-    for resource in (scenes, profiles, channels, sources, processes, messages, inbox, events, tokens):
+    for resource in (scenes, profiles, channels, sources, processes, pictures, messages, inbox, events, tokens):
         app.include_router(resource.router)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)

@@ -1,0 +1,197 @@
+"""`plan`, `feedback`, `tree`: a plan as a document, what became of it, and what grew out of it (docs/plans.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Optional, get_args
+
+import typer
+from rich.tree import Tree
+
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.protocol import views
+from tongyao.protocol.machine import machine_of, machine_schema
+from tongyao.protocol.plan import Plan
+from tongyao.protocol.plan_validation import Fault, faults, plan_schema
+from tongyao.protocol.process import DEMANDER
+from tongyao.records.feedback import FeedbackRow, NothingToJudge, Result
+from tongyao.records.lineage import Branch
+from tongyao.records.profiles import ProfileUnknown
+from tongyao.runtime import office
+from tongyao.runtime.office import Office
+
+plan = typer.Typer(no_args_is_help=True, help="A plan as a document: its schema, whether it stands, its machine.")
+Process = Annotated[str, typer.Argument(help="Id of the process.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(plan, name="plan")
+    app.command()(feedback)
+    app.command()(tree)
+
+
+@plan.command()
+def schema(
+    machine: Annotated[bool, typer.Option("--machine", help="Of a machine draft instead.")] = False,
+) -> None:
+    """Print the JSON Schema of a plan."""
+    print_json(machine_schema() if machine else plan_schema())
+
+
+@plan.command()
+def validate(
+    file: Annotated[Path, typer.Argument(help="A plan as JSON.")],
+    process: Annotated[Optional[str], typer.Option(help="Hold it against the record of this process as well.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list of what is wrong.")] = False,
+) -> None:
+    """Say whether a plan stands. Exit codes: 0 it does, 1 it does not, 2 the file cannot be read as JSON."""
+    try:
+        document = json.loads(file.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}", EXIT_BAD_INPUT)
+    except UnicodeDecodeError:
+        fail(f"{file} is not UTF-8: save it as UTF-8", EXIT_BAD_INPUT)
+    except ValueError as error:
+        fail(f"{file} is not JSON: {error}", EXIT_BAD_INPUT)
+    found = run(_against(process, document)) if process else faults(document)
+    if as_json:
+        print_json([fault.model_dump() for fault in found])
+    else:
+        for fault in found:
+            console.print(f"[bold]{fault.where}[/bold]: ", end="")
+            console.print(fault.what, markup=False, highlight=False)
+        if not found:
+            console.print("this plan stands")
+    if found:
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def _against(process: str, document: object) -> list[Fault]:
+    async with office.running(settings()) as here:
+        record = await here.library.record(process)
+        return faults(document, known=record.item_ids(), contributors=record.contributors())
+
+
+@plan.command()
+def machine(
+    process: Process,
+    revision: Annotated[Optional[int], typer.Option(help="Of the plan; the latest by default.")] = None,
+) -> None:
+    """Print a plan as a neutral workflow machine (JSON). It is a draft: nothing is run, no chain is contacted."""
+    print_json(run(_machine(process, revision)))
+
+
+async def _machine(process: str, revision: int | None) -> object:
+    async with office.running(settings()) as here:
+        record = await here.library.record(process)
+        chosen = _revision(record.plans, process, revision)
+        return machine_of(views.anonymizer(record).model(chosen), process).model_dump(mode="json")
+
+
+def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
+    wanted = [one for one in plans if revision in (None, one.revision)]
+    if not wanted:
+        fail(f"{process} has no plan{'' if revision is None else f' {revision}'} (yet)", EXIT_BAD_INPUT)
+    return wanted[-1]
+
+
+def feedback(
+    process: Process,
+    alias: Annotated[str, typer.Option("--as", help="Who says it: P01, P02, …, or P00 for the demander.")] = DEMANDER,
+    usefulness: Annotated[Optional[int], typer.Option(min=1, max=5, help="1: of no use, 5: it changed much.")] = None,
+    outcome: Annotated[Optional[str], typer.Option(help="done, partly, not_done or too_early")] = None,
+    text: Annotated[str, typer.Option(help="What came of it, in your own words.")] = "",
+    revision: Annotated[Optional[int], typer.Option(help="Of the plan; the latest by default.")] = None,
+    to_profile: Annotated[
+        bool, typer.Option("--to-profile", help="Also add your words to your own profile, as a new version.")
+    ] = False,
+) -> None:
+    """Say what became of a plan, now or long after its process has ended. Your profile changes only with --to-profile."""
+    if outcome is not None and outcome not in get_args(Result):
+        fail(f"--outcome {outcome}: one of {', '.join(get_args(Result))}", EXIT_BAD_INPUT)
+    if usefulness is None and outcome is None and not text.strip():
+        fail("say something: --usefulness, --outcome or --text", EXIT_BAD_INPUT)
+    if to_profile and not text.strip():
+        fail("--to-profile adds your own words: give them with --text", EXIT_BAD_INPUT)
+    given = {"alias": alias, "usefulness": usefulness, "outcome": outcome}
+    console.print(run(_feedback(process, given, text, revision, to_profile)), highlight=False)
+
+
+async def _feedback(
+    process: str, given: Mapping[str, object], text: str, revision: int | None, to_profile: bool
+) -> str:
+    async with office.running(settings()) as here:
+        held = await here.library.plans.latest(process)
+        if held is None:
+            fail(f"{process} has no plan (yet)", EXIT_BAD_INPUT)
+        row = FeedbackRow.model_validate({**given, "revision": revision or held.revision})
+        try:
+            kept = await here.library.feedback.put(process, row, words=text)
+        except NothingToJudge as error:
+            fail(str(error), EXIT_BAD_INPUT)
+        added = f"; {await add_outcome(here, process, kept)} has it as well" if to_profile else ""
+        return f"kept beside plan {kept.revision} of {process}{added}"
+
+
+async def add_outcome(here: Office, process: str, row: FeedbackRow) -> str:
+    """Add somebody's own words on an outcome to their profile, as a new version; returns which. Only at their wish."""
+    seats = {seat.alias: seat.profile_id for seat in await here.library.room.seats(process)}
+    person = seats.get(row.alias) or (await here.library.processes.get(process)).demander
+    try:
+        profile = await here.library.profiles.get(person)
+        version = await here.library.profiles.version(person)
+    except ProfileUnknown:
+        fail(f"{row.alias} has no profile to add it to; the feedback itself is kept", EXIT_BAD_INPUT)
+    before = await here.library.texts.get(version.text_id)
+    words = await here.library.feedback.words(process, row.alias, row.revision)
+    if words.strip() in before:
+        return f"version {version.version} of {person}"
+    at = f"{row.at:%Y-%m-%d}" if row.at else ""
+    new = await here.registering.register(
+        person, scene=profile.scene_id, name=profile.display_name, contact=profile.contact,
+        text=f"{before.rstrip()}\n\n## {at}\n\n{words.strip()}\n",
+    )  # fmt: skip
+    return f"version {new.version} of {person}"
+
+
+def tree(
+    process: Process,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Show everything that grew out of the same intent: parents above, children below, and the tree's budget."""
+    run(_tree(process, as_json))
+
+
+async def _tree(process: str, as_json: bool) -> None:
+    async with office.running(settings()) as here:
+        top = await here.library.lineage.tree((await here.library.processes.get(process)).root_id)
+        if as_json:
+            print_json(_branch(top))
+            return
+        shown = Tree(_label(top, process))
+        _grow(shown, top, process)
+        console.print(shown)
+        cost = sum((row.cost for row in top.all()), start=type(top.process.cost)(0))
+        console.print(f"{len(top.all())} processes, {sum(row.tokens for row in top.all()):,} tokens, ${cost:.4f}")
+
+
+def _grow(shown: Tree, branch: Branch, chosen: str) -> None:
+    for child in branch.children:
+        _grow(shown.add(_label(child, chosen)), child, chosen)
+
+
+def _label(branch: Branch, chosen: str) -> str:
+    row = branch.process
+    name = f"[bold reverse]{row.id}[/]" if row.id == chosen else f"[bold]{row.id}[/]"
+    return f"{name}  {row.phase}, round {row.round}, {row.participants} people, ${row.cost:.4f}"
+
+
+def _branch(branch: Branch) -> dict[str, object]:
+    row = branch.process
+    return {
+        "id": row.id, "phase": row.phase, "depth": row.depth, "round": row.round, "participants": row.participants,
+        "tokens": row.tokens, "cost": str(row.cost), "outcome": row.outcome,
+        "children": [_branch(child) for child in branch.children],
+    }  # fmt: skip
