@@ -170,8 +170,19 @@ def branch(
     no: Annotated[bool, typer.Option("--no", help="It does not go back to the field.")] = False,
     key: Key = None,
 ) -> None:
-    """Say whether a residual tension goes back to the field, in a process of its own."""
-    _send(process, "approve_residual", key, residual=residual, approve=not no)
+    """Say whether a residual tension goes back to the field, in a process of its own; also after the process has ended."""
+    if no or not run(_branched(process, residual)):
+        _send(process, "approve_residual", key, residual=residual, approve=not no)
+
+
+async def _branched(process: str, residual: str) -> bool:
+    """Start the child of a process that has ended; False: it runs, and starts its children itself."""
+    async with office.running(settings()) as here:
+        if (await here.library.processes.get(process)).ended_at is None:
+            return False
+        child = await here.starting.branch(process, residual)
+        console.print(f"{child} has been started for {residual}: `tongyao watch {child}`")
+        return True
 
 
 def switch(

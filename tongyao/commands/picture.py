@@ -23,7 +23,7 @@ _COMMANDS = {
     "projection": "say {id} --as {alias} --round {round} --text …   (or: --nothing-new)",
     "decision": "decide {id} accept_as_is   (or: extend, add_participants, raise_budget, abandon)",
     "answer": "answer {id} commit --as {alias} --revision {round}   (or: decline, propose)",
-    "residual": "branch {id} plan/…/residual/{round}   (or: --no)",
+    "residual": "branch {id} plan/1/residual/{round}   (or: --no)",
     "resume": "resume {id}",
 }
 _STEPS = (

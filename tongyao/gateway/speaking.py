@@ -13,7 +13,7 @@ from tongyao.gateway.incoming import Incoming, read
 from tongyao.gateway.permissions import Action
 from tongyao.gateway.problems import NotFound, Problem, Refused
 from tongyao.protocol import views
-from tongyao.protocol.messages import Message
+from tongyao.protocol.messages import ApproveResidual, Message
 from tongyao.protocol.value import Value
 from tongyao.protocol.views import PartyView
 from tongyao.records.inbox import InboxRow
@@ -77,6 +77,8 @@ async def send(
     key = checked_key(key)
     standing = await in_process(gateway.library, caller, process_id, Action.SEND_MESSAGE)
     message, words = read(incoming, standing, key)
+    if isinstance(message, ApproveResidual) and message.approve and standing.process.ended_at is not None:
+        return await _branch(gateway, standing, message)
     return await deliver(gateway, standing, message, words, door=door)
 
 
@@ -93,6 +95,20 @@ async def deliver(gateway: Gateway, standing: Standing, message: Message, words:
     if stored.verdict is not None and not stored.verdict.accepted:
         raise Refused(stored.verdict, stored.id)
     return receipt(stored)
+
+
+async def _branch(gateway: Gateway, standing: Standing, message: ApproveResidual) -> Receipt:
+    """A process that has ended starts no children itself; its residuals may still go back to the field."""
+    child = await gateway.starting.branch(standing.process.id, message.residual)
+    return Receipt(
+        id=child,
+        process_id=standing.process.id,
+        kind=message.kind,
+        state="applied",
+        code="accepted",
+        en=f"{child} has been started for it",
+        zh=f"已为它启动 {child}",
+    )
 
 
 def receipt(stored: StoredMessage) -> Receipt:
