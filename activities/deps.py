@@ -52,7 +52,9 @@ class Field(Protocol):
 
 @dataclass(frozen=True)
 class Deps:
-    """Everything a step may need. `prompts`: step → override text of the scene; `manifest`: what is frozen of the engines."""
+    """Everything a step may need. `manifest`: what is frozen of the engines. `brief`: what a plan sees of a profile, which
+    is far less than an endpoint does; None: the same.
+    """
 
     library: Library
     settling: Settling
@@ -62,3 +64,4 @@ class Deps:
     memory: Memory | None = None
     reciting: ReciteLevel | None = None
     manifest: Mapping[str, object] = default(default_factory=dict)
+    brief: Retriever | None = None

@@ -118,7 +118,8 @@ class Planning:
             if len(text) <= PROFILE_CHARS:
                 materials[alias] = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
             elif record.tension is not None:
-                materials[alias] = await self._deps.retriever.retrieve(profile, text, record.tension)
+                brief = self._deps.brief or self._deps.retriever
+                materials[alias] = await brief.retrieve(profile, text, record.tension)
         return materials
 
     async def _write(self, what: PlanInput, plan: Plan) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from activities.budgeting import Purse
 from activities.deps import Deps, Memory, Retriever
 from activities.recitation import ReciteLevel
+from activities.planning import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from activities.settling import Settling
 from tongyao.gateway.erasing import Forgetting
 from tongyao.llm import prices, prompts
@@ -80,6 +81,8 @@ def engines(settings: Settings) -> dict[str, Engine]:
 
 def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | None = None) -> Deps:
     """What the activities are given. `using` replaces the engines of the settings (tests)."""
+    from tongyao.field.retriever import ChunkRetriever
+
     chosen = using or engines(settings)
     retriever, memory, reciting = long_profiles(settings, records)
     field = intent_field(settings, records)
@@ -92,6 +95,7 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
             purse=Purse(records.budgets, records.ledger, day_cost=settings.day_cost_budget),
         ),
         retriever=retriever,
+        brief=ChunkRetriever(budget_chars=PLAN_PROFILE_CHARS),
         field=field,
         indexing=field.indexer,
         memory=memory,
