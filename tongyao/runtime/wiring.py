@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from activities.budgeting import Purse
 from activities.deps import Deps, Memory, Retriever
-from activities.recitation import ReciteLevel
 from activities.planning import PROFILE_CHARS as PLAN_PROFILE_CHARS
+from activities.recitation import ReciteLevel
 from activities.settling import Settling
 from tongyao.gateway.erasing import Forgetting
 from tongyao.llm import prices, prompts
