@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -153,3 +154,20 @@ async def test_a_second_search_replaces_the_first(
     await room.find(process, [found(1, 0.9), found(2, 0.1)])
     await room.find(process, [found(1, 0.5)])
     assert await room.candidates(process) == [found(1, 0.5)]
+
+
+async def test_history_is_searched_by_person_on_either_side_and_by_date(
+    pool: Pool, new_id: NewId, person: Callable[..., Awaitable[ProfileVersion]]
+) -> None:
+    processes, ada = Processes(pool), await person()
+    brought, sat = new_id("process"), new_id("process")
+    await processes.create(NewProcess(id=brought, demander=ada.profile_id, language="en", intent_text_id=None))
+    row = await processes.create(NewProcess(id=sat, demander="dee", language="en", intent_text_id=None))
+    await Room(pool).seat(sat, [SeatRow.of(ada, alias="P01", endpoint="proxy", fallback="lapse")])
+    found = await processes.list(person=ada.profile_id)
+    assert {one.id for one in found.rows} == {brought, sat}
+    later = await processes.list(person=ada.profile_id, since=row.created_at)
+    earlier = await processes.list(person=ada.profile_id, until=row.created_at)
+    assert [one.id for one in later.rows] == [sat]
+    assert [one.id for one in earlier.rows] == [brought]
+    assert (await processes.list(person=ada.profile_id, since=datetime.now(UTC) + timedelta(days=1))).rows == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -268,18 +269,27 @@ def list_processes(
     scene: Annotated[Optional[str], typer.Option(help="Of this scene only.")] = None,
     phase: Annotated[Optional[Phase], typer.Option(help="In this phase only.")] = None,
     open_only: Annotated[bool, typer.Option("--open", help="Those that have not ended.")] = False,
+    person: Annotated[Optional[str], typer.Option(help="Who brought the intent, or sits in the room.")] = None,
+    since: Annotated[Optional[datetime], typer.Option(help="Announced on this day (UTC) or later.")] = None,
+    until: Annotated[Optional[datetime], typer.Option(help="Announced before this day (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """List processes, newest first."""
-    run(_list(scene, phase.value if phase else None, open_only, limit, as_json))
+    wanted: dict[str, Any] = {
+        "scene": scene,
+        "phases": [phase.value] if phase else None,
+        "open": True if open_only else None,
+        "person": person,
+        "since": since.replace(tzinfo=UTC) if since else None,
+        "until": until.replace(tzinfo=UTC) if until else None,
+    }
+    run(_list(wanted, limit, as_json))
 
 
-async def _list(scene: str | None, phase: str | None, open_only: bool, limit: int, as_json: bool) -> None:
+async def _list(wanted: dict[str, Any], limit: int, as_json: bool) -> None:
     async with office.running(settings()) as here:
-        page = await here.library.processes.list(
-            scene=scene, phases=[phase] if phase else None, open=True if open_only else None, limit=limit
-        )
+        page = await here.library.processes.list(**wanted, limit=limit)
         if as_json:
             print_json([await summary(here, row.id) for row in page.rows])
             return
@@ -290,5 +300,5 @@ async def _list(scene: str | None, phase: str | None, open_only: bool, limit: in
                 row.id, row.phase, str(row.round), row.scene_id or "", str(row.participants),
                 "for people" if row.waiting else "", f"{row.created_at:%m-%d %H:%M}",
             )  # fmt: skip
-        none = "no process is like this" if scene or phase or open_only else "no processes yet: `tongyao start --help`"
+        none = "no process is like this" if any(wanted.values()) else "no processes yet: `tongyao start --help`"
         console.print(table if page.rows else Text(none))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal
 from uuid import UUID, uuid5
@@ -103,23 +103,37 @@ async def processes(
     phase: list[str] | None = None,
     open: bool | None = None,
     parent: str | None = None,
+    person: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     limit: int = 50,
     cursor: str | None = None,
 ) -> ProcessList:
-    """Those of the caller in this role, newest first; for operators all, for a participant's token its one."""
+    """Those of the caller in this role, newest first; for operators all, for a participant's token its one.
+
+    `person` is for operators: who else sits in a room is told to nobody by searching. Raises `NotAllowed`.
+    """
     permit(caller, Action.LIST_PROCESSES)
     library = gateway.library
     token = caller.token
     if token is not None and token.role == "participant":
         standing = await in_process(library, caller, token.process_id or "", Action.READ_PROCESS)
         return ProcessList(processes=[await summary(gateway, standing)])
+    if person is not None and not caller.operator:
+        raise NotAllowed("only operators search by person: leave `person` out for your own processes")
     mine = {} if caller.operator else {role: caller.person}
     page = await library.processes.list(
-        scene=scene, phases=phase, open=open, parent=parent, limit=limit, cursor=cursor,
+        scene=scene, phases=phase, open=open, parent=parent, person=person,
+        since=_in_utc(since), until=_in_utc(until), limit=limit, cursor=cursor,
         demander=mine.get("demander"), participant=mine.get("participant"),
     )  # fmt: skip
     seen = [await in_process(library, caller, row.id, Action.READ_PROCESS) for row in page.rows]
     return ProcessList(processes=[await summary(gateway, one) for one in seen], next=page.next)
+
+
+def _in_utc(at: datetime | None) -> datetime | None:
+    """A time without a zone is UTC."""
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
 
 
 async def summary(gateway: Gateway, standing: Standing) -> ProcessSummary:

@@ -153,12 +153,16 @@ class Processes:
         parent: str | None = None,
         waiting: bool | None = None,
         open: bool | None = None,
+        person: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
         """Those that match every filter given, newest first, at most `limit` (capped at `MAX_PAGE`).
 
-        `participant` is a profile id. Raises `BadCursor`.
+        `participant` is a profile id; `person` is either side: the demander, or somebody in the room. `since` is
+        included, `until` is not; both ask for when a process was announced. Raises `BadCursor`.
         """
         limit = max(1, min(limit, MAX_PAGE))
         before, before_id = _read_cursor(cursor) if cursor else (None, None)
@@ -167,6 +171,10 @@ class Processes:
             "p.phase = ANY(%(phases)s)": list(phases) if phases is not None else None,
             "p.demander = %(demander)s": demander,
             "p.id IN (SELECT process_id FROM seats WHERE profile_id = %(participant)s)": participant,
+            """(p.demander = %(person)s
+                OR p.id IN (SELECT process_id FROM seats WHERE profile_id = %(person)s))""": person,
+            "p.created_at >= %(since)s": since,
+            "p.created_at < %(until)s": until,
             "p.root_id = %(root)s": root,
             "p.parent_id = %(parent)s": parent,
             "p.waiting = %(waiting)s": waiting,
@@ -181,7 +189,7 @@ class Processes:
                 {
                     "scene": scene, "phases": phases and list(phases), "demander": demander,
                     "participant": participant, "root": root, "parent": parent, "waiting": waiting,
-                    "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
+                    "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
                 },
             )  # fmt: skip
             rows = await found.fetchall()

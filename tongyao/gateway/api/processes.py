@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -36,13 +37,17 @@ async def list_processes(
     phase: Annotated[list[str] | None, Query(max_length=20)] = None,
     open: bool | None = None,
     parent: Annotated[str | None, Query(max_length=200)] = None,
+    person: Annotated[str | None, Query(max_length=200, description="For operators.")] = None,
+    since: Annotated[datetime | None, Query(description="Announced then or later.")] = None,
+    until: Annotated[datetime | None, Query(description="Announced before then.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> running.ProcessList:
     """Yours, as demander or as participant, newest first; for operators all."""
     return await running.processes(
-        here, who, role=role, scene=scene, phase=phase, open=open, parent=parent, limit=limit, cursor=cursor
-    )
+        here, who, role=role, scene=scene, phase=phase, open=open, parent=parent, person=person, since=since,
+        until=until, limit=limit, cursor=cursor,
+    )  # fmt: skip
 
 
 @router.get("/{process_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROCESS))
