@@ -142,6 +142,7 @@ async def small_town(fresh_database_url: str, home: Path) -> AsyncIterator[Town]
         yield town
 
 
+@pytest.mark.timeout(300)
 async def test_twelve_messages_to_a_dead_worker_and_a_killed_temporal(small_town: Town) -> None:
     """Each acknowledged one is applied exactly once after the restart, each other one is visibly refused."""
     town = small_town
