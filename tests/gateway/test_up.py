@@ -30,14 +30,14 @@ async def up(home: Path, log: Path) -> AsyncIterator[str]:
     with log.open("wb") as out:
         started = await asyncio.create_subprocess_exec(*CLI, "up", cwd=REPOSITORY, env=_environment(home), stdout=out)
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while not (said := re.search(r"API\s+(http://\S+)", log.read_text())) or "Running" not in log.read_text():
                 assert started.returncode is None, log.read_text()
                 await asyncio.sleep(0.1)
         yield said.group(1)
     finally:
         started.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(started.wait(), 30) == 0
+        assert await asyncio.wait_for(started.wait(), 90) == 0
 
 
 def _environment(home: Path, **more: str) -> dict[str, str]:
@@ -55,10 +55,11 @@ async def command(home: Path, *words: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 async def test_one_installation_answers_at_every_door(tmp_path: Path) -> None:
     home = Path(tempfile.mkdtemp(prefix="tongyao-up-"))
     try:
-        async with up(home, tmp_path / "log") as url, httpx.AsyncClient(base_url=url) as http:
+        async with up(home, tmp_path / "log") as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
             operator = await command(home, "token", "create", "--operator")
             scene = await http.put(
                 "/scenes/valley", json={"title": "The valley"}, headers={"Authorization": f"Bearer {operator}"}
