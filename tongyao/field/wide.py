@@ -27,7 +27,11 @@ NEAREST_CHUNKS = 100
 
 NEAREST_FOR_A_PART = 40
 RARE_WORDS = 8
-"""Of a query, looked up as they are."""
+"""Looked up as they are: so many of a raw text, fewer of each part of a tension, whose parts are several."""
+
+RARE_WORDS_OF_A_PART = 3
+USING_A_WORD = 10
+"""People looked at for each of those words."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class WideScene:
         """
         rare = await asyncio.to_thread(self._rare_words, [queries[number] for number in {query for query, _ in asked}])
         near: set[str] = (
-            set(await self._store.using(self._indexes[0], rare, without=excluded, most=most)) if rare else set()
+            set(await self._store.using(self._indexes[0], rare, without=excluded, most=USING_A_WORD)) if rare else set()
         )
         for index, vectors, speaking in zip(self._indexes, spoken.vectors, spoken.speaking, strict=True):
             put = [(query, sides) for query, sides in asked if speaking[query] and vectors[query].any()]
@@ -110,11 +114,12 @@ class WideScene:
         return await asyncio.to_thread(self._scene, found)
 
     def _rare_words(self, queries: Sequence[str]) -> list[int]:
+        most = RARE_WORDS if len(queries) == 1 else RARE_WORDS_OF_A_PART
         found: dict[int, None] = {}
         for features in (np.unique(counted([query], words).indices) for query in queries):
             rare = features[self._learned.rare(features)]
             order = np.argsort(self._learned.statistics(rare).frequency, kind="stable")
-            found |= dict.fromkeys(rare[order][:RARE_WORDS].tolist())
+            found |= dict.fromkeys(rare[order][:most].tolist())
         return list(found)
 
     def _scene(self, found: Seen) -> Scene:
