@@ -19,6 +19,7 @@ class Journal:
         self._state = state
         self._events: list[Event] = []
         self._texts: list[SignalledText] = []
+        self._kept = False
         self._sent = 0
         self._urgent = 0
         self._known_tension = ""
@@ -32,6 +33,7 @@ class Journal:
 
     def keep(self, text: SignalledText) -> None:
         self._texts.append(text)
+        self._kept = True
 
     @property
     def urgent(self) -> bool:
@@ -41,10 +43,10 @@ class Journal:
     def take(self) -> Outbox | None:
         """What has not been sent yet; None when there is nothing."""
         events = tuple(event for event in self._events if event.seq > self._sent)
-        if not events:
-            self._sent = self._state.seq
-            return None
         self._sent = self._state.seq
+        if not events and not self._kept:
+            return None
+        self._kept = False
         row = snapshot(self._state)
         if row.tension_text_id == self._known_tension:  # the row keeps what it is not told again
             row = row.model_copy(update={"tension_text_id": "", "grade": ""})
@@ -60,4 +62,6 @@ class Journal:
     def lost(self, outbox: Outbox | None) -> None:
         """The activity that carried `outbox` failed: it may not have been written, so it goes along again."""
         if outbox is not None:
-            self._sent = min(self._sent, outbox.events[0].seq - 1)
+            if outbox.events:
+                self._sent = min(self._sent, outbox.events[0].seq - 1)
+            self._kept = self._kept or bool(outbox.texts)

@@ -110,7 +110,7 @@ async def _open(
 ) -> Office:
     library = await stack.enter_async_context(wiring.library(settings, database_url=addresses.database_url))
     client = client or await connect(settings, address=addresses.temporal_address)
-    queue = MODELS_QUEUE if settings.models_per_second is not None else None
+    queue = MODELS_QUEUE if settings.workers_by_role or settings.models_per_second is not None else None
     remembers = settings.retriever != "chunks"
     return Office(
         settings=settings,

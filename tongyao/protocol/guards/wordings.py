@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 
-def _any(parts: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE)
+class AnyOf:
+    """Any of the patterns. Compiled when first used: together they take a second that only an observation needs."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._source = "|".join(f"(?:{part})" for part in parts)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self._source, re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self._pattern.search(text)
 
 
 ALIAS: Final = r"(?<![A-Za-z0-9])P\d{2}(?!\d)"
@@ -58,7 +69,7 @@ QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|�
 
 _START: Final = r"(?:^|(?<=[:：])|(?<=—)|(?<=, then)|(?<=, and))[\s>*#•\-–—\d.)\]]*"
 
-RECOMMENDS: Final = _any((
+RECOMMENDS: Final = AnyOf((
     # English: modals of duty. "who should pay" asks, it does not advise.
     r"(?<!who )(?<!whether )(?<!what )(?<!which )\b(?:should|ought to|had better|'d better|would do well to|would be well advised)\b(?! be (?:read|understood) as)",
     rf"{_GROUP}\s+(?:must|need to|have to|has to|needs to|may wish to){_ADVERB}\s+{_TOGETHER}",
@@ -108,7 +119,7 @@ RECOMMENDS: Final = _any((
     r"(?:尽快|马上|立即|赶紧)(?:碰头|见面|联系|合作|达成|开始|对接|谈|签)|再好不过|再合适不过",
 ))  # fmt: skip
 
-ALONE: Final = _any((
+ALONE: Final = AnyOf((
     r"\bprivate(?:ly)? (?:conversation|talk|call|chat|meeting|word|channel|exchange)\b|\bin private\b|\btalk privately\b|\bspeak privately\b",
     r"\b(?:one[- ]to[- ]one|one[- ]on[- ]one|1[:-]1|tête-à-tête|bilateral(?:ly)?|behind closed doors)\b",
     r"\btak(?:e|ing) (?:this|it|that|the matter|their talk) offline\b|\b(?:separate|side|direct) (?:call|meeting|conversation|talk|discussion|channel) "
@@ -132,7 +143,7 @@ _WORK: Final = (
 )
 _SUBJECT: Final = rf"(?:{_P}(?:['’]s (?:\w+ )?{_WORK})?)"
 
-JUDGES: Final = _any((
+JUDGES: Final = AnyOf((
     rf"{_SUBJECT}\s+(?:is|are|was|seems?|looks?|appears?|sounds?|remains?)(?: to be)?\s+(?:(?!only|one|not examined)\w+\s+){{0,3}}{_PRAISE}\b",
     rf"{_P}[^.;\n]{{0,50}}\b(?:the |a |an )?(?:strongest|weakest|best|better|worst|ideal|poor|good|perfect|great|bad|excellent|outstanding|impressive|"
     rf"most (?:valuable|useful|competent|suitable|important|promising)|least (?:valuable|useful|competent|suitable|important)|rare|real) "
