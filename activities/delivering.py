@@ -41,7 +41,9 @@ class Delivering:
             record = await library.record(what.process_id)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
             parts = [self._one(what, record, plan, alias, seconds) for alias in what.aliases]
-            for failed in await asyncio.gather(*parts, return_exceptions=True):  # none is given up for another's sake
+            ended = await asyncio.gather(*parts[:1], return_exceptions=True)
+            ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # none is given up for another's sake
+            for failed in ended:
                 if failed is not None:
                     raise failed
         return DeliverOutput(delivered=what.aliases, spent=await self._deps.settling.spent(what.process_id))

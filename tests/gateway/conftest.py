@@ -84,7 +84,7 @@ async def until_served(url: str) -> None:
                 await asyncio.sleep(0.02)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: its worker serves the queue that other tests' houses serve
 async def doors(temporal: Client, database_url: str) -> AsyncIterator[Doors]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_house(temporal, database_url, engine) as house:

@@ -98,7 +98,7 @@ async def test_without_caching_nothing_is_written_or_read(serve: Serve, engine_a
     assert [(count.written, count.read) for count in counts(server)] == [(0, 0), (0, 0)]
 
 
-@pytest.mark.parametrize("step", ["formulate", "plan", "deliver"])
+@pytest.mark.parametrize("step", ["formulate", "plan"])
 async def test_what_is_read_once_is_not_written_beyond_the_system_prompt(
     serve: Serve, engine_at: Engines, step: str
 ) -> None:
@@ -107,7 +107,6 @@ async def test_what_is_read_once_is_not_written_beyond_the_system_prompt(
     made: dict[str, Any] = {
         "formulate": requests.formulation(),
         "plan": requests.planner(),
-        "deliver": requests.delivery(),
     }
     await getattr(engine, step)(made[step], requests.call(step))
     marked = [block for message in server.served[0].request["messages"] for block in message["content"]]
