@@ -7,8 +7,9 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 import psycopg
@@ -17,7 +18,8 @@ from psycopg_pool import PoolTimeout
 
 from tests.workflows.conftest import TEXTS
 from tongyao.gateway.starting import Wish
-from tongyao.llm.scripted import Script
+from tongyao.llm.scripted import Rule, Script
+from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Choice, Phase
 from tongyao.records.database import RecordsError
 from tongyao.runtime import office
@@ -27,6 +29,17 @@ from tongyao.runtime.settings import Settings
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 PATIENCE = 240
+TREE = "c-0123456789ab"
+CRANE = {
+    "transition": "From lifting by hand to lifting with a machine that somebody here understands.",
+    "initial_state": "Two jetties, a hand winch from 1961, and crates of ninety kilograms.",
+    "barriers": ["No one in the room has a licence for a crane."],
+}
+LEDGER = {
+    "transition": "From receipts in a biscuit tin to figures that the members' meeting can argue about.",
+    "initial_state": "Forty receipts of last summer; the meeting is in March.",
+    "barriers": ["The treasurer left and took the habit with her."],
+}
 
 
 @pytest.fixture
@@ -34,7 +47,10 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home whose worker follows a script in which every answer takes a moment."""
     directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
     script = directory / "script.json"
-    script.write_text(Script(seconds=0.4).model_dump_json())
+    twice_the_same = Rule(step="plan", process="c-*.*", revision=1, draft={"residuals": [CRANE]})
+    leaves_two = Rule(step="plan", process=TREE, revision=1, draft={"residuals": [CRANE, LEDGER]})
+    rules = [twice_the_same, leaves_two]
+    script.write_text(Script(seconds=0.4, cost=Decimal("0.013"), rules=rules).model_dump_json())
     monkeypatch.setenv("TONGYAO_ENGINE", "scripted")
     monkeypatch.setenv("TONGYAO_ENGINE_FILE", str(script))
     yield directory
@@ -68,6 +84,51 @@ async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing
     assert not [call for call in calls if call.state == "claimed"], "what was in flight is named as orphaned"
     assert sorted(events) == list(range(1, len(events) + 1)), "no transition is missing"
     assert before.items() <= events.items(), "what had been written stands"
+
+
+async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(home: Path) -> None:
+    async with office.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
+        await here.library.profiles.put_scene("harbour", "Harbour")
+        for name, text in TEXTS.items():
+            await here.registering.register(name, scene="harbour", name=name.title(), text=text)
+        wish = Wish(
+            intent="I want to learn boats.",
+            demander="somebody",
+            scene="harbour",
+            settings={
+                "auto_confirm": True, "auto_start": True, "max_participants": 3, "residuals": "auto", "depth_limit": 2,
+                "wait_for_children": True, "cost_budget": "4.00",
+            },
+        )  # fmt: skip
+        pid = await here.starting.start(wish, process_id=TREE)
+        await _until(here, lambda: here.library.lineage.children(pid))
+        for victim in ("worker", "temporal", "postgres"):
+            _kill(here, victim)
+            await asyncio.sleep(0)
+        await _ended(here, pid)
+        tree = (await here.library.lineage.tree(pid)).all()
+        spent = Decimal(0)
+        for row in tree:
+            spent += sum((call.cost for call in await here.library.ledger.calls(row.id)), Decimal(0))
+        budget = await here.library.budgets.get(pid)
+        refused = [
+            event.data["reason"]
+            for row in tree
+            for event in await here.library.events.events(row.id, limit=1_000)
+            if event.kind is EventKind.CHILD_REFUSED
+        ]
+        record = await here.library.record(pid)
+
+    assert [row.id for row in tree] == [pid, f"{pid}.1-1", f"{pid}.1-2"], "no child twice, and no grandchild"
+    assert {row.phase for row in tree} == {"completed"}
+    assert refused == ["duplicate", "duplicate"], "the same residual again is refused with the reason"
+    assert len(record.plans) == 2
+    assert budget.settled_cost == spent <= Decimal(4), "to the cent of the ledger"
+
+
+async def _until(here: Office, there: Callable[[], Awaitable[object]]) -> None:
+    while not await there():
+        await asyncio.sleep(0.02)
 
 
 async def _in_the_middle_of_round(here: Office, pid: str, number: int) -> None:

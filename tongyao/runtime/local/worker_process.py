@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tongyao.runtime.local.processes import LocalServiceError
@@ -66,10 +67,11 @@ class WorkerProcess:
             self.kill()
 
     async def keep_running(self, stop: asyncio.Event) -> None:
-        """Start it again whenever it has died, until `stop`."""
+        """Start it again whenever it has died, until `stop`; and again, while the servers it needs are coming back."""
         while not stop.is_set():
             if self._process is not None and self._process.poll() is not None:
-                await self.start()
+                with suppress(LocalServiceError, TimeoutError):  # its log says why
+                    await self.start()
             try:
                 await asyncio.wait_for(stop.wait(), 1)
             except TimeoutError:
