@@ -179,7 +179,7 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
 
 
 async def is_gone(house: House, process: str) -> bool:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while True:
             try:
                 await house.handle(process).describe()
