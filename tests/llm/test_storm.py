@@ -82,9 +82,10 @@ async def test_every_process_finishes_and_every_guarantee_holds(
     assert set(settled.values()) == {1}
     assert {call.state for call in calls} == {"settled", "failed"}
     silent = sum(call.error_reason in ("broken", "stalled") for call in calls)
-    unreached = silent - met[Fault.CUT_STREAM] - met[Fault.STALLED_STREAM]  # into a connection that was closed by then
+    unreached = silent - met[Fault.CUT_STREAM] - met[Fault.STALLED_STREAM]  # at most: of connections closed by then
     assert unreached >= 0
-    assert sum(call.requests for call in calls) - unreached == len(server.served), "every request is in the ledger"
+    sent = sum(call.requests for call in calls)
+    assert len(server.served) <= sent <= len(server.served) + unreached, "every request is in the ledger"
 
 
 async def begin(house: House, number: int, people: int) -> str:
