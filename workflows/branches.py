@@ -20,7 +20,7 @@ from tongyao.protocol.contracts import (
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Phase
 from tongyao.protocol.settings import Residuals
-from workflows import options, presentation
+from workflows import options
 from workflows.steps import Steps, give_up
 
 
@@ -83,7 +83,7 @@ class Branches(Steps):
                 parent_close_policy=ParentClosePolicy.ABANDON,
                 cancellation_type=ChildWorkflowCancellationType.ABANDON,
                 search_attributes=_search_attributes(child),
-                static_summary=presentation.static_summary(child),
+                static_summary=child.summary,
             )
         except WorkflowAlreadyStartedError:
             self._refused(residual, "started elsewhere")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from datetime import timedelta
 
 from pydantic import JsonValue
@@ -11,29 +10,22 @@ from temporalio import workflow
 
 from tongyao.protocol.contracts import (
     CRYSTALLIZATION,
-    DELIVER,
     DISCOVER,
     FORMULATE,
     FREEZE,
-    PLAN,
-    REMEMBER,
-    DeliverInput,
     DiscoverInput,
     FormulateInput,
     FreezeInput,
-    PlanInput,
     ProcessInput,
     ProcessResult,
-    RememberInput,
 )
 from tongyao.protocol.convergence import MORE_ROUNDS, Course, course
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.messages import Decision
-from tongyao.protocol.process import DEMANDER, Choice, DecidingCause, Phase, next_alias
-from tongyao.protocol.snapshot import people
+from tongyao.protocol.process import Choice, DecidingCause, Phase, next_alias
 from tongyao.protocol.tension import Grade
 from workflows import options
-from workflows.branches import Branches
+from workflows.commitment import Commitment
 from workflows.rounds import Rounds
 from workflows.steps import give_up
 
@@ -46,7 +38,7 @@ class _Ended(Exception):
 
 
 @workflow.defn(name=CRYSTALLIZATION)
-class Crystallization(Rounds, Branches):
+class Crystallization(Rounds, Commitment):
     """Owns control; the records own content. Cancelling it in the Temporal UI is the same as the message `cancel`."""
 
     @workflow.init
@@ -112,16 +104,7 @@ class Crystallization(Rounds, Branches):
         await self._seat(choices)
         self.move(Phase.CRYSTALLIZING)
         unconverged = await self._crystallize()
-        await self._plan(unconverged=unconverged)
-        await self._deliver()
-        branching = asyncio.create_task(self.branch())
-        try:
-            await self._answers(unconverged=unconverged)
-            await workflow.wait_condition(lambda: not self.state.to_start)  # what was approved is on its way
-            await self._children(unconverged=unconverged)
-            await self._remember()
-        finally:
-            give_up(branching)
+        await self.commit(unconverged=unconverged)
 
     async def _formulate(self) -> None:
         """Raw intent → tension. Where that cannot be done, the raw text stands as T (grade C)."""
@@ -292,112 +275,6 @@ class Crystallization(Rounds, Branches):
             state.round_limit = max(state.round_limit, state.round) + MORE_ROUNDS
         self.move(Phase.CRYSTALLIZING)
         return False
-
-    async def _plan(self, *, unconverged: bool, without: tuple[str, ...] = (), children: tuple[str, ...] = ()) -> None:
-        """The plan, by a step of its own: during the rounds nobody recommends anything."""
-        self.move(Phase.PLANNING)
-        self.state.concluded = False
-        revision = self.state.plan_revision + 1
-        output = await self.call(
-            PLAN,
-            PlanInput(
-                process_id=self.start.process_id,
-                revision=revision,
-                unconverged=unconverged,
-                without=without,
-                children=children,
-            ),
-            summary=f"plan {revision}",
-            using=options.models(self.start.settings, calls=5),
-            on_models=True,
-        )
-        self.state.plan_revision = revision
-        self.state.answers = {}
-        if not children:  # what came back from below is not sent there again
-            self.open_residuals(output.residuals)
-        self.journal.note(
-            EventKind.PLAN_READY,
-            {
-                "revision": revision,
-                "claims": output.claims,
-                "supported": output.supported,
-                "residuals": len(output.residuals),
-                "reduced": output.reduced,
-            },
-            urgent=False,
-        )
-
-    async def _deliver(self) -> None:
-        """Each participant gets their own part; the demander the whole."""
-        self.move(Phase.DELIVERING)
-        output = await self.call(
-            DELIVER,
-            DeliverInput(
-                process_id=self.start.process_id, revision=self.state.plan_revision, aliases=self.state.present
-            ),
-            summary=f"deliver plan {self.state.plan_revision}",
-            using=options.models(self.start.settings, calls=4),
-            on_models=True,
-        )
-        for alias in (*output.delivered, DEMANDER):
-            self.journal.note(
-                EventKind.DELIVERY_READY, {"alias": alias, "revision": self.state.plan_revision}, urgent=False
-            )
-
-    async def _remember(self) -> None:
-        """What was used of long profiles strengthens their memories; most processes have none."""
-        long = tuple(alias for alias, seat in sorted(self.state.seats.items()) if seat.long)
-        if long and self.start.remember:
-            await self.call(
-                REMEMBER,
-                RememberInput(process_id=self.start.process_id, aliases=long),
-                summary="strengthen what was used",
-                using=options.records(),
-            )
-
-    async def _answers(self, *, unconverged: bool) -> None:
-        """People answer; where only proxies took part there is nobody to. A plan is complete without its answers.
-
-        After a decline the demander may have the plan made once more without those who declined.
-        """
-        if not people(self.state):
-            return
-        await self._wait_for_answers()
-        if self.state.replan_without:
-            await self._plan(unconverged=unconverged, without=self.state.replan_without)
-            await self._deliver()
-            await self._wait_for_answers()
-
-    async def _wait_for_answers(self) -> None:
-        state, seconds = self.state, self.start.settings.answering_seconds
-        self.move(Phase.ANSWERING, lasts=seconds)
-
-        def over() -> bool:
-            if state.concluded or (state.replan_without and state.plan_revision == 1):
-                return True
-            return set(people(state)) <= set(state.answers) and not state.may_replan
-
-        with suppress(TimeoutError):
-            await workflow.wait_condition(
-                over, timeout=timedelta(seconds=seconds), timeout_summary="answers to the plan"
-            )
-
-    async def _children(self, *, unconverged: bool) -> None:
-        """Wait for what went back to the field, and fold its plans into a last one of this process."""
-        state, settings = self.state, self.start.settings
-        if not settings.wait_for_children or not (state.children or state.children_open):
-            return
-        self.move(Phase.AWAITING_CHILDREN, lasts=settings.children_seconds)
-        with suppress(TimeoutError):
-            await workflow.wait_condition(
-                lambda: state.concluded or not state.children_open,
-                timeout=timedelta(seconds=settings.children_seconds),
-                timeout_summary="children",
-            )
-        done = tuple(sorted(child for child, outcome in state.ended_children.items() if outcome == Phase.COMPLETED))
-        if done:
-            await self._plan(unconverged=unconverged, without=state.replan_without, children=done)
-            await self._deliver()
 
 
 async def _settled(task: asyncio.Task[None]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.contracts import ProcessInput
 from tongyao.protocol.process import DEMANDER, Phase, State
 from tongyao.protocol.projection import Outcome
 
@@ -24,12 +23,6 @@ _WAITS: Final[Mapping[Phase, str]] = {
     Phase.DECIDING: f"{DEMANDER} to decide",
     Phase.SUSPENDED: "an operator to resume",
 }
-
-
-def static_summary(start: ProcessInput) -> str:
-    origin = f"residual of {start.lineage.parent}" if start.lineage else "raw intent"
-    scene = f", scene {start.scene}" if start.scene else ""
-    return f"Crystallization of one {origin}{scene}"
 
 
 def details(state: State, *, now: datetime) -> str:

@@ -129,11 +129,6 @@ class Steps(Doors):
             self._shown = shown
         workflow.set_current_details(presentation.details(self.state, now=workflow.now()))
 
-    async def wait_until_due(self) -> None:
-        """Wait for the end of the present phase. A suspension or an extension in between moves it."""
-        while self.state.due is not None and (left := self.state.due - workflow.now()) > timedelta(0):
-            await workflow.sleep(left, summary=f"{self.state.phase.value} ends by itself")
-
     async def scribe(self) -> None:
         """Write urgent events that no activity has taken along. Runs as long as the process does."""
         while True:

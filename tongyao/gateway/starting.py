@@ -112,7 +112,7 @@ class Starting:
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 search_attributes=_search_attributes(start),
-                static_summary=_summary(start),
+                static_summary=start.summary,
             )
         except WorkflowAlreadyStartedError:
             pass
@@ -221,11 +221,6 @@ class Starting:
             return None
         version = await self._library.profiles.version(demander)
         return ProfileRef(profile_id=demander, version=version.version)
-
-
-def _summary(start: ProcessInput) -> str:
-    origin = f"residual of {start.lineage.parent}" if start.lineage else "raw intent"
-    return f"Crystallization of one {origin}" + (f", scene {start.scene}" if start.scene else "")
 
 
 def _search_attributes(start: ProcessInput) -> Any:

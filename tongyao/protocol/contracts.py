@@ -74,6 +74,12 @@ class ProcessInput(Value):
     def depth(self) -> int:
         return self.lineage.depth if self.lineage else 0
 
+    @property
+    def summary(self) -> str:
+        """What the Temporal UI calls this process; without a text of anybody."""
+        origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
+        return f"Crystallization of one {origin}" + (f", scene {self.scene}" if self.scene else "")
+
 
 class ProcessResult(Value):
     """How a process ended."""

@@ -10,7 +10,6 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field
 
 from tongyao.protocol.convergence import RoundResult
-from tongyao.protocol.observation import Verdict
 from tongyao.protocol.projection import EndpointKind, Outcome
 from tongyao.protocol.settings import Fallback
 from tongyao.protocol.tension import Grade
@@ -226,9 +225,6 @@ class State(BaseModel):
     def may_replan(self) -> bool:
         """Somebody declined, and the plan was not made anew yet: the demander may still do without them."""
         return self.plan_revision == 1 and "decline" in self.answers.values()
-
-    def last_verdict(self) -> Verdict | None:
-        return self.results[-1].verdict if self.results else None
 
 
 _WAITS_FOR_PEOPLE: Final = frozenset(
