@@ -21,6 +21,7 @@ from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.temporal import plugin
 
+pytest_plugins = ["tests.support.messages_api.fixtures"]
 TEMPLATE = "tongyao_template"
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.llm.conftest import Serve, engine_at, serve  # noqa: F401  (fixtures)
+from tests.support.messages_api.fixtures import Serve
 from tests.support.messages_api.server import MessagesServer
 from tongyao.evaluation.cases import Case, Expected, Link, Trap
 from tongyao.evaluation.judging import JudgementDraft, judged, material
@@ -108,7 +108,7 @@ def test_the_rubric_names_every_score_and_level(language: Any) -> None:
     assert '"scores"' in rubric
 
 
-async def test_a_model_behind_the_messages_api_judges_in_the_wanted_shape(serve: Serve) -> None:  # noqa: F811
+async def test_a_model_behind_the_messages_api_judges_in_the_wanted_shape(serve: Serve) -> None:
     said = '```json\n{"links": [{"id": "L1", "found": "yes", "where": "R1/catalyst/1"}], "scores": {"plan": "3"}}\n```'
     server: MessagesServer = serve(respond=lambda request: said, knows=frozenset())
     judge = AnthropicJudge(api_key="k", base_url=server.base_url, model="claude-opus-5-5")

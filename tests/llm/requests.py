@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tongyao.llm.engine import Call, CallKey, Reask
 from tongyao.protocol.observation import Observation, Pair, Relation, Verdict
 from tongyao.protocol.plan import Claim, Plan, Role
@@ -33,8 +35,17 @@ TENSION = Tension(
 )
 
 
-def call(step: str, *, round: int = 1, alias: str = "P01", reask: Reask | None = None, **more: object) -> Call:
-    return Call(CallKey("process", step, round, alias, reask=int(reask is not None)), reask=reask, **more)  # type: ignore[arg-type]
+def call(
+    step: str,
+    *,
+    round: int = 1,
+    alias: str = "P01",
+    reask: Reask | None = None,
+    prompt_override: str | None = None,
+    beat: Callable[[], None] = lambda: None,
+) -> Call:
+    key = CallKey("process", step, round, alias, reask=int(reask is not None))
+    return Call(key, reask=reask, prompt_override=prompt_override, beat=beat)
 
 
 def material(text: str = PROFILE) -> Material:

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from tests.llm import requests
-from tests.llm.conftest import Engines, Serve
 from tests.support.messages_api.faults import Fault, always, planned
+from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.llm.anthropic.engine import DEFAULTS, MIDDLE, STRONG, StepSettings
 from tongyao.llm.engine import Reask

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from tests.llm.conftest import Engines, Serve
 from tests.support.house import open_house
+from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.protocol.observation import Relation
 from tongyao.protocol.process import Phase

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import Client
@@ -11,9 +13,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.settling import Settled, Settling
 from tests.llm import requests
-from tests.llm.conftest import Engines, Serve
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.house import House, open_house
+from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.llm.engine import CallKey
 from tongyao.protocol.process import Phase
@@ -125,8 +127,8 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
     answers = Responder()
     server = serve(keys=frozenset({"test-key"}))
 
-    def expire(request: object) -> str:
-        said = answers(request)  # type: ignore[arg-type]
+    def expire(request: Mapping[str, Any]) -> str:
+        said = answers(request)
         if '"verdict"' in said and not refused:
             refused.append(len(server.served))
             server.keys = frozenset()

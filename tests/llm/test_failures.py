@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.llm import requests
-from tests.llm.conftest import Engines, Serve
 from tests.support.messages_api.faults import STATUS, Fault, always, planned
+from tests.support.messages_api.fixtures import Engines, Serve
 from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
 from tongyao.llm.errors import (
     STATUSES,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.llm import requests
-from tests.llm.conftest import Engines, Serve
 from tests.support.messages_api.accounting import Count, PromptCache, estimate_tokens
+from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.server import MessagesServer
 from tongyao.llm.engine import Reask
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.llm.test_scripted import TENSION, call, heard, turn, written
-from tongyao.llm.engine import CallKey, Engine, Usage
+from tongyao.llm.engine import Call, CallKey, Engine, Usage
 from tongyao.llm.errors import StepFailed
 from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, row_of, write_recording
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine, TokenCounts
@@ -57,10 +57,10 @@ async def test_what_was_settled_is_played_back_whole_in_any_process(tmp_path: Pa
         (call("project", round=1, alias="P01", reask=1), "project, round 1, P01, re-ask"),
     ],
 )
-async def test_a_missing_answer_fails_the_step_and_names_key_and_file(tmp_path: Path, key: object, named: str) -> None:
+async def test_a_missing_answer_fails_the_step_and_names_key_and_file(tmp_path: Path, key: Call, named: str) -> None:
     engine = RecordedEngine(await recording(tmp_path))
     with pytest.raises(StepFailed, match=rf"no recorded answer for {named} in .*case\.jsonl"):
-        await engine.project(turn(), key)  # type: ignore[arg-type]
+        await engine.project(turn(), key)
     with pytest.raises(StepFailed, match="formulate in"):
         await engine.formulate(FormulationRequest(language="en", intent="x"), call("formulate"))
     with pytest.raises(StepFailed, match="observe, round 1"):

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 from temporalio.client import Client
 
-from tests.llm.conftest import Engines, Serve
 from tests.support.house import House, open_house
 from tests.support.messages_api.faults import Fault, storm
+from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.protocol.guards.visibility import breaches
 from tongyao.protocol.observation import ObservationDraft, all_pairs

@@ -1,4 +1,4 @@
-"""An engine against a Messages API on loopback, and small requests for each step."""
+"""Fixtures: a Messages API on loopback, and the engine against it. For all tests: `tests/conftest.py` names them to pytest."""
 
 from __future__ import annotations
 
