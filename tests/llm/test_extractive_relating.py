@@ -1,0 +1,182 @@
+"""What the extractive engine sees between people, and the plan it makes of it."""
+
+from __future__ import annotations
+
+from tests.llm.extractive_process import ENGINE, call, process
+from tests.llm.extractive_requests import PROFILE, TENSION, observed, room, said
+from tongyao.llm.extractive.axes import hours_apart, opposed
+from tongyao.protocol.observation import Effect, GapKind, Relation, Verdict
+from tongyao.protocol.plan import Plan, Role, Task
+from tongyao.protocol.projection import Outcome, Projection
+from tongyao.protocol.requests import DeliveryRequest, Exchange, PlannerRequest
+
+# The catalyst
+
+
+async def test_an_offer_that_meets_a_need_is_complementary() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I can cut notched wooden tags that blind hands tell apart."),
+            said("P02", 1, "I need tags that hands tell apart in the dark.", "direction"),
+            said("P03", 1, "I can drive a lorry through snow."),
+        )
+    )
+    relations = {(pair.a, pair.b): pair for pair in draft.pairs}
+    assert relations["P01", "P02"].relation is Relation.COMPLEMENTARY
+    assert sorted(relations["P01", "P02"].sources) == ["R1/P01/1", "R1/P02/1"]
+    assert relations["P01", "P03"].relation is Relation.NONE_FOUND
+    assert relations["P02", "P03"].relation is Relation.NONE_FOUND
+
+
+async def test_overlapping_directions_are_aligned() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "We hope to map orchards where bees die.", "direction", ("T",)),
+            said("P02", 1, "My plan is a map of orchards where bees thrive.", "direction", ("T",)),
+        )
+    )
+    assert draft.pairs[0].relation is Relation.ALIGNED
+
+
+async def test_a_limit_against_a_condition_is_offsetting_even_without_a_shared_word() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "病历不外传，隐私由我们守着。", "boundary"),
+            said("P02", 1, "处方要传到云平台才能用。", "boundary"),
+        )
+    )
+    assert draft.pairs[0].relation is Relation.OFFSETTING
+
+
+async def test_the_same_boat_at_two_hours_is_offsetting() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I need the Thursday ferry before 16:00.", "direction"),
+            said("P02", 1, "We need the Thursday ferry at 21:30.", "direction"),
+        )
+    )
+    assert draft.pairs[0].relation is Relation.OFFSETTING
+
+
+def test_one_pole_each_or_nothing() -> None:
+    assert opposed("数据要传到云平台", "名单不外传") is not None
+    assert opposed("数据要传到云平台", "数据也要上传") is None
+    assert opposed("云平台上的数据不外传", "名单不外传") is None
+    assert hours_apart("before 16:00", "after 21:30")
+    assert not hours_apart("at 16:00", "at 17:00")
+
+
+async def test_contributions_gaps_and_ignored_limits() -> None:
+    request = room(
+        said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",)),
+        said("P02", 1, "I won't go near the sprayed orchards.", "boundary", ("B2",)),
+    )
+    draft = await observed(request)
+    effects = {(one.alias, one.target): one.effect for one in draft.contributions}
+    assert effects == {("P01", "B1"): Effect.DISSOLVES, ("P02", "B2"): Effect.WORSENS}
+    assert [(gap.target, gap.kind) for gap in draft.gaps] == [("B2", GapKind.OVERLOOKED)]
+    assert [note.sources for note in draft.ignored] == [["R1/P02/1"]]
+
+
+async def test_a_barrier_that_nobody_names_is_absent() -> None:
+    draft = await observed(room(said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",))))
+    assert [(gap.target, gap.kind) for gap in draft.gaps] == [("B2", GapKind.ABSENT)]
+
+
+async def test_two_wordings_on_one_barrier_are_translated_with_a_hedge() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I can read slides in the laboratory.", targets=("B1",)),
+            said("P02", 1, "Grandmother recognised sick brood by smell.", targets=("B1",)),
+        )
+    )
+    (translation,) = draft.translations
+    assert "may be speaking" in translation.text
+    assert translation.a_words
+    assert translation.b_words
+    assert translation.sources == ["R1/P01/1", "R1/P02/1"]
+
+
+async def test_a_round_that_brings_nothing_is_exhausted() -> None:
+    first = room(said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",)))
+    assert (await observed(first)).verdict is Verdict.MORE
+    silent = Projection(round=2, alias="P01", outcome=Outcome.NOTHING_NEW)
+    second = first.model_copy(
+        update={"round": 2, "exchange": (*first.exchange, Exchange(round=2, projections=(silent,)))}
+    )
+    assert (await observed(second)).verdict is Verdict.EXHAUSTED
+
+
+async def test_the_catalyst_does_not_pass_on_a_recommendation() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I recommend that you should hire my cousin.", targets=("B1",)),
+            said("P02", 1, "I keep bees."),
+        )
+    )
+    assert "cousin" not in draft.model_dump_json()
+    assert [one.sources for one in draft.contributions] == [["R1/P01/1"]]
+
+
+async def test_a_reask_for_pairs_gets_those_pairs_only() -> None:
+    request = room(said("P01", 1, "I keep bees."), said("P02", 1, "I press wax."), said("P03", 1, "I sail."))
+    draft = await observed(request.model_copy(update={"only_pairs": (("P01", "P03"),)}))
+    assert [(pair.a, pair.b) for pair in draft.pairs] == [("P01", "P03")]
+    assert not draft.contributions
+
+
+# Plan and delivery
+
+
+async def test_who_needs_waits_for_who_offers_and_nobody_waits_for_themselves() -> None:
+    ran = await process(
+        "en",
+        TENSION,
+        {
+            "a": "## Offer\nI can tell mites from pesticide damage under a microscope.\n"
+            "## Need\nI need a printed map of every orchard by the river.",
+            "b": "## Offer\nI can draw a printed map of every orchard by the river, "
+            "since the farmers tell me when they spray.",
+        },
+    )
+    by_alias = {task.assignee: task for task in ran.plan.tasks if task.assignee != "P00"}
+    assert by_alias["P01"].prerequisites == [by_alias["P02"].id]
+    assert by_alias["P02"].prerequisites == []
+    assert ran.plan.tasks[0].assignee == "P00"
+
+
+async def test_an_uncovered_barrier_becomes_a_residual_tension() -> None:
+    ran = await process("en", TENSION, {"a": "## Offer\nI can tell mites from pesticide damage under a microscope."})
+    (residual,) = ran.plan.residuals
+    assert "spray the orchards" in residual.barriers[0]
+    assert residual.sources[0] == "T/B2"
+    assert residual.initial_state == TENSION.initial_state
+
+
+async def test_those_who_declined_are_not_in_a_replan() -> None:
+    ran = await process("en", TENSION, {"a": PROFILE, "b": PROFILE.replace("I teach", "I once taught")})
+    request = PlannerRequest(
+        language="en",
+        tension=TENSION,
+        exchange=ran.rounds,
+        aliases=("P01", "P02"),
+        without=("P02",),
+        revision=2,
+    )
+    plan = (await ENGINE.plan(request, call("plan"))).draft
+    assert [role.alias for role in plan.roles] == ["P01"]
+    assert "P02" not in {task.assignee for task in plan.tasks}
+
+
+async def test_a_delivery_holds_the_own_part_only() -> None:
+    plan = Plan(
+        panorama=(),
+        roles=(Role(alias="P01", role="reads slides"), Role(alias="P02", role="draws maps")),
+        tasks=(
+            Task(id="task/1", title="slides", assignee="P01"),
+            Task(id="task/2", title="maps", assignee="P02"),
+        ),
+    )
+    answer = await ENGINE.deliver(DeliveryRequest(language="en", alias="P01", plan=plan), call("deliver"))
+    assert "slides" in answer.draft.markdown
+    assert "maps" not in answer.draft.markdown
