@@ -51,25 +51,25 @@ def said(alias: str, number: int, claim: str, dimension: str = "capability", tar
     )
 
 
-def room(*items: Item, round: int = 1, earlier: tuple[Exchange, ...] = ()) -> CatalystRequest:
-    aliases = sorted({item.id.split("/")[1] for item in items})
+def room(*items: Item) -> CatalystRequest:
+    """The first round, in which these were said."""
+    aliases = tuple(sorted({item.id.split("/")[1] for item in items}))
     projections = tuple(
         Projection(
-            round=round,
+            round=1,
             alias=alias,
             outcome=Outcome.REPLIED,
             items=tuple(item for item in items if f"/{alias}/" in item.id),
         )
         for alias in aliases
     )
-    spoken = {one.alias for turn in earlier for one in turn.projections if one.items}
     return CatalystRequest(
         language="en",
-        round=round,
+        round=1,
         tension=TENSION,
-        exchange=(*earlier, Exchange(round=round, projections=projections)),
-        contributors=tuple(sorted({*aliases, *spoken})),
-        verdict_counts=round >= 3,
+        exchange=(Exchange(round=1, projections=projections),),
+        contributors=aliases,
+        verdict_counts=False,
     )
 
 
