@@ -24,18 +24,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench import highway_baselines as base  # noqa: E402
-from bench.highway_measures import CUTS, Method, measure  # noqa: E402
-from bench.highway_sets import Collection, Query, cmrc, json_lines  # noqa: E402
-from tongyao.field.lexical import LexicalEncoder  # noqa: E402
-from tongyao.highway.memory import Memory  # noqa: E402
-from tongyao.highway.seeking import seek  # noqa: E402
-from tongyao.highway.segments import Level  # noqa: E402
-from tongyao.highway.settings import Settings  # noqa: E402
-from tongyao.highway.staging import recite  # noqa: E402
-from tongyao.highway.strengths import Bound, Strengths, walked  # noqa: E402
+from bench import highway_baselines as base
+from bench.highway_measures import CUTS, Method, measure
+from bench.highway_sets import Collection, Query, cmrc, json_lines
+from tongyao.field.lexical import LexicalEncoder
+from tongyao.highway.memory import Memory
+from tongyao.highway.seeking import seek
+from tongyao.highway.segments import Level
+from tongyao.highway.settings import Settings
+from tongyao.highway.staging import recite
+from tongyao.highway.strengths import Bound, Strengths, walked
 
 
 class Lines:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tongyao.highway.output import converge  # noqa: E402
-from tongyao.highway.seeking import seek  # noqa: E402
-from tongyao.highway.staging import recite  # noqa: E402
+from tongyao.highway.output import converge
+from tongyao.highway.seeking import seek
+from tongyao.highway.staging import recite
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 700_000, 2_000_000)
 
