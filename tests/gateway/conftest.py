@@ -7,6 +7,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -28,6 +29,11 @@ class Doors:
 
     def __init__(self, house: House, gateway: Gateway, app: FastAPI, engine: ScriptedEngine) -> None:
         self.house, self.gateway, self.app, self.engine = house, gateway, app, engine
+
+    def also(self, **parts: Any) -> Doors:
+        """Other doors of the same house, whose gateway differs in these parts."""
+        gateway = replace(self.gateway, **parts)
+        return Doors(self.house, gateway, application(gateway), self.engine)
 
     @asynccontextmanager
     async def client(self, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:

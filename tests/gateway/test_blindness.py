@@ -19,7 +19,7 @@ from tests.gateway.test_notifying import Kept
 from tongyao.gateway.mcp import make_server
 from tongyao.gateway.notifying import Notifying
 from tongyao.protocol.process import Phase
-from tongyao.protocol.views import VISIBLE, Part
+from tongyao.protocol.views import Part, PartyRole, may_see
 
 INTENT = "I want to bring a ferry back onto the lake; INTENT-CANARY is the price I can pay."
 NAMES = ("anaximene", "bodhidharma", "cleobulina")
@@ -88,13 +88,13 @@ async def look(doors: Doors, room: Room, phase: Phase) -> None:
     """Hold what everybody can get now against the table."""
     for own, token in room.tokens.items():
         said = await everything(doors, room, token)
-        role = "demander" if own == "demander" else "participant"
+        role: PartyRole = "demander" if own == "demander" else "participant"
         assert foreign(said, own=own, of="PROFILE") == [], (phase, own)
-        if phase not in VISIBLE[role][Part.PROJECTIONS]:  # type: ignore[index]
+        if not may_see(role, Part.PROJECTIONS, phase):
             assert foreign(said, own=own, of="WORDS") == [], (phase, own)
-        if phase not in VISIBLE[role][Part.INTENT]:  # type: ignore[index]
+        if not may_see(role, Part.INTENT, phase):
             assert "INTENT-CANARY" not in said.replace(_tension(said), ""), (phase, own)
-        if phase not in VISIBLE[role][Part.IDENTITIES]:  # type: ignore[index]
+        if not may_see(role, Part.IDENTITIES, phase):
             for name in (*NAMES, "Demokritos"):
                 assert f"{name.title()} Example" not in said and "Demokritos" not in said, (phase, own)
 

@@ -22,7 +22,9 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
 
 
-EXAMPLES = {re.search(r"^class (\w+)", one, re.M)[1]: one for one in blocks("extending.md", "python")}  # type: ignore[index]
+EXAMPLES = {
+    found[1]: one for one in blocks("extending.md", "python") if (found := re.search(r"^class (\w+)", one, re.M))
+}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

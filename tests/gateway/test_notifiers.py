@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from email import message_from_bytes, policy
 from typing import Any
@@ -39,6 +39,7 @@ class Postbox:
     """Takes mail, or answers what `refuse` says."""
 
     def __init__(self) -> None:
+        self.port = free_port()
         self.mails: list[Any] = []
         self.refuse = ""
 
@@ -54,20 +55,19 @@ class Postbox:
 
 
 @pytest.fixture
-def postbox() -> Any:
+def postbox() -> Iterator[Postbox]:
     box = Postbox()
-    controller = Controller(box, hostname="127.0.0.1", port=free_port())
+    controller = Controller(box, hostname="127.0.0.1", port=box.port)
     controller.start()
-    box.port = controller.port  # type: ignore[attr-defined]
     yield box
     controller.stop()
 
 
-def mailer(box: Any) -> MailNotifier:
+def mailer(box: Postbox) -> MailNotifier:
     return MailNotifier("127.0.0.1", port=box.port, sender="tongyao@example.org", encryption="none")
 
 
-async def test_a_mail_arrives_whole_and_its_id_is_the_notifications(postbox: Any) -> None:
+async def test_a_mail_arrives_whole_and_its_id_is_the_notifications(postbox: Postbox) -> None:
     await mailer(postbox).send(OUT)
     (mail,) = postbox.mails
     assert (mail["To"], mail["Subject"]) == (OUT.address, OUT.subject)
@@ -77,7 +77,7 @@ async def test_a_mail_arrives_whole_and_its_id_is_the_notifications(postbox: Any
 
 @pytest.mark.parametrize(("said", "permanent"), [("550 no such mailbox", True), ("451 try again later", False)])
 async def test_a_refused_recipient_is_final_only_when_the_server_says_so(
-    postbox: Any, said: str, permanent: bool
+    postbox: Postbox, said: str, permanent: bool
 ) -> None:
     postbox.refuse = said
     with pytest.raises(NotSent) as caught:

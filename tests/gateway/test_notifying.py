@@ -144,23 +144,20 @@ async def test_no_notification_and_no_log_holds_anybodys_words_or_name(
 
 async def test_a_mail_address_is_used_once_its_owner_has_read_the_code(doors: Doors) -> None:
     mail = Kept()
-    doors.gateway.notifiers["mail"] = mail  # type: ignore[index]
-    try:
-        joined = await doors.join(await doors.scene(), email="ida@example.org")
-        path, token = f"/profiles/{joined['profile_id']}/channels", joined["token"]
-        (first,) = mail.sent
-        assert first.address == "ida@example.org"
-        again = await doors.ask("PUT", f"{path}/mail?language=zh", token, json={"address": "ida@example.net"})
-        assert again.json() == {"kind": "mail", "address": "ida@example.net", "confirmed": False}
-        code = mail.sent[1].text.split("：")[1].split()[0]
-        old = await doors.ask("PUT", f"{path}/mail/confirmation", token, json={"code": first.text.split()[11]})
-        assert (old.status_code, old.json()["code"]) == (422, "wrong_code")
-        confirmed = await doors.ask("PUT", f"{path}/mail/confirmation", token, json={"code": code})
-        assert confirmed.json()["confirmed"] is True
-        assert (await doors.ask("DELETE", f"{path}/mail", token)).status_code == 204
-        assert (await doors.ask("GET", path, token)).json() == []
-    finally:
-        del doors.gateway.notifiers["mail"]  # type: ignore[attr-defined]
+    doors = doors.also(notifiers={"mail": mail})
+    joined = await doors.join(await doors.scene(), email="ida@example.org")
+    path, token = f"/profiles/{joined['profile_id']}/channels", joined["token"]
+    (first,) = mail.sent
+    assert first.address == "ida@example.org"
+    again = await doors.ask("PUT", f"{path}/mail?language=zh", token, json={"address": "ida@example.net"})
+    assert again.json() == {"kind": "mail", "address": "ida@example.net", "confirmed": False}
+    code = mail.sent[1].text.split("：")[1].split()[0]
+    old = await doors.ask("PUT", f"{path}/mail/confirmation", token, json={"code": first.text.split()[11]})
+    assert (old.status_code, old.json()["code"]) == (422, "wrong_code")
+    confirmed = await doors.ask("PUT", f"{path}/mail/confirmation", token, json={"code": code})
+    assert confirmed.json()["confirmed"] is True
+    assert (await doors.ask("DELETE", f"{path}/mail", token)).status_code == 204
+    assert (await doors.ask("GET", path, token)).json() == []
 
 
 async def test_where_no_mail_is_sent_an_address_is_refused(doors: Doors) -> None:

@@ -170,11 +170,15 @@ async def agents_room(doors: Doors, config: dict[str, str]) -> tuple[str, str, A
     return started.json()["id"], demander["token"], people[1]
 
 
-@asynccontextmanager
-async def known(doors: Doors) -> AsyncIterator[Asking]:
-    doors.gateway.sources["http"] = partial(HttpSource, private_allowed=True)  # type: ignore[index]
-    yield Asking(doors.gateway)
-    del doors.gateway.sources["http"]  # type: ignore[attr-defined]
+@pytest.fixture
+def doors(doors: Doors) -> Doors:
+    """Doors that know one kind of platform."""
+    return doors.also(sources={"http": partial(HttpSource, private_allowed=True)})
+
+
+@pytest.fixture
+def asking(doors: Doors) -> Asking:
+    return Asking(doors.gateway)
 
 
 async def until(doors: Doors, asking: Asking, pid: str, state: str) -> Any:
@@ -185,14 +189,14 @@ async def until(doors: Doors, asking: Asking, pid: str, state: str) -> Any:
                 await connection.execute("UPDATE source_turns SET next_attempt_at = now() WHERE process_id = %s", [pid])
             await asyncio.gather(asking.once(), asking.once())
             seats = await doors.gateway.library.room.seats(pid)
-            turns = [t for s in seats for t in await doors.gateway.library.sources.turns(s.profile_id)]
+            turns = [t for s in seats for t in await doors.gateway.library.sources.turns(s.person)]
             if any((turn.process_id, turn.state) == (pid, state) for turn in turns):
                 return turns[0]
             await asyncio.sleep(0.05)
 
 
-async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(doors: Doors) -> None:
-    async with platform() as (there, config), known(doors) as asking:
+async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(doors: Doors, asking: Asking) -> None:
+    async with platform() as (there, config):
         pid, _, person = await agents_room(doors, config)
         await until(doors, asking, pid, "said")
         await asked(doors, person["token"], "projection", 2)
@@ -213,8 +217,8 @@ async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_onc
     assert "transition" in told and "P0" in told and "Anna Example" not in told and "wooden boats" not in told
 
 
-async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors) -> None:
-    async with platform() as (there, config), known(doors) as asking:
+async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors, asking: Asking) -> None:
+    async with platform() as (there, config):
         pid, demander, person = await agents_room(doors, config)
         await asked(doors, person["token"], "projection", 1)
         there.wait = 0.5
@@ -232,8 +236,10 @@ async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors) -> 
     ]
 
 
-async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_is_not(doors: Doors) -> None:
-    async with platform() as (there, config), known(doors) as asking:
+async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_is_not(
+    doors: Doors, asking: Asking
+) -> None:
+    async with platform() as (there, config):
         pid, demander, person = await agents_room(doors, config)
         await asked(doors, person["token"], "projection", 1)
         there.status = 503
@@ -251,7 +257,7 @@ async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_i
 
 
 async def test_a_profile_is_fetched_from_the_agent_and_kinds_that_are_not_known_are_refused(doors: Doors) -> None:
-    async with platform() as (_, config), known(doors):
+    async with platform() as (_, config):
         person = await doors.join(await doors.scene())
         path = f"/profiles/{person['profile_id']}/source"
         strange = await doors.ask("PUT", path, person["token"], json={"kind": "magic"})
