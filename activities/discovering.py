@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from temporalio import activity
 
 from activities.deps import Deps
 from activities.recording import write_outbox
-from tongyao.protocol.contracts import DISCOVER, Candidate, DiscoverInput, DiscoverOutput
+from tongyao.protocol.contracts import DISCOVER, PROPOSE, Candidate, DiscoverInput, DiscoverOutput, ProposeInput
+from tongyao.protocol.lacking import Lack, lacking
 from tongyao.protocol.tension import Tension
+from tongyao.records.room import CandidateRow
 
 
 class Discovering:
@@ -24,8 +28,32 @@ class Discovering:
             tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
         )
         await library.room.find(what.process_id, found)
-        return DiscoverOutput(
-            candidates=tuple(
-                Candidate(profile_id=one.profile_id, perspective=one.perspective, score=one.score) for one in found
+        return _found(found)
+
+    @activity.defn(name=PROPOSE.name)
+    async def propose(self, what: ProposeInput) -> DiscoverOutput:
+        """The people near what the room lacks now; each reason says which gap or barrier it answers to."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        lack = lacking(await library.record(what.process_id))
+        found: Sequence[CandidateRow] = ()
+        if lack is not None:
+            near = await self._deps.field.discover(
+                lack.tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
             )
+            found = [_explained(one, lack, what.round) for one in near]
+        await library.room.find(what.process_id, found, round_number=what.round)
+        return _found(found)
+
+
+def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:
+    reasons = [{**reason, "part": lack.open.get(reason["part"], reason["part"])} for reason in found.reasons]
+    return found.model_copy(update={"reasons": reasons, "round": round_number})
+
+
+def _found(found: Sequence[CandidateRow]) -> DiscoverOutput:
+    return DiscoverOutput(
+        candidates=tuple(
+            Candidate(profile_id=one.profile_id, perspective=one.perspective, score=one.score) for one in found
         )
+    )

@@ -124,15 +124,11 @@ class Commitment(Branches):
             await self._deliver()
 
     async def _remember(self) -> None:
-        """What was used of long profiles strengthens their memories; most processes have none."""
+        """What was used of long profiles strengthens their memories. A plan that was answered waits for no memory."""
         long = tuple(alias for alias, seat in sorted(self.state.seats.items()) if seat.long)
         if long and self.start.remember:
-            await self.call(
-                REMEMBER,
-                RememberInput(process_id=self.start.process_id, aliases=long),
-                summary="strengthen what was used",
-                using=options.records(),
-            )
+            what = RememberInput(process_id=self.start.process_id, aliases=long)
+            await self.attempt(REMEMBER, what, summary="strengthen what was used")
 
     async def _until(self, over: Callable[[], bool], *, seconds: int, summary: str) -> None:
         """Wait until `over`, `seconds` at most; then until the process does not stand still, for it could not move on."""

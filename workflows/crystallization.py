@@ -13,16 +13,19 @@ from tongyao.protocol.contracts import (
     DISCOVER,
     FORMULATE,
     FREEZE,
+    PROPOSE,
     DiscoverInput,
+    DiscoverOutput,
     FormulateInput,
     FreezeInput,
     ProcessInput,
     ProcessResult,
+    ProposeInput,
 )
 from tongyao.protocol.convergence import MORE_ROUNDS, Course, course
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.messages import Decision
-from tongyao.protocol.process import Choice, DecidingCause, Phase, next_alias
+from tongyao.protocol.process import DEMANDER, Choice, DecidingCause, Phase, next_alias
 from tongyao.protocol.tension import Grade
 from workflows import options
 from workflows.commitment import Commitment
@@ -178,10 +181,7 @@ class Crystallization(Rounds, Commitment):
             summary=f"who in {self.start.scene or 'the field'} is near",
             using=options.records(),
         )
-        self.journal.note(
-            EventKind.FIELD_ACTIVATED,
-            {"candidates": [[c.profile_id, c.perspective, round(c.score, 4)] for c in found.candidates]},
-        )
+        self._activated(found)
         nearest = tuple(dict.fromkeys(candidate.profile_id for candidate in found.candidates))
         if settings.auto_start and len(nearest) >= settings.quorum:
             self.state.selected = tuple(
@@ -236,7 +236,8 @@ class Crystallization(Rounds, Commitment):
                 if reached is Course.GO_ON:
                     continue
                 cause = DecidingCause.LIMIT
-            if await self._decide(cause):
+            await self._propose()
+            if self.state.concluded or await self._decide(cause):
                 return True
 
     def _why_decide(self) -> DecidingCause | None:
@@ -244,7 +245,32 @@ class Crystallization(Rounds, Commitment):
         if self.over_budget:
             return DecidingCause.BUDGET
         too_few = len(self.state.present) < (1 if self.state.quorum_waived else self.start.settings.quorum)
-        return DecidingCause.QUORUM if too_few or not self.anyone_spoke() else None
+        alone = not self.state.others  # a demander with nobody to meet is no room
+        return DecidingCause.QUORUM if too_few or alone or not self.anyone_spoke() else None
+
+    async def _propose(self) -> None:
+        """Find who could be added for what is open, before the demander is asked. Where there is no scene, nobody."""
+        free = self.start.settings.max_participants - len({*self.state.present} - {DEMANDER})
+        if not self.start.scene or free < 1:
+            return
+        seated = tuple(seat.profile.profile_id for seat in self.state.seats.values() if seat.profile)
+        found = await self.attempt(
+            PROPOSE,
+            ProposeInput(
+                process_id=self.start.process_id,
+                scene=self.start.scene,
+                round=self.state.round,
+                limit=free,
+                excluded=(*self.start.excluded, *seated, self.state.demander_profile),
+            ),
+            summary="who else is near what is open",
+        )
+        if found is not None:
+            self._activated(found, round=self.state.round)
+
+    def _activated(self, found: DiscoverOutput, **more: JsonValue) -> None:
+        candidates: list[JsonValue] = [[c.profile_id, c.perspective, round(c.score, 4)] for c in found.candidates]
+        self.journal.note(EventKind.FIELD_ACTIVATED, {"candidates": candidates, **more})
 
     async def _decide(self, cause: DecidingCause) -> bool:
         """The demander decides how to go on. True: plan with what there is, which is also what silence means."""

@@ -34,6 +34,18 @@ def records() -> Options:
     )
 
 
+def spare() -> Options:
+    """What a process can do without: sat out for about a minute and a half, then passed over."""
+    return Options(
+        start_to_close_timeout=timedelta(seconds=30),
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(milliseconds=200),
+            maximum_interval=timedelta(seconds=30),
+            maximum_attempts=10,
+        ),
+    )
+
+
 def models(settings: ProcessSettings, *, calls: int = 2) -> Options:
     """A model step: at most `calls` calls in a row (the answer and its re-ask), each within the proxy's time-out."""
     return Options(

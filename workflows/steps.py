@@ -75,26 +75,53 @@ class Steps(Doors):
     ) -> OutputT:
         """Run one activity, taking the outbox along. Whatever it cannot get past suspends the process, then it runs again."""
         while True:
-            outbox = self.journal.take()
             try:
-                output = await workflow.execute_activity(
-                    contract.name,
-                    what.model_copy(update={"outbox": outbox, **(self._budget if on_models else {})}),
-                    result_type=contract.output,
-                    task_queue=self.start.models_queue if on_models else None,
-                    summary=summary,
-                    **using,
-                )
-            except BaseException as error:
-                self.journal.lost(outbox)
-                if not isinstance(error, ActivityError) or is_cancelled_exception(error):
+                return await self._once(contract, what, summary=summary, using=using, on_models=on_models)
+            except ActivityError as error:
+                if is_cancelled_exception(error):
                     raise
                 await self.suspended(_reason(contract.name, error))
-                continue
-            self.journal.written(outbox)
-            if isinstance(output, ModelOutput):
-                self._spend(output)
-            return output  # type: ignore[no-any-return]  # execute_activity by name is untyped; result_type makes it OutputT
+
+    async def attempt(
+        self, contract: ActivityContract[InputT, OutputT], what: InputT, *, summary: str
+    ) -> OutputT | None:
+        """As `call`, for what a process can do without: what cannot be had is noted and passed over, with None."""
+        try:
+            return await self._once(contract, what, summary=summary, using=options.spare())
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            self.journal.note(
+                EventKind.STEP_SKIPPED, {"step": contract.name, "reason": _reason(contract.name, error)}, urgent=False
+            )
+            return None
+
+    async def _once(
+        self,
+        contract: ActivityContract[InputT, OutputT],
+        what: InputT,
+        *,
+        summary: str,
+        using: Options,
+        on_models: bool = False,
+    ) -> OutputT:
+        outbox = self.journal.take()
+        try:
+            output = await workflow.execute_activity(
+                contract.name,
+                what.model_copy(update={"outbox": outbox, **(self._budget if on_models else {})}),
+                result_type=contract.output,
+                task_queue=self.start.models_queue if on_models else None,
+                summary=summary,
+                **using,
+            )
+        except BaseException:
+            self.journal.lost(outbox)
+            raise
+        self.journal.written(outbox)
+        if isinstance(output, ModelOutput):
+            self._spend(output)
+        return output  # type: ignore[no-any-return]  # execute_activity by name is untyped; result_type makes it OutputT
 
     async def suspended(self, reason: str) -> None:
         """Suspend, say why, and wait until somebody resumes. Several steps may be stopped by one cause at once."""

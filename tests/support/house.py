@@ -14,7 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.budgeting import Purse
-from activities.deps import Deps
+from activities.deps import Deps, Field, Memory
 from activities.settling import Settling
 from tongyao.gateway.door import Door
 from tongyao.gateway.registering import Registering
@@ -226,22 +226,24 @@ async def open_house(
     workers_run: bool = True,
     environment: WorkflowEnvironment | None = None,
     long_profiles: Literal["highway", "both"] | None = None,
+    field: Callable[[Library], Field] = WholeScene,
+    memory: Memory | None = None,
 ) -> AsyncIterator[House]:
     """A house with workers of every role, whose five steps `engine` answers.
 
-    `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered.
+    `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
     """
     settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
     pool = await open_pool(database_url)
     library = Library(pool)
-    retriever, memory, reciting = wiring.long_profiles(settings, library)
+    retriever, own, reciting = wiring.long_profiles(settings, library)
     deps = Deps(
         library=library,
         settling=Settling({"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)),
         retriever=FirstPart() if long_profiles is None else retriever,
-        memory=memory,
+        memory=memory or own,
         reciting=reciting,
-        field=WholeScene(library),
+        field=field(library),
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)
@@ -250,7 +252,7 @@ async def open_house(
             for worker in built:
                 await stack.enter_async_context(worker)
         house = House(library, client, settings.process, environment)
+        house.starting = Starting(library, client, settings.process, remember=deps.memory is not None)
         if long_profiles is not None:
-            house.starting = Starting(library, client, settings.process, remember=True)
             house.registering = Registering(library, max_chars=2_000_000, recite=recitations(client))
         yield house

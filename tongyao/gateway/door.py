@@ -10,8 +10,9 @@ from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateR
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
+from tongyao.gateway.refused import BadInput
 from tongyao.protocol.contracts import REFUSED
-from tongyao.protocol.messages import Message
+from tongyao.protocol.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.refusals import Refusal, Verdict
 from tongyao.records.library import Library
 from tongyao.records.messages import StoredMessage, Words
@@ -44,8 +45,9 @@ class Door:
         """Store a message and try to deliver it within `wait` seconds.
 
         Returns what is stored: with its verdict, or without one; then the relay goes on, and `Messages.get` tells later.
-        Raises as `Messages.put`.
+        Raises `BadInput` where somebody is named who has no profile, and as `Messages.put`.
         """
+        await self._known(message)
         stored = await self._library.messages.put(process_id, message, author_id=author_id, door=door, words=words)
         if stored.verdict is not None:
             return stored
@@ -58,6 +60,14 @@ class Door:
         except TimeoutError:
             log.info("message waits", message=stored.id, process=process_id, kind=stored.kind, why="behind another")
         return await self._library.messages.get(stored.id)
+
+    async def _known(self, message: Message) -> None:
+        """A process cannot look people up: who is chosen or added must be there when it is said."""
+        if isinstance(message, SelectParticipants | Decide):
+            named = [choice.profile_id for choice in message.participants]
+            known = await self._library.profiles.get_many(named)
+            if unknown := [one for one in named if one not in known]:
+                raise BadInput("unknown_profiles", f"there is no profile {', '.join(unknown)}", field="participants")
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> bool:
         """One try. True: the verdict is stored. An update with the message's id is applied once, however often it is sent."""

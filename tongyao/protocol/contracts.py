@@ -134,6 +134,15 @@ class DiscoverOutput(Value):
     candidates: tuple[Candidate, ...]
 
 
+class ProposeInput(ActivityInput):
+    """Who else is near what is open after a round, for the demander to add."""
+
+    scene: str
+    round: int
+    limit: int = Field(ge=1, description="At most so many people.")
+    excluded: tuple[str, ...] = ()
+
+
 class FreezeInput(ActivityInput):
     """Freeze what the newly seated will be read from: the manifest's part of each."""
 
@@ -195,7 +204,7 @@ class BranchInput(ActivityInput):
 
 
 class BranchOutput(Value):
-    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`."""
+    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`."""
 
     child: ProcessInput | None = None
     reason: str = ""
@@ -231,6 +240,7 @@ class ActivityContract(Generic[InputT, OutputT]):
 
 FORMULATE: Final = ActivityContract("formulate", FormulateInput, FormulateOutput)
 DISCOVER: Final = ActivityContract("discover", DiscoverInput, DiscoverOutput)
+PROPOSE: Final = ActivityContract("propose", ProposeInput, DiscoverOutput)
 FREEZE: Final = ActivityContract("freeze", FreezeInput, FreezeOutput)
 PROJECT: Final = ActivityContract("project", ProjectInput, ProjectOutput)
 OBSERVE: Final = ActivityContract("observe", ObserveInput, ObserveOutput)

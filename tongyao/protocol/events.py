@@ -23,7 +23,7 @@ class EventKind(StrEnum):
     FORMULATION_READY = "formulation_ready"  # [grade, barriers, fallback]
     TENSION_REVISED = "tension_revised"  # [grade]
     TENSION_CONFIRMED = "tension_confirmed"  # [by: person | timer | setting]
-    FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score]]]
+    FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score]], round: of those found later]
     PARTICIPANTS_SELECTED = "participants_selected"  # [aliases]
     PARTICIPANT_JOINED = "participant_joined"  # [alias, round]
     PARTICIPANT_LEFT = "participant_left"  # [alias, round]
@@ -51,6 +51,7 @@ class EventKind(StrEnum):
     CHILD_STARTED = "child_started"  # [child, residual]
     CHILD_REFUSED = "child_refused"  # [residual, reason]
     CHILD_FINISHED = "child_finished"  # [child, residual, outcome]
+    STEP_SKIPPED = "step_skipped"  # [step, reason]; a step that a process can do without
     MESSAGE_REFUSED = "message_refused"  # [message, code]; of signals only: an update's refusal goes to its sender
     PROCESS_ENDED = "process_ended"  # [outcome]
 
@@ -77,12 +78,13 @@ class Ask(StrEnum):
 
 
 class Waiting(Value):
-    """One thing that waits for one party. The row is known by (process, ask, alias, round)."""
+    """One thing that waits for one party. The row is known by (process, ask, alias, round); `subject`: the residual."""
 
     ask: Ask
     alias: str
     round: int = 0
     due: datetime | None = None
+    subject: str = ""
 
 
 class Snapshot(Value):

@@ -9,7 +9,10 @@ from tongyao.records.database import Pool, reading
 
 
 class InboxRow(Value):
-    """One ask. `person` is the demander or the profile on that seat; open while `closed_at` is None."""
+    """One ask. `person` is the demander or the profile on that seat; open while `closed_at` is None.
+
+    `subject`: the residual it is about, where it is about one.
+    """
 
     id: str
     process_id: str
@@ -20,6 +23,7 @@ class InboxRow(Value):
     due_at: datetime | None
     opened_at: datetime
     closed_at: datetime | None
+    subject: str = ""
 
 
 class Inbox:

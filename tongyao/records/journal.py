@@ -127,17 +127,18 @@ async def _show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) 
     if not asks:
         return
     await connection.execute(
-        """INSERT INTO inbox AS old (id, process_id, ask, alias, person, round, due_at, opened_at)
+        """INSERT INTO inbox AS old (id, process_id, ask, alias, person, round, due_at, subject, opened_at)
            SELECT w.id, p.id, w.ask, w.alias,
                   CASE WHEN w.alias = %(demander)s THEN p.demander ELSE s.profile_id END,
-                  w.round, w.due, %(at)s
+                  w.round, w.due, w.subject, %(at)s
            FROM processes p CROSS JOIN unnest(
                %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
-               %(rounds)s::int[], %(dues)s::timestamptz[]
-           ) AS w (id, ask, alias, round, due) LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
+               %(rounds)s::int[], %(dues)s::timestamptz[], %(subjects)s::text[]
+           ) AS w (id, ask, alias, round, due, subject) LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
            WHERE p.id = %(process)s
            ON CONFLICT (id) DO UPDATE SET
-               due_at = excluded.due_at, person = COALESCE(excluded.person, old.person), closed_at = NULL,
+               due_at = excluded.due_at, subject = excluded.subject, closed_at = NULL,
+               person = COALESCE(excluded.person, old.person),
                opened_at = CASE WHEN old.closed_at IS NULL THEN old.opened_at ELSE excluded.opened_at END""",
         {
             "process": snapshot.process_id,
@@ -148,5 +149,6 @@ async def _show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) 
             "aliases": [w.alias for w in asks.values()],
             "rounds": [w.round for w in asks.values()],
             "dues": [w.due for w in asks.values()],
+            "subjects": [w.subject for w in asks.values()],
         },
     )

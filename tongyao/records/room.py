@@ -36,13 +36,17 @@ class SeatRow(Value):
 
 
 class CandidateRow(Value):
-    """Somebody found from one perspective. `reasons` are spans and labels; words stay in the profile."""
+    """Somebody found from one perspective. `reasons` are spans and labels; words stay in the profile.
+
+    `round`: 0 when found before the rounds; else after which round, for what was open then (docs/protocol.md §3.8).
+    """
 
     perspective: str
     rank: int
     profile_id: str
     score: float
     reasons: list[Any] = Field(default_factory=list)
+    round: int = 0
 
 
 class Room:
@@ -89,16 +93,19 @@ class Room:
             cursor = await connection.execute("SELECT part, body FROM manifests WHERE process_id = %s", [process_id])
             return {row["part"]: row["body"] for row in await cursor.fetchall()}
 
-    async def find(self, process_id: str, candidates: Sequence[CandidateRow]) -> None:
-        """Replace the candidates of a process by these."""
+    async def find(self, process_id: str, candidates: Sequence[CandidateRow], *, round_number: int = 0) -> None:
+        """Replace those found for a process before the rounds, or after one of them, by these."""
         async with transaction(self._pool) as connection:
-            await connection.execute("DELETE FROM candidates WHERE process_id = %s", [process_id])
+            await connection.execute(
+                "DELETE FROM candidates WHERE process_id = %s AND round = %s", [process_id, round_number]
+            )
             for found in candidates:
                 await connection.execute(
-                    """INSERT INTO candidates (process_id, perspective, rank, profile_id, score, reasons)
-                       VALUES (%s, %s, %s, %s, %s, %s)""",
+                    """INSERT INTO candidates (process_id, round, perspective, rank, profile_id, score, reasons)
+                       VALUES (%s, %s, %s, %s, %s, %s, %s)""",
                     [
                         process_id,
+                        round_number,
                         found.perspective,
                         found.rank,
                         found.profile_id,
@@ -107,12 +114,13 @@ class Room:
                     ],
                 )
 
-    async def candidates(self, process_id: str) -> list[CandidateRow]:
-        """By perspective, then rank."""
+    async def candidates(self, process_id: str, *, round_number: int | None = None) -> list[CandidateRow]:
+        """By round, perspective and rank; of one round only where it is given."""
         async with reading(self._pool, CandidateRow) as cursor:
             await cursor.execute(
-                """SELECT perspective, rank, profile_id, score, reasons FROM candidates
-                   WHERE process_id = %s ORDER BY perspective, rank""",
-                [process_id],
+                """SELECT perspective, rank, profile_id, score, reasons, round FROM candidates
+                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+                   ORDER BY round, perspective, rank""",
+                {"process": process_id, "round": round_number},
             )
             return await cursor.fetchall()

@@ -50,6 +50,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         Branching(deps).branch,
         Freezing(deps).freeze,
         Discovering(deps).discover,
+        Discovering(deps).propose,
         Remembering(deps).remember,
     ]
     workers = []
