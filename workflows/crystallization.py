@@ -245,8 +245,7 @@ class Crystallization(Rounds, Commitment):
         if self.over_budget:
             return DecidingCause.BUDGET
         too_few = len(self.state.present) < (1 if self.state.quorum_waived else self.start.settings.quorum)
-        alone = not self.state.others  # a demander with nobody to meet is no room
-        return DecidingCause.QUORUM if too_few or alone or not self.anyone_spoke() else None
+        return DecidingCause.QUORUM if too_few or not self.anyone_spoke() else None
 
     async def _propose(self) -> None:
         """Find who could be added for what is open, before the demander is asked. Where there is no scene, nobody."""
