@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -179,10 +179,10 @@ class Fusion:
         self._scorers = scorers
 
     def rank(self, query: str) -> list[int]:
-        fused: Counter[int] = Counter()
+        fused: defaultdict[int, float] = defaultdict(float)
         for scorer in self._scorers:
             for place, text in enumerate(top(scorer.scores(query), 100)):
-                fused[text] += 1 / (60 + place + 1)  # type: ignore[assignment]
+                fused[text] += 1 / (60 + place + 1)
         return [text for text, _ in sorted(fused.items(), key=lambda item: (-item[1], item[0]))[:10]]
 
 

@@ -91,6 +91,6 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
     except TimeSkippingUnavailable as missing:
         if "CI" in os.environ:
             raise
-        pytest.skip(str(missing))
+        pytest.skip(str(missing))  # no Java or no Maven on this machine: the message says what to install
     async with time_skipping_environment() as environment:
         yield environment

@@ -24,9 +24,6 @@ def test_the_arrows_between_the_rooms_hold() -> None:
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
-@pytest.mark.skipif(
-    not (REPOSITORY / "workflows" / "crystallization.py").exists(), reason="the workflow is not written yet"
-)
 def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> None:
     heavy = ["anthropic", "torch", "sklearn", "psycopg", "numpy", "httpx", "activities"]
     script = (

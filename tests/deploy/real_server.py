@@ -44,7 +44,7 @@ def ensure_programs() -> Path:
                 continue
             go = usable_go()
             if go is None:
-                pytest.skip("no Go of 1.25 or newer on PATH to build the Temporal server with")
+                pytest.skip("no Go of 1.25 or newer on PATH to build the Temporal server with")  # no wheel has it built
             subprocess.run(
                 [go[0], "install", f"go.temporal.io/server/{package}@v{VERSION}"],
                 cwd="/",

