@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import console, fail, run, settings
-from tongyao.records.tokens import TokenUnknown
+from tongyao.records.tokens import TokenRole, TokenUnknown
 from tongyao.runtime import logs, office
 
 TOKEN_VARIABLE = "TY_TOKEN"
@@ -78,8 +78,8 @@ def create(
 
     async def work() -> str:
         async with office.running(settings()) as here:
-            role = "operator" if operator else "person"
-            issued = await here.library.tokens.issue(role, person=person, label=label, lasts=lasts)  # type: ignore[arg-type]  # two literals
+            role: TokenRole = "operator" if operator else "person"
+            issued = await here.library.tokens.issue(role, person=person, label=label, lasts=lasts)
             return issued.secret
 
     typer.echo(run(work()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal, Optional, cast
+from typing import Annotated, Literal, Optional, cast, get_args
 
 import typer
 from rich.table import Table
@@ -24,15 +24,18 @@ def add_to(app: typer.Typer) -> None:
 
 
 def cost(
-    by: Annotated[list[str], typer.Option(help="process, step, model or day; repeat it.")] = ["day"],  # noqa: B006
+    by: Annotated[
+        Optional[list[str]], typer.Option(help="process, step, model or day (the default); repeat it.")
+    ] = None,
     process: Annotated[Optional[str], typer.Option(help="Of this process only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """Calls, tokens and dollars; failed calls are counted, they cost as well."""
-    wrong = [one for one in by if one not in ("process", "step", "model", "day")]
+    groups = tuple(by or ["day"])
+    wrong = [one for one in groups if one not in get_args(Group)]
     if wrong:
-        fail(f"--by {wrong[0]!r}: one of process, step, model, day", 2)
-    run(_cost(tuple(cast(Group, one) for one in by), process, as_json))
+        fail(f"--by {wrong[0]!r}: one of {', '.join(get_args(Group))}", 2)
+    run(_cost(cast(tuple[Group, ...], groups), process, as_json))
 
 
 async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:
