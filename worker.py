@@ -13,6 +13,7 @@ from typing import cast, get_args
 
 from tongyao.records.database import RecordsError
 from tongyao.runtime import logs, wiring, workers
+from tongyao.runtime.build import build_id
 from tongyao.runtime.leaving import leave
 from tongyao.runtime.settings import SettingsError, load_settings
 from tongyao.runtime.telemetry import Telemetry, records_answer
@@ -38,7 +39,7 @@ async def serve(role: workers.Role) -> None:
             "records": records_answer(records.pool),
             "temporal": client.service_client.check_health,
         }
-        print(f"worker ({role}) is polling {client.service_client.config.target_host}", flush=True)
+        print(f"worker ({role}, build {build_id()}) is polling {client.service_client.config.target_host}", flush=True)
         await stop.wait()
 
 

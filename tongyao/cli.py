@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -24,6 +24,7 @@ from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
 from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
 from tongyao.records.processes import ProcessUnknown
+from tongyao.runtime.build import build_id
 from tongyao.runtime.leaving import leave
 from tongyao.runtime.local.processes import LocalServiceError
 from tongyao.runtime.office import NotRunning
@@ -40,6 +41,23 @@ app = typer.Typer(
     "Exit codes: 0 done, 1 it failed, 2 bad input, 3 no service or server reached, 4 refused by the process, "
     "5 accepted and not yet applied.",
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(build_id())
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="The build: version and digest of the code."),
+    ] = False,
+) -> None: ...
+
+
 demo.add_to(app)
 service.add_to(app)
 processes.add_to(app)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tongyao.cli import app
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.runtime.settings import SettingsError, load_settings
 
@@ -94,3 +96,20 @@ def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch) -> N
     settings = load_settings()
     assert settings.chosen_engine == "extractive"
     assert settings.temporal_address is None
+
+
+def test_an_unknown_name_points_to_the_list_of_all_and_no_value_stands_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TONGYAO_HOEM", "/elsewhere")
+    refused = CliRunner().invoke(app, ["list"])
+    assert isinstance(refused.exception, SettingsError)
+    assert "TONGYAO_HOEM" in str(refused.exception)
+    assert "`tongyao doctor --settings`" in str(refused.exception)
+
+    monkeypatch.delenv("TONGYAO_HOEM")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    listed = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["doctor", "--settings"]).output
+    assert "sk-secret" not in listed
+    for name in ("DATABASE_URL", "TONGYAO_PROCESS__QUORUM", "TONGYAO_MODELS__OBSERVE", "TONGYAO_LOG_FORMAT"):
+        assert name in listed
+    key = next(line for line in listed.splitlines() if "ANTHROPIC_API_KEY" in line)
+    assert key.split()[1] == "set"

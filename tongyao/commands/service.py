@@ -8,6 +8,8 @@ import signal
 from dataclasses import replace
 
 import typer
+from pydantic import BaseModel
+from rich.markup import escape
 from rich.table import Table
 
 from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run, settings
@@ -17,6 +19,7 @@ from tongyao.runtime import office, reconciling, wiring
 from tongyao.runtime.doctor import Finding, examine
 from tongyao.runtime.namespaces import ensure_namespace
 from tongyao.runtime.search_attributes import register_search_attributes
+from tongyao.runtime.settings import every_variable
 from tongyao.runtime.temporal import connect
 
 _WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
@@ -90,8 +93,13 @@ async def _register() -> None:
     await register_search_attributes(client)
 
 
-def doctor() -> None:
+def doctor(
+    every: bool = typer.Option(False, "--settings", help="List every setting instead: its name, default and meaning."),
+) -> None:
     """Say what is present, what is missing, and what to do."""
+    if every:
+        _print_settings()
+        return
     rows = examine(settings())
     table = Table("", "state", "found", "what to do", box=None)
     for row in rows:
@@ -99,6 +107,21 @@ def doctor() -> None:
     console.print(table)
     if any(row.finding is Finding.MISSING for row in rows):
         raise typer.Exit(EXIT_FAILED)
+
+
+def _print_settings() -> None:
+    """No value is printed that somebody set: it may be a secret."""
+    table = Table("variable", "default", "meaning", box=None)
+    for variable in every_variable():
+        default = "(its parts below)" if isinstance(variable.default, BaseModel) else _shown(variable.default)
+        table.add_row(min(variable.names, key=len), "[bold]set[/bold]" if variable.is_set else default, variable.description)
+    console.print(table, highlight=False)
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return "1" if default else "0"
+    return "" if default is None else escape(str(default))
 
 
 def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object on standard output.")) -> None:

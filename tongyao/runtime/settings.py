@@ -1,5 +1,6 @@
 """Every setting of an installation, from the environment, under one prefix.
- ``TONGYAO_<NAME>`` for each field below; what belongs to a group is ``TONGYAO_PROCESS__QUORUM``,
+
+``TONGYAO_<NAME>`` for each field below; what belongs to a group is ``TONGYAO_PROCESS__QUORUM``,
 ``TONGYAO_MODELS__OBSERVE``. A few names that other programs use too are honoured without the prefix. Any of
 them may be given as a file: ``ANTHROPIC_API_KEY_FILE=/run/secrets/key`` (the mounted secrets of Docker and
 Kubernetes).
@@ -8,6 +9,8 @@ Kubernetes).
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -332,12 +335,35 @@ def _variable_of(location: tuple[int | str, ...]) -> str:
 
 
 def _unknown_variables() -> list[str]:
-    known: set[str] = set()
-    for field_name, field in Settings.model_fields.items():
-        names = variable_names(field_name, field)
-        known.update(names)
-        known.update(f"{name}_FILE" for name in names)
-        group = field.annotation
-        if isinstance(group, type) and issubclass(group, BaseModel):
-            known.update(f"{PREFIX}{field_name.upper()}__{part.upper()}" for part in group.model_fields)
+    known = {name for variable in every_variable() for name in (*variable.names, *variable.files)}
     return [name for name in os.environ if name.startswith(PREFIX) and name.upper() not in known]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What can be set: its names in the environment, and what it holds when it is not set (a secret has no default).
+
+    `files` name a file whose content is the value, instead.
+    """
+
+    names: tuple[str, ...]
+    default: Any
+    description: str
+    files: tuple[str, ...] = ()
+
+    @property
+    def is_set(self) -> bool:
+        return any(os.environ.get(name) for name in (*self.names, *self.files))
+
+
+def every_variable() -> Iterator[Variable]:
+    """All that the environment can say. A group may be given as one JSON object or by its parts."""
+    for field_name, field in Settings.model_fields.items():
+        names = tuple(variable_names(field_name, field))
+        files = tuple(f"{name}_FILE" for name in names)
+        default = field.get_default(call_default_factory=True)
+        yield Variable(names, default, field.description or "", files)
+        if isinstance(default, BaseModel):
+            for part, info in type(default).model_fields.items():
+                name = f"{PREFIX}{field_name.upper()}__{part.upper()}"
+                yield Variable((name,), getattr(default, part), info.description or "")

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.common import WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from activities.branching import Branching
 from activities.delivering import Delivering
@@ -23,6 +24,7 @@ from activities.recording import Recording
 from activities.reindexing import Reindexing
 from activities.remembering import Remembering
 from tongyao.protocol.contracts import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
+from tongyao.runtime.build import build_id
 from tongyao.runtime.search_attributes import missing_search_attributes
 from tongyao.runtime.settings import Settings
 from workflows.crystallization import Crystallization
@@ -94,6 +96,9 @@ def _worker(
     return Worker(
         client,
         task_queue=queue,
+        deployment_config=WorkerDeploymentConfig(
+            version=WorkerDeploymentVersion("tongyao", build_id()), use_worker_versioning=False
+        ),
         workflows=workflows or [],
         activities=activities,
         max_concurrent_activities=settings.worker_activities,

@@ -3,9 +3,8 @@ its sources."""
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
-
-import networkx as nx
 
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in
@@ -181,7 +180,7 @@ def _tasks(record: Record) -> list[TaskDraft]:
         said = wording.quoted(record.tension.exchange, record.language)
         tasks.append(TaskDraft(id="task/1", title=words["give"].format(said=said), assignee=DEMANDER, sources=["T/E"]))
     waits = _acyclic([(waiting, other) for waiting, other, _ in record.dependencies()])
-    order = [*nx.lexicographical_topological_sort(waits)]
+    order = _in_order(waits)
     order += [alias for alias in record.aliases if alias not in order]
     for alias in order:
         for item in [one for one in record.offers(alias) if any(target[0] == "B" for target in one.targets)][
@@ -189,11 +188,7 @@ def _tasks(record: Record) -> list[TaskDraft]:
         ]:
             name = f"task/{len(tasks) + 1}"
             # Whoever is waited for comes earlier in this order, so every prerequisite has its number already.
-            before = (
-                [first[other] for other in sorted(waits.predecessors(alias)) if other in first]
-                if alias in waits
-                else []
-            )
+            before = [first[other] for other in sorted(waits.get(alias, ())) if other in first]
             if alias in first:
                 before = [first[alias]]
             first.setdefault(alias, name)
@@ -210,14 +205,30 @@ def _tasks(record: Record) -> list[TaskDraft]:
     return tasks
 
 
-def _acyclic(waits: list[tuple[str, str]]) -> nx.DiGraph[str]:
-    """Edges from the one waited for to the one who waits; an edge that would close a circle is left out."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
+def _acyclic(waits: list[tuple[str, str]]) -> dict[str, set[str]]:
+    """For everybody who waits: those waited for. What would close a circle is left out."""
+    graph: dict[str, set[str]] = {}
     for waiting, other in waits:
-        graph.add_nodes_from((waiting, other))
-        if not nx.has_path(graph, waiting, other):
-            graph.add_edge(other, waiting)
+        before = graph.setdefault(waiting, set()) | {other}
+        try:
+            TopologicalSorter({**graph, waiting: before}).prepare()
+        except CycleError:
+            continue
+        graph[waiting] = before
     return graph
+
+
+def _in_order(waits: dict[str, set[str]]) -> list[str]:
+    """Nobody before those they wait for; of several who could come next, the first by name."""
+    sorter = TopologicalSorter(waits)
+    sorter.prepare()
+    ready, order = list(sorter.get_ready()), list[str]()
+    while ready:
+        ready.sort()
+        order.append(ready.pop(0))
+        sorter.done(order[-1])
+        ready += sorter.get_ready()
+    return order
 
 
 def _order(record: Record, tasks: list[TaskDraft]) -> list[ClaimDraft]:
