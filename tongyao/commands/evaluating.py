@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 def evaluate(
     cases: Annotated[list[Path], typer.Argument(help="Folders of cases (examples/cases/*).")],
     people: Annotated[
-        Optional[str], typer.Option(help="Only these of a case's participants, in this order: a,b,c")
+        str | None, typer.Option(help="Only these of a case's participants, in this order: a,b,c")
     ] = None,
     swap: Annotated[
         bool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     process: Annotated[str, typer.Argument(help="Id of the process.")],
-    to: Annotated[Optional[Path], typer.Option(help="Folder to write; default: the id.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder to write; default: the id.")] = None,
 ) -> None:
     """Write tension, projections, observations, relations, plan, deliveries and audit into a folder, under aliases."""
     folder = to or Path(process)

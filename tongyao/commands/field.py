@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -70,9 +70,9 @@ async def _import(file: Path, scene: str, as_json: bool) -> None:
 @app.command()
 def search(
     scene: Annotated[str, typer.Option("--scene", help="The scene's id; with --near it is the profile's own.")] = "",
-    text: Annotated[Optional[str], typer.Argument(help="A need in plain words.")] = None,
-    needs: Annotated[Optional[Path], typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
-    near: Annotated[Optional[str], typer.Option(help="A profile's id: who is near this person?")] = None,
+    text: Annotated[str | None, typer.Argument(help="A need in plain words.")] = None,
+    needs: Annotated[Path | None, typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
+    near: Annotated[str | None, typer.Option(help="A profile's id: who is near this person?")] = None,
     top: Annotated[int, typer.Option(min=1, max=1000, help="People per need.")] = 10,
     perspective: Annotated[str, typer.Option(help="relevance, resonance, complement, interference.")] = "relevance",
     as_json: AsJson = False,
@@ -160,9 +160,9 @@ async def _stats(as_json: bool) -> None:
 @app.command()
 def tune(
     scene: Scene,
-    k: Annotated[Optional[int], typer.Option(help="People of a discovery, at most.")] = None,
-    threshold: Annotated[Optional[float], typer.Option(help="The least score; 3 is one standard deviation.")] = None,
-    shares: Annotated[Optional[str], typer.Option(help="resonance,complement,interference: 2,1,2")] = None,
+    k: Annotated[int | None, typer.Option(help="People of a discovery, at most.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="The least score; 3 is one standard deviation.")] = None,
+    shares: Annotated[str | None, typer.Option(help="resonance,complement,interference: 2,1,2")] = None,
 ) -> None:
     """The scene's settings of discovery: shown, or set."""
     run(_tune(scene, k, threshold, shares))

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 Scene = Annotated[str, typer.Option("--scene", help="The scene's id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
-Model = Annotated[Optional[str], typer.Option("--model", help="An encoder with weights: a hub's name or a folder.")]
-Languages = Annotated[Optional[list[str]], typer.Option("--language", help="The model's, zh or en; none: all.")]
+Model = Annotated[str | None, typer.Option("--model", help="An encoder with weights: a hub's name or a folder.")]
+Languages = Annotated[list[str] | None, typer.Option("--language", help="The model's, zh or en; none: all.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -84,7 +84,7 @@ def reindex(
     model: Model = None,
     language: Languages = None,
     refit: Annotated[bool, typer.Option(help="Fit the lexical encoder anew, however little changed.")] = False,
-    per_second: Annotated[Optional[float], typer.Option(min=0.01, help="People a second, at most.")] = None,
+    per_second: Annotated[float | None, typer.Option(min=0.01, help="People a second, at most.")] = None,
 ) -> None:
     """Make a scene's index: filled beside the live one, then switched. Interrupted, it goes on where it was.
 
@@ -164,8 +164,8 @@ async def _watch(chosen: Settings, address: str, what: ReindexInput) -> ReindexP
 
 
 def evaluate(
-    needs: Annotated[Optional[Path], typer.Argument(help="Labelled needs, JSON lines (scenes/README.md).")] = None,
-    scene: Annotated[Optional[str], typer.Option("--scene", help="Whose people; none: those of --folder.")] = None,
+    needs: Annotated[Path | None, typer.Argument(help="Labelled needs, JSON lines (scenes/README.md).")] = None,
+    scene: Annotated[str | None, typer.Option("--scene", help="Whose people; none: those of --folder.")] = None,
     folder: Annotated[Path, typer.Option(help="Scenes with labelled needs, all people in one pool.")] = Path("scenes"),
     model: Model = None,
     language: Languages = None,

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from datetime import timedelta
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -66,9 +66,9 @@ async def _mcp() -> None:
 
 @token.command("create")
 def create(
-    person: Annotated[Optional[str], typer.Option(help="Whose: a profile's or a demander's id.")] = None,
+    person: Annotated[str | None, typer.Option(help="Whose: a profile's or a demander's id.")] = None,
     operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
-    days: Annotated[Optional[float], typer.Option(help="Good for so many days; left out: until revoked.")] = None,
+    days: Annotated[float | None, typer.Option(help="Good for so many days; left out: until revoked.")] = None,
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
 ) -> None:
     """Make a token and print it. It is not kept: only its hash is."""
@@ -86,7 +86,7 @@ def create(
 
 
 @token.command("list")
-def list_tokens(person: Annotated[Optional[str], typer.Option(help="Only theirs.")] = None) -> None:
+def list_tokens(person: Annotated[str | None, typer.Option(help="Only theirs.")] = None) -> None:
     """All tokens, newest first, without their secrets."""
 
     async def work() -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from tongyao.records.messages import Words, words_id
 from tongyao.runtime import office
 
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
-Key = Annotated[Optional[str], typer.Option(help="The same key again is the same message.")]
+Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
 Alias = Annotated[str, typer.Option("--as", help="The participant it is sent for: P01, P02, …")]
 
 
@@ -50,7 +50,7 @@ def revise(
     process: Process,
     transition: Annotated[str, typer.Option(help="T: the structure of the change.")],
     initial_state: Annotated[str, typer.Option(help="I: where you stand, facts.")] = "",
-    barrier: Annotated[Optional[list[str]], typer.Option(help="B: what stands in the way; repeat it.")] = None,
+    barrier: Annotated[list[str] | None, typer.Option(help="B: what stands in the way; repeat it.")] = None,
     exchange: Annotated[str, typer.Option(help="E: what you can give.")] = "",
     key: Key = None,
 ) -> None:
@@ -91,9 +91,9 @@ def select(
 def decide(
     process: Process,
     decision: Annotated[str, typer.Argument(help="accept_as_is, extend, raise_budget, add_participants or abandon")],
-    participant: Annotated[Optional[list[str]], typer.Option(help="With add_participants: a profile id.")] = None,
-    tokens: Annotated[Optional[int], typer.Option(help="With raise_budget: the new limit.")] = None,
-    cost: Annotated[Optional[str], typer.Option(help="With raise_budget: the new limit in US dollars.")] = None,
+    participant: Annotated[list[str] | None, typer.Option(help="With add_participants: a profile id.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="With raise_budget: the new limit.")] = None,
+    cost: Annotated[str | None, typer.Option(help="With raise_budget: the new limit in US dollars.")] = None,
     key: Key = None,
 ) -> None:
     """Decide how a process goes on that has come to a limit."""

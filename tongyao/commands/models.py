@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal, Optional, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 
 import typer
 from rich.table import Table
@@ -24,10 +24,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def cost(
-    by: Annotated[
-        Optional[list[str]], typer.Option(help="process, step, model or day (the default); repeat it.")
-    ] = None,
-    process: Annotated[Optional[str], typer.Option(help="Of this process only.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="process, step, model or day (the default); repeat it.")] = None,
+    process: Annotated[str | None, typer.Option(help="Of this process only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """Calls, tokens and dollars; failed calls are counted, they cost as well."""

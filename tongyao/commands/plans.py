@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Optional, get_args
+from typing import Annotated, get_args
 
 import typer
 from rich.tree import Tree
@@ -43,7 +43,7 @@ def schema(
 @plan.command()
 def validate(
     file: Annotated[Path, typer.Argument(help="A plan as JSON.")],
-    process: Annotated[Optional[str], typer.Option(help="Hold it against the record of this process as well.")] = None,
+    process: Annotated[str | None, typer.Option(help="Hold it against the record of this process as well.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list of what is wrong.")] = False,
 ) -> None:
     """Say whether a plan stands. Exit codes: 0 it does, 1 it does not, 2 the file cannot be read as JSON."""
@@ -77,7 +77,7 @@ async def _against(process: str, document: object) -> list[Fault]:
 @plan.command()
 def machine(
     process: Process,
-    revision: Annotated[Optional[int], typer.Option(help="Of the plan; the latest by default.")] = None,
+    revision: Annotated[int | None, typer.Option(help="Of the plan; the latest by default.")] = None,
 ) -> None:
     """Print a plan as a neutral workflow machine (JSON). It is a draft: nothing is run, no chain is contacted."""
     print_json(run(_machine(process, revision)))
@@ -100,10 +100,10 @@ def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Pl
 def feedback(
     process: Process,
     alias: Annotated[str, typer.Option("--as", help="Who says it: P01, P02, …, or P00 for the demander.")] = DEMANDER,
-    usefulness: Annotated[Optional[int], typer.Option(min=1, max=5, help="1: of no use, 5: it changed much.")] = None,
-    outcome: Annotated[Optional[str], typer.Option(help="done, partly, not_done or too_early")] = None,
+    usefulness: Annotated[int | None, typer.Option(min=1, max=5, help="1: of no use, 5: it changed much.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="done, partly, not_done or too_early")] = None,
     text: Annotated[str, typer.Option(help="What came of it, in your own words.")] = "",
-    revision: Annotated[Optional[int], typer.Option(help="Of the plan; the latest by default.")] = None,
+    revision: Annotated[int | None, typer.Option(help="Of the plan; the latest by default.")] = None,
     to_profile: Annotated[
         bool, typer.Option("--to-profile", help="Also add your words to your own profile, as a new version.")
     ] = False,

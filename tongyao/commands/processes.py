@@ -7,7 +7,7 @@ import re
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.live import Live
@@ -38,15 +38,15 @@ def add_to(app: typer.Typer) -> None:
 
 def start(
     intent: Annotated[str, typer.Option(help="The raw intent: text, or @FILE.")],
-    demander: Annotated[Optional[str], typer.Option(help="Whose it is: a profile id, or a profile FILE.")] = None,
+    demander: Annotated[str | None, typer.Option(help="Whose it is: a profile id, or a profile FILE.")] = None,
     participant: Annotated[
-        Optional[list[str]], typer.Option(help="A profile id or FILE; repeat it. None: the nearest of the scene.")
+        list[str] | None, typer.Option(help="A profile id or FILE; repeat it. None: the nearest of the scene.")
     ] = None,
     scene: Annotated[str, typer.Option(help="Where participants are found.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the tension at once, grade C included.")] = False,
     auto_start: Annotated[bool, typer.Option("--auto-start", help="Start with the nearest, without asking.")] = False,
     setting: Annotated[
-        Optional[list[str]], typer.Option(help="NAME=VALUE of the process's settings (docs/protocol.md §10).")
+        list[str] | None, typer.Option(help="NAME=VALUE of the process's settings (docs/protocol.md §10).")
     ] = None,
     strategy: Annotated[str, typer.Option(help="What the catalyst should attend to.")] = "",
     wait: Annotated[
@@ -266,12 +266,12 @@ async def print_audit(here: Office, process_id: str) -> None:
 
 
 def list_processes(
-    scene: Annotated[Optional[str], typer.Option(help="Of this scene only.")] = None,
-    phase: Annotated[Optional[Phase], typer.Option(help="In this phase only.")] = None,
+    scene: Annotated[str | None, typer.Option(help="Of this scene only.")] = None,
+    phase: Annotated[Phase | None, typer.Option(help="In this phase only.")] = None,
     open_only: Annotated[bool, typer.Option("--open", help="Those that have not ended.")] = False,
-    person: Annotated[Optional[str], typer.Option(help="Who brought the intent, or sits in the room.")] = None,
-    since: Annotated[Optional[datetime], typer.Option(help="Announced on this day (UTC) or later.")] = None,
-    until: Annotated[Optional[datetime], typer.Option(help="Announced before this day (UTC).")] = None,
+    person: Annotated[str | None, typer.Option(help="Who brought the intent, or sits in the room.")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Announced on this day (UTC) or later.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Announced before this day (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
