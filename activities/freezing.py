@@ -8,7 +8,7 @@ from activities import prompting
 from activities.deps import Deps
 from activities.recording import write_outbox
 from tongyao.protocol.contracts import FREEZE, FreezeInput, FreezeOutput
-from tongyao.protocol.process import ProfileRef, Seat
+from tongyao.protocol.process import DEMANDER, Choice, Seat
 from tongyao.protocol.projection import EndpointKind
 from tongyao.protocol.settings import Fallback
 from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS
@@ -33,6 +33,9 @@ class Freezing:
         await room.freeze(what.process_id, "*", {**self._deps.manifest, "settings": row.settings})
         seats, long = [], set()
         for alias, choice in zip(what.aliases, what.choices, strict=True):
+            if alias == DEMANDER and not await library.profiles.get_many([choice.profile_id]):
+                seats.append(_without_a_profile(choice, what))
+                continue
             current = await library.profiles.version(choice.profile_id)
             frozen = await room.freeze(
                 what.process_id,
@@ -57,7 +60,7 @@ class Freezing:
             seats=tuple(
                 Seat(
                     alias=seat.alias,
-                    profile=ProfileRef(profile_id=seat.profile_id, version=seat.profile_version),
+                    profile=seat.profile,
                     endpoint=EndpointKind(seat.endpoint),
                     fallback=Fallback(seat.fallback),
                     joined_round=seat.joined_round,
@@ -66,3 +69,15 @@ class Freezing:
                 for seat in seats
             )
         )
+
+
+def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
+    """A demander who takes part and whom nobody knows more of: there is nothing a proxy could fall back on."""
+    fallback = choice.fallback or what.fallback
+    return SeatRow(
+        alias=DEMANDER,
+        person=choice.profile_id,
+        endpoint=choice.endpoint.value,
+        fallback=(Fallback.LAPSE if fallback is Fallback.PROXY else fallback).value,
+        joined_round=what.round,
+    )

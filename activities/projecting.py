@@ -80,17 +80,20 @@ class Projecting:
         record = await library.record(what.process_id)
         record = record.model_copy(update={"round": what.round})
         seated = record.participant(what.alias)
-        assert seated.profile is not None  # seats are given to profiles only
-        mandate = await library.mandate(seated.profile.profile_id)
+        owner = seated.profile.profile_id if seated.profile else row.demander
+        mandate = await library.mandate(owner)
         words = await library.texts.get(what.submission) if what.submission else None
         if words is None and not mandate.may_speak:
             return _silent(what, Outcome.LAPSED)
-        profile_text = await library.profile_text(seated.profile)
-        material = await self._material(record, seated.profile, profile_text) if words is None else Material()
+        if words is not None:
+            material, source_text = Material(), words
+        else:
+            assert seated.profile is not None  # only the demander may have none, and then nobody is their proxy
+            source_text = await library.profile_text(seated.profile)
+            material = await self._material(record, seated.profile, source_text)
         request = views.for_endpoint(record, what.alias, material=material, mandate=mandate, words=words)
         seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
-        owner = seated.profile.profile_id
-        projection = await self._asked(what, request, words or profile_text, owner, seconds, mandate, guards)
+        projection = await self._asked(what, request, source_text, owner, seconds, mandate, guards)
         return projection if words is None else projection.model_copy(update={"markdown": words})
 
     async def _asked(
@@ -176,7 +179,7 @@ class Projecting:
         if projection.outcome.spoken:
             seat = next(s for s in await library.room.seats(what.process_id) if s.alias == what.alias)
             stored = await library.texts.put(
-                seat.profile_id,
+                seat.person,
                 "projection",
                 projection.model_dump_json(),
                 id=text_id("projection", what.process_id, what.round, what.alias, what.revision),

@@ -80,7 +80,7 @@ class Commitment(Branches):
             using=options.models(self.start.settings, calls=4),
             on_models=True,
         )
-        for alias in (*output.delivered, DEMANDER):
+        for alias in dict.fromkeys((*output.delivered, DEMANDER)):
             self.journal.note(
                 EventKind.DELIVERY_READY, {"alias": alias, "revision": self.state.plan_revision}, urgent=False
             )

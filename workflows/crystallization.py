@@ -175,7 +175,7 @@ class Crystallization(Rounds, Commitment):
                 process_id=self.start.process_id,
                 scene=self.start.scene,
                 tension_text_id=self.state.tension.text_id,
-                limit=settings.max_participants,
+                limit=settings.max_others,
                 excluded=(*self.start.excluded, self.state.demander_profile),
             ),
             summary=f"who in {self.start.scene or 'the field'} is near",
@@ -184,21 +184,26 @@ class Crystallization(Rounds, Commitment):
         self._activated(found)
         nearest = tuple(dict.fromkeys(candidate.profile_id for candidate in found.candidates))
         if settings.auto_start and len(nearest) >= settings.quorum:
-            self.state.selected = tuple(
-                Choice(profile_id=profile_id) for profile_id in nearest[: settings.max_participants]
-            )
+            self.state.selected = tuple(Choice(profile_id=profile_id) for profile_id in nearest[: settings.max_others])
         self.move(Phase.SELECTING)
         await workflow.wait_condition(lambda: self.state.selected is not None)
         assert self.state.selected is not None
         return self.state.selected
 
     async def _seat(self, choices: tuple[Choice, ...]) -> None:
-        """Give aliases in random order and freeze what each participant will be read from."""
+        """Give aliases in random order and freeze what each participant will be read from.
+
+        A demander who takes part sits down with the first ones, and is P00 there as well.
+        """
         shuffled = list(choices)
         if not self.start.settings.aliases_as_named:
             workflow.random().shuffle(shuffled)
-        taken = len(self.state.seats)
+        taken = sum(alias != DEMANDER for alias in self.state.seats)
         aliases = tuple(next_alias(taken + number) for number in range(len(shuffled)))
+        settings = self.start.settings
+        if settings.demander_takes_part and DEMANDER not in self.state.seats:
+            shuffled.insert(0, Choice(profile_id=self.start.demander, endpoint=settings.demander_endpoint))
+            aliases = (DEMANDER, *aliases)
         frozen = await self.call(
             FREEZE,
             FreezeInput(
@@ -245,11 +250,12 @@ class Crystallization(Rounds, Commitment):
         if self.over_budget:
             return DecidingCause.BUDGET
         too_few = len(self.state.present) < (1 if self.state.quorum_waived else self.start.settings.quorum)
-        return DecidingCause.QUORUM if too_few or not self.anyone_spoke() else None
+        alone = not self.state.others  # a demander with nobody to meet is no room
+        return DecidingCause.QUORUM if too_few or alone or not self.anyone_spoke() else None
 
     async def _propose(self) -> None:
         """Find who could be added for what is open, before the demander is asked. Where there is no scene, nobody."""
-        free = self.start.settings.max_participants - len({*self.state.present} - {DEMANDER})
+        free = self.start.settings.max_others - len(self.state.others)
         if not self.start.scene or free < 1:
             return
         seated = tuple(seat.profile.profile_id for seat in self.state.seats.values() if seat.profile)

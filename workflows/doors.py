@@ -5,7 +5,7 @@ Updates carry typed messages whose texts are already stored; the relay sends the
 """
 
 import hashlib
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from pydantic import JsonValue, ValidationError
 from temporalio import workflow
@@ -94,7 +94,7 @@ class Doors:
 
     def _refusal(self, message: Message) -> Refusal | None:
         settings = self.start.settings
-        return refuse(self.state, message, max_participants=settings.max_participants, quorum=settings.quorum)
+        return refuse(self.state, message, max_participants=settings.max_others, quorum=settings.quorum)
 
     def _signalled(self, kind: str, payload: dict[str, JsonValue]) -> None:
         try:
@@ -125,12 +125,12 @@ class Doors:
 
     def _keep(self, body: str, name: str, alias: str, kind: str) -> str:
         seat = self.state.seats.get(alias)
-        owner = seat.profile.profile_id if seat else self.start.demander
+        owner = seat.profile.profile_id if seat and seat.profile else self.start.demander
         text_id = effects.text_id(self.start.process_id, name)
         self.journal.keep(SignalledText(text_id=text_id, owner=owner, kind=kind, body=body))
         return text_id
 
-    _D: dict[str, tuple[type[Any], str]] = {
+    _D: ClassVar[dict[str, tuple[type[Any], str]]] = {
         "revise_tension": (ReviseTension, "Revise the tension before it is confirmed."),
         "confirm_tension": (ConfirmTension, "Confirm the tension."),
         "select_participants": (SelectParticipants, "Choose who takes part, and start."),

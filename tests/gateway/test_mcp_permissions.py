@@ -30,10 +30,10 @@ CALLS: dict[str, Arguments] = {
 }
 KEYED = {"respond", "decide", "switch", "leave"}
 SPEAKS = {
-    "respond": {"participant"},
+    "respond": {"demander", "participant"},
     "decide": {"demander", "operator"},
-    "switch": {"participant", "operator"},
-    "leave": {"participant", "operator"},
+    "switch": {"demander", "participant", "operator"},
+    "leave": {"demander", "participant", "operator"},
 }
 """The tools that send messages: whose message it is to send (permissions.KINDS)."""
 CHANGES_THE_ROOM = {"switch", "leave"}

@@ -41,7 +41,7 @@ async def started(town: Town, endpoints: dict[str, str], **settings: Any) -> tup
 
 async def spoken(town: Town, pid: str, people: dict[str, Person]) -> dict[tuple[str, int], tuple[str, str, str]]:
     """(name, round) → author, outcome, words, of everybody."""
-    seats = {seat.alias: seat.profile_id for seat in await town.library.room.seats(pid)}
+    seats = {seat.alias: seat.person for seat in await town.library.room.seats(pid)}
     names = {person.id: name for name, person in people.items()}
     record = await town.library.record(pid)
     return {

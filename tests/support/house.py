@@ -167,7 +167,7 @@ class House:
         author_id = f"participant:{alias}"
         fields: dict[str, Any] = {"alias": alias, "round": round_number}
         seats = await self.library.room.seats(process_id)
-        owner = next(seat.profile_id for seat in seats if seat.alias == alias)
+        owner = next(seat.person for seat in seats if seat.alias == alias)
         words = Words(owner=owner, kind="words", text=text) if text else None
         fields |= {"text_id": words_id(process_id, author_id, key)} if text else {"nothing_new": True}
         author = Author(role="participant", alias=alias)

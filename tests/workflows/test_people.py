@@ -24,7 +24,7 @@ async def with_people(house: House, humans: Sequence[str] = ("bo",), **wish: Any
     ]
     pid = await house.start(choices, auto_confirm=True, **wish)
     await house.until(pid, "crystallizing")
-    seats = {seat.profile_id.split("-")[0]: seat.alias for seat in await house.library.room.seats(pid)}
+    seats = {seat.person.split("-")[0]: seat.alias for seat in await house.library.room.seats(pid)}
     return pid, seats
 
 

@@ -145,7 +145,7 @@ async def _run_case(here: Office, case: Case) -> tuple[str, dict[str, str]]:
     )
     await here.client.get_workflow_handle(process).result()
     seats = await here.library.room.seats(process)
-    return process, {seat.alias: ids[seat.profile_id] for seat in seats}
+    return process, {seat.alias: ids[seat.person] for seat in seats}
 
 
 async def _measured(here: Office, case: Case, process: str, names: dict[str, str]) -> Measures:

@@ -145,7 +145,7 @@ async def _speak(kind: str, process: str, alias: str, text: str, key: str | None
     key = key or uuid.uuid4().hex
     async with office.running(settings()) as here:
         await here.library.processes.get(process)
-        seats = {seat.alias: seat.profile_id for seat in await here.library.room.seats(process)}
+        seats = {seat.alias: seat.person for seat in await here.library.room.seats(process)}
         if alias not in seats:
             fail(f"{process} has no {alias}", 2)
         author = f"participant:{seats[alias]}"

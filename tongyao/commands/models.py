@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import console, fail, print_json, run, settings
+from tongyao.protocol.process import DEMANDER
 from tongyao.runtime import office
 from tongyao.runtime.settings import STEPS
 
@@ -79,7 +80,7 @@ async def _record(process: str, to: Path) -> int:
             counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
             usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
             rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        seats = [seat.profile_id for seat in await here.library.room.seats(process)]
+        seats = [seat.person for seat in await here.library.room.seats(process) if seat.alias != DEMANDER]
         return write_recording(rows, to, title=process, seats=seats)
 
 

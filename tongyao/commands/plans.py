@@ -137,7 +137,7 @@ async def _feedback(
 
 async def add_outcome(here: Office, process: str, row: FeedbackRow) -> str:
     """Add somebody's own words on an outcome to their profile, as a new version; returns which. Only at their wish."""
-    seats = {seat.alias: seat.profile_id for seat in await here.library.room.seats(process)}
+    seats = {seat.alias: seat.person for seat in await here.library.room.seats(process)}
     person = seats.get(row.alias) or (await here.library.processes.get(process)).demander
     try:
         profile = await here.library.profiles.get(person)

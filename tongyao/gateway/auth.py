@@ -47,6 +47,13 @@ class Standing:
     author_id: str
 
     @property
+    def seated(self) -> bool:
+        """Whether they have a seat in the room; of demanders only those do who take part."""
+        return self.role is Role.PARTICIPANT or bool(
+            self.role is Role.DEMANDER and self.process.settings.get("demander_takes_part")
+        )
+
+    @property
     def author(self) -> Author:
         if self.role is Role.OPERATOR:
             return Author(role="operator")
@@ -103,7 +110,7 @@ async def _standing(library: Library, caller: Caller, token: Token, row: Process
     if token.role == "person" and row.demander == caller.person:
         return Standing(row, Role.DEMANDER, caller.person, DEMANDER, f"demander:{caller.person}")
     for seat in await library.room.seats(row.id):
-        if seat.profile_id == caller.person and token.alias in (None, seat.alias):
+        if seat.person == caller.person and token.alias in (None, seat.alias):
             return Standing(row, Role.PARTICIPANT, caller.person, seat.alias, f"participant:{caller.person}")
     return None
 

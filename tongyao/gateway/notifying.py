@@ -80,7 +80,7 @@ class Notifying:
             person: str | None = row.demander
         else:
             seats = await self._library.room.seats(process_id)
-            person = next((seat.profile_id for seat in seats if seat.alias == alias), None)
+            person = next((seat.person for seat in seats if seat.alias == alias), None)
         if person is None:
             return []
         about = {"what": event.kind.value, "alias": alias, "round": event.data.get("round", 0)}

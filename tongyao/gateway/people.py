@@ -211,7 +211,7 @@ async def export(gateway: Gateway, caller: Caller, profile_id: str) -> dict[str,
     while True:
         page = await library.processes.list(participant=profile_id, cursor=cursor)
         for row in page.rows:
-            seat = next(one for one in await library.room.seats(row.id) if one.profile_id == profile_id)
+            seat = next(one for one in await library.room.seats(row.id) if one.person == profile_id)
             view = views.for_party(await library.record(row.id), role="participant", alias=seat.alias)
             said[row.id] = list(view.own or ())
         if (cursor := page.next) is None:
@@ -280,7 +280,7 @@ async def issue(gateway: Gateway, caller: Caller, wish: TokenWish) -> Issued:
             raise Problem("process_missing", "say for which process: `process_id`", status=422, field="process_id")
         process_id = wish.process_id
         seats = await gateway.library.room.seats(process_id)
-        alias = next((seat.alias for seat in seats if seat.profile_id == person), None)
+        alias = next((seat.alias for seat in seats if seat.person == person), None)
         if alias is None:
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
     lasts = timedelta(seconds=wish.seconds) if wish.seconds else None

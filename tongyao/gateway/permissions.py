@@ -77,7 +77,7 @@ TABLE: Final[Mapping[Action, frozenset[Role]]] = {
     Action.READ_EVENTS: _IN_THE_PROCESS,
     Action.READ_CANDIDATES: frozenset({Role.DEMANDER}),
     Action.READ_PLAN: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
-    Action.READ_DELIVERY: frozenset({Role.PARTICIPANT}),
+    Action.READ_DELIVERY: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
     Action.SEND_MESSAGE: _IN_THE_PROCESS,
     Action.READ_MESSAGE: _OWN_OR_OPERATOR,
     Action.READ_INBOX: _WITH_A_TOKEN,
@@ -87,26 +87,27 @@ TABLE: Final[Mapping[Action, frozenset[Role]]] = {
 }
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
-_SEATS: Final = frozenset({Role.PARTICIPANT, Role.OPERATOR})
+_SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})
+_SEATS: Final = _SPEAKERS | {Role.OPERATOR}
 
 KINDS: Final[Mapping[str, frozenset[Role]]] = {
     "revise_tension": frozenset({Role.DEMANDER}),
     "confirm_tension": _DEMANDERS,
     "select_participants": _DEMANDERS,
-    "submit_projection": frozenset({Role.PARTICIPANT}),
+    "submit_projection": _SPEAKERS,
     "switch_endpoint": _SEATS,
     "extend_deadline": _DEMANDERS,
     "leave": _SEATS,
     "decide": _DEMANDERS,
     "conclude": _DEMANDERS,
-    "set_mandate": frozenset({Role.PARTICIPANT}),
+    "set_mandate": _SPEAKERS,
     "resume": _DEMANDERS,
     "cancel": _DEMANDERS,
-    "answer_plan": frozenset({Role.PARTICIPANT}),
+    "answer_plan": _SPEAKERS,
     "approve_residual": _DEMANDERS,
     "replan": _DEMANDERS,
 }
-"""Which message whom. Nobody speaks or answers for another here; operators who must have signals, which show as theirs."""
+"""Which message whom. A demander has a seat to speak for only where they take part: whether they do, the process says. Nobody speaks or answers for another here; operators who must have signals, which show as theirs."""
 
 
 def may(role: Role | None, action: Action) -> bool:

@@ -184,7 +184,14 @@ async def plan(gateway: Gateway, caller: Caller, process_id: str) -> Plan:
 
 
 async def delivery(gateway: Gateway, caller: Caller, process_id: str) -> Delivery:
-    view = await view_of(gateway, await in_process(gateway.library, caller, process_id, Action.READ_DELIVERY))
+    standing = await in_process(gateway.library, caller, process_id, Action.READ_DELIVERY)
+    view = await view_of(gateway, standing)
+    if view.delivery is None and standing.role is Role.DEMANDER and view.plan is not None:
+        raise NotFound(
+            "no_delivery",
+            "the demander gets the whole plan, and takes no part of their own here: `plan`, and everybody's parts in "
+            "`deliveries` of the process",
+        )
     if view.delivery is None:
         raise NotFound("no_delivery_yet", f"{process_id} has no delivery for you (yet): it is {view.phase.value}")
     return view.delivery
@@ -213,7 +220,7 @@ async def new_events(gateway: Gateway, standing: Standing, after: int) -> AsyncI
 
 def _shown(event: Event, standing: Standing) -> Event | None:
     role: Any = standing.role.value
-    return event_for_party(event, role=role, alias=standing.alias)
+    return event_for_party(event, role=role, alias=standing.alias, seated=standing.seated)
 
 
 def _bounded(settings: dict[str, Any]) -> dict[str, Any]:

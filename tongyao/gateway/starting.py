@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -15,6 +16,7 @@ from tongyao.gateway.refused import BadInput
 from tongyao.protocol import effects
 from tongyao.protocol.contracts import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.process import Choice, ProfileRef, TensionRef
+from tongyao.protocol.projection import EndpointKind
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.sizes import language_of
 from tongyao.protocol.tension import Tension
@@ -33,7 +35,7 @@ class Wish(Value):
     demander: str
     scene: str = ""
     participants: tuple[Choice, ...] = ()
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
     tension: Tension | None = None
     strategy: str = ""
 
@@ -103,7 +105,7 @@ class Starting:
 
     async def launch(self, start: ProcessInput) -> None:
         """Start the workflow of an announced process; again is harmless."""
-        try:
+        with suppress(WorkflowAlreadyStartedError):
             await self._client.start_workflow(
                 CRYSTALLIZATION,
                 start,
@@ -114,8 +116,6 @@ class Starting:
                 search_attributes=_search_attributes(start),
                 static_summary=start.summary,
             )
-        except WorkflowAlreadyStartedError:
-            pass
         await self._library.processes.mark_started(start.process_id)
 
     async def sweep(self, *, older_than: float = 0.0) -> list[str]:
@@ -150,19 +150,14 @@ class Starting:
                 field="intent",
             )
         settings = self._settings(wish)
-        if settings.demander_takes_part:  # docs/protocol.md §1: the seeds never verified it, and no step is made for it
-            raise BadInput(
-                "demander_takes_part",
-                "the demander cannot take part in the rounds here; take part in another's process instead",
-                field="demander_takes_part",
-            )
         named = [choice.profile_id for choice in wish.participants]
         if not named and not wish.scene:
             raise BadInput("no_participants", "name participants, or a scene to find them in", field="participants")
-        if len(named) > settings.max_participants:
+        if len(named) > settings.max_others:
+            besides = " beside the demander" if settings.demander_takes_part else ""
             raise BadInput(
                 "too_many_participants",
-                f"{len(named)} participants are named; at most {settings.max_participants}. Leave some out",
+                f"{len(named)} participants are named; at most {settings.max_others}{besides}. Leave some out",
                 field="participants",
             )
         twice = sorted({one for one in named if named.count(one) > 1})
@@ -171,7 +166,8 @@ class Starting:
         if wish.demander in named:
             raise BadInput(
                 "demander_among_participants",
-                f"{wish.demander} brought the intent and cannot take part as well",
+                f"{wish.demander} brought the intent and is not one of the participants: to sit in the room as P00, "
+                "leave them out and set `demander_takes_part`",
                 field="participants",
             )
         if named and len(named) < settings.quorum:
@@ -180,7 +176,14 @@ class Starting:
                 f"{len(named)} participant is named, the quorum is {settings.quorum}: name more, or lower the quorum",
                 field="participants",
             )
-        known = await self._library.profiles.get_many(named)
+        known = await self._library.profiles.get_many([*named, wish.demander])
+        by_proxy = settings.demander_takes_part and settings.demander_endpoint is EndpointKind.PROXY
+        if by_proxy and wish.demander not in known:
+            raise BadInput(
+                "no_profile",
+                f"a proxy speaks from a profile, and {wish.demander} has none: set `demander_endpoint` to human or agent",
+                field="demander_endpoint",
+            )
         unknown = [one for one in named if one not in known]
         if unknown:
             raise BadInput("unknown_profiles", f"there is no profile {', '.join(unknown)}", field="participants")

@@ -78,10 +78,19 @@ OWN: Final = frozenset(
 """Shown whole to whoever sits under the alias they name, and to no other participant."""
 
 
-def event_for_party(event: Event, *, role: PartyRole, alias: str = "") -> Event | None:
-    """The event as this party may see it; None when it is not theirs to see. `seq` stays: it is the place in the stream."""
+NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = {K.ESCALATED: _keys("round")}
+"""What a demander who sits in the room themself gets less of: who let their time pass is a person (docs/protocol.md §3.10)."""
+
+
+def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: bool = False) -> Event | None:
+    """The event as this party may see it; None when it is not theirs to see. `seq` stays: it is the place in the stream.
+
+    `seated`: whether a demander takes part in the rounds.
+    """
     own = role != "operator" and event.kind in OWN and event.data.get("alias") == (alias or DEMANDER)
     keys = ALL if own else SHOWN[role].get(event.kind)
+    if seated and role == "demander" and not own:
+        keys = NOT_WHO.get(event.kind, keys)
     if keys is None:
         return None
     shown = {key: value for key, value in event.data.items() if keys is ALL or key in keys}

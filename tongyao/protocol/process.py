@@ -96,7 +96,7 @@ class Seat(BaseModel):
     """A participant inside a process."""
 
     alias: str
-    profile: ProfileRef
+    profile: ProfileRef | None = Field(default=None, description="None: a demander who takes part and has no profile.")
     endpoint: EndpointKind = EndpointKind.PROXY
     fallback: Fallback = Fallback.LAPSE
     joined_round: int = 1
@@ -188,6 +188,11 @@ class State(BaseModel):
     def present(self) -> tuple[str, ...]:
         """Aliases still in the room, in order."""
         return tuple(sorted(alias for alias, seat in self.seats.items() if seat.active))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Aliases still in the room beside the demander, who may have a seat as well."""
+        return tuple(alias for alias in self.present if alias != DEMANDER)
 
     @property
     def waiting_for(self) -> tuple[Turn, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from tongyao.protocol.observation import Observation
 from tongyao.protocol.plan import Delivery, Plan
 from tongyao.protocol.process import DEMANDER, Phase, ProfileRef
@@ -33,13 +35,15 @@ class Record(Value):
     open_record: bool = True
     intent: str = ""
     tension: Tension | None = None
-    demander: Participant = Participant(alias=DEMANDER)
+    demander: Participant = Field(
+        default=Participant(alias=DEMANDER), description="Also among `participants` where the demander takes part."
+    )
     participants: tuple[Participant, ...] = ()
     projections: tuple[Projection, ...] = ()
     observations: tuple[Observation, ...] = ()
     plans: tuple[Plan, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
-    answers: dict[str, str] = {}
+    answers: dict[str, str] = Field(default_factory=dict)
 
     def participant(self, alias: str) -> Participant:
         """Who sits under `alias`. Raises `KeyError` naming the process when there is nobody."""

@@ -26,6 +26,7 @@ from tongyao.protocol.messages import (
 )
 from tongyao.protocol.process import DEMANDER, Choice, Phase, State
 from tongyao.protocol.projection import EndpointKind
+from tongyao.protocol.settings import Fallback
 from tongyao.protocol.value import Value
 
 
@@ -50,6 +51,9 @@ class Refusal(StrEnum):
     TWICE = "twice"
     HIMSELF = "demander_among_participants"
     NO_PARTICIPANTS = "no_participants"
+    DEMANDER_APART = "demander_takes_no_part"
+    DEMANDER_ALONE = "demander_alone"
+    NO_PROFILE = "no_profile"
     NO_LIMIT = "no_limit"
     LIMIT_TOO_LOW = "limit_too_low"
     WRONG_REVISION = "wrong_revision"
@@ -84,6 +88,18 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.TWICE: ("somebody is named twice, or is in the room already", "有人被重复选中，或已在场"),
     Refusal.HIMSELF: ("the demander cannot be one of the participants", "需求方不能同时是参与者"),
     Refusal.NO_PARTICIPANTS: ("name at least as many participants as the quorum", "参与者人数不足最低要求"),
+    Refusal.DEMANDER_APART: (
+        "the demander takes no part in the rounds of this process: nobody speaks, or is waited for, as P00",
+        "本过程中需求方不参与各轮：没有人以 P00 发言，也不等待 P00",
+    ),
+    Refusal.DEMANDER_ALONE: (
+        "nobody but the demander is left in the room: add participants, accept what there is, or abandon",
+        "场上只剩需求方：请增加参与者、接受现有结果，或放弃",
+    ),
+    Refusal.NO_PROFILE: (
+        "there is no profile of the demander for a proxy to speak from: speak yourself, or through your own agent",
+        "需求方没有档案，代理无从发言：请亲自发言，或由自己的智能体发言",
+    ),
     Refusal.NO_LIMIT: ("say the new limit, in tokens or in dollars", "请给出新的上限（token 或美元）"),
     Refusal.LIMIT_TOO_LOW: ("the new limit is not above what has been spent", "新的上限不高于已花费的数额"),
     Refusal.WRONG_REVISION: ("this answers another version of the plan", "这是对另一版方案的答复"),
@@ -123,6 +139,9 @@ ACCEPTED: Final = Verdict(accepted=True)
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
 """Where the demander may end the waiting: for more rounds, for answers, for children."""
 
+_GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
+"""Decisions after which the same people go on with the rounds."""
+
 _BY_DEMANDER: Final = (
     ReviseTension | ConfirmTension | SelectParticipants | Decide | Conclude | ApproveResidual | Replan | Cancel | Resume
 )
@@ -131,6 +150,7 @@ _BY_DEMANDER: Final = (
 def refuse(state: State, message: Message, *, max_participants: int, quorum: int) -> Refusal | None:
     """Why `message` cannot be applied to `state` now; None when it can. Reads only.
 
+    `max_participants` counts those beside a demander who takes part (`ProcessSettings.max_others`).
     Order of the questions: is there still a process, is it yours to say, is it running, is it the time, is it whole.
     """
     if state.phase.ended:
@@ -142,7 +162,7 @@ def refuse(state: State, message: Message, *, max_participants: int, quorum: int
     if isinstance(message, Resume):
         return None if state.phase is Phase.SUSPENDED else Refusal.NOT_SUSPENDED
     if isinstance(message, SetMandate):
-        return None if _seat_known(state, message.alias) else Refusal.UNKNOWN_ALIAS
+        return None if message.alias in state.seats else _nobody(message.alias)
     if state.phase is Phase.SUSPENDED and not isinstance(message, SubmitProjection | Leave | SwitchEndpoint):
         return Refusal.SUSPENDED
     match message:
@@ -154,8 +174,11 @@ def refuse(state: State, message: Message, *, max_participants: int, quorum: int
             return _people(state, message.participants, limit=max_participants, least=quorum)
         case SubmitProjection():
             return _turn(state, message)
-        case SwitchEndpoint() | Leave():
-            return _seat(state, message.alias)
+        case SwitchEndpoint():
+            return _seat(state, message.alias) or _proxy_of_nothing(state, message)
+        case Leave():
+            alone = message.alias == DEMANDER and not state.others
+            return _seat(state, message.alias) or (Refusal.DEMANDER_ALONE if alone else None)
         case ExtendDeadline():
             turn = state.turns.get(message.alias)
             return None if turn and turn.open and turn.due else Refusal.NOTHING_TO_EXTEND
@@ -190,15 +213,20 @@ def _not_yours(message: Message) -> Refusal | None:
     return None if getattr(message, "alias", None) == message.author.alias else Refusal.NOT_YOURS
 
 
-def _seat_known(state: State, alias: str) -> bool:
-    return alias in state.seats
+def _nobody(alias: str) -> Refusal:
+    return Refusal.DEMANDER_APART if alias == DEMANDER else Refusal.UNKNOWN_ALIAS
 
 
 def _seat(state: State, alias: str) -> Refusal | None:
     seat = state.seats.get(alias)
     if seat is None:
-        return Refusal.UNKNOWN_ALIAS
+        return _nobody(alias)
     return None if seat.active else Refusal.HAS_LEFT
+
+
+def _proxy_of_nothing(state: State, message: SwitchEndpoint) -> Refusal | None:
+    to_proxy = message.endpoint is EndpointKind.PROXY or message.fallback is Fallback.PROXY
+    return Refusal.NO_PROFILE if to_proxy and state.seats[message.alias].profile is None else None
 
 
 def _confirming(state: State) -> Refusal | None:
@@ -209,14 +237,15 @@ def _confirming(state: State) -> Refusal | None:
 
 def _people(state: State, choices: tuple[Choice, ...], *, limit: int, least: int) -> Refusal | None:
     named = [choice.profile_id for choice in choices]
-    seated = {seat.profile.profile_id for seat in state.seats.values()}
+    seated = {seat.profile.profile_id for seat in state.seats.values() if seat.profile}
     if len(set(named)) < len(named) or seated & set(named):
         return Refusal.TWICE
     if state.demander_profile in named:
         return Refusal.HIMSELF
-    if len(named) + len(state.present) > limit:
+    if len(named) + len(state.others) > limit:
         return Refusal.TOO_MANY
-    return Refusal.NO_PARTICIPANTS if len(named) + len(state.present) < least else None
+    too_few = len(named) + len(state.present) < least or not (named or state.others)
+    return Refusal.NO_PARTICIPANTS if too_few else None
 
 
 def _turn(state: State, message: SubmitProjection) -> Refusal | None:
@@ -241,6 +270,8 @@ def _decision(state: State, message: Decide, *, max_participants: int, quorum: i
         return Refusal.NOT_NOW
     if message.decision is Decision.ADD_PARTICIPANTS:
         return _people(state, message.participants, limit=max_participants, least=quorum)
+    if message.decision in _GOING_ON and state.present == (DEMANDER,):
+        return Refusal.DEMANDER_ALONE
     if message.decision is Decision.RAISE_BUDGET:
         if message.tokens is None and message.cost is None:
             return Refusal.NO_LIMIT

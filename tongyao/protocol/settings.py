@@ -9,6 +9,7 @@ from typing import Final, Literal
 from pydantic import Field, model_validator
 
 from tongyao.protocol.convergence import MAX_ROUNDS
+from tongyao.protocol.projection import EndpointKind
 from tongyao.protocol.value import Value
 
 MINUTE: Final = 60
@@ -48,7 +49,12 @@ class ProcessSettings(Value):
     aliases_as_named: bool = Field(
         default=False, description="Aliases in the order in which people were named, for playing a recording."
     )
-    demander_takes_part: bool = Field(default=False, description="P00 has an endpoint; not verified by the seeds.")
+    demander_takes_part: bool = Field(
+        default=False, description="P00 sits in the room as one more participant; not verified by the seeds."
+    )
+    demander_endpoint: EndpointKind = Field(
+        default=EndpointKind.HUMAN, description="What speaks for P00, where the demander takes part."
+    )
     strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
 
     max_participants: int = Field(default=MAX_PARTICIPANTS, ge=2, le=MAX_PARTICIPANTS)
@@ -72,11 +78,18 @@ class ProcessSettings(Value):
     token_budget: int | None = Field(default=None, ge=1)
     cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars.")
 
+    @property
+    def max_others(self) -> int:
+        """How many participants there may be beside a demander who takes part: that seat is one of the eight."""
+        return self.max_participants - self.demander_takes_part
+
     @model_validator(mode="after")
     def _agree(self) -> ProcessSettings:
-        if self.quorum > self.max_participants:
+        if self.quorum > self.max_others:
+            besides = ", one of whom is the demander" if self.demander_takes_part else ""
             raise ValueError(
-                f"quorum {self.quorum} is above max_participants {self.max_participants}: rounds could never go on"
+                f"quorum {self.quorum} is above max_participants {self.max_participants}{besides}: "
+                "rounds could never go on"
             )
         if self.residuals is Residuals.AUTO and self.depth_limit == 0:
             raise ValueError(

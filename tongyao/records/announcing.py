@@ -70,7 +70,7 @@ async def announce_child(library: Library, parent_id: str, residual_id: str) -> 
     asked = {name: one for name, one in (await library.lineage.tensions(parent.root)).items() if name != pid}
     if (same := duplicate_of(tension, asked)) is not None:
         raise NotAnnounced("duplicate", same)
-    room = [seat.profile_id for seat in await library.room.seats(parent_id)]
+    room = [seat.person for seat in await library.room.seats(parent_id)]
     scene = parent.scene or await _scene_of(library, room)
     if not scene:
         raise NotAnnounced("nobody")

@@ -25,7 +25,7 @@ from tongyao.records.notifications import Notifications
 from tongyao.records.plans import Plans
 from tongyao.records.processes import Processes
 from tongyao.records.profiles import Face, Profiles
-from tongyao.records.room import Room
+from tongyao.records.room import Room, SeatRow
 from tongyao.records.rounds import ProjectionRow, Rounds
 from tongyao.records.sources import Sources
 from tongyao.records.texts import Texts
@@ -73,9 +73,11 @@ class Library:
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
         wanted += [one.text_id for one in deliveries]
         texts = await self.texts.get_many([one for one in wanted if one], erased="")
-        everybody = [(row.demander, None), *((seat.profile_id, seat.profile_version) for seat in seats)]
+        everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
         faces = await self.profiles.faces(everybody)
         tension = texts.get(row.tension_text_id or "")
+        seated = tuple(_seated(seat, faces.get((seat.person, seat.profile_version)), row.language) for seat in seats)
+        apart = _participant(DEMANDER, row.demander, faces.get((row.demander, None)))
         latest = plans[-1].revision if plans else 0
         return Record(
             process_id=row.id,
@@ -86,17 +88,8 @@ class Library:
             open_record=row.open_record,
             intent=texts.get(row.intent_text_id or "", "") or ERASED,
             tension=Tension.model_validate_json(tension) if tension else None,
-            demander=_participant(DEMANDER, row.demander, faces.get((row.demander, None))),
-            participants=tuple(
-                _participant(
-                    seat.alias,
-                    seat.profile_id,
-                    faces[seat.profile_id, seat.profile_version],
-                    endpoint=EndpointKind(seat.endpoint),
-                    active=seat.active,
-                )
-                for seat in seats
-            ),
+            demander=next((one for one in seated if one.alias == DEMANDER), apart),
+            participants=seated,
             projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
             observations=tuple(
                 Observation.model_validate_json(texts[one.text_id]) for one in observations if texts[one.text_id]
@@ -123,18 +116,25 @@ class Library:
         return Mandate(may_speak=row.may_speak, **said)
 
 
-def _participant(
-    alias: str, profile_id: str, face: Face | None, *, endpoint: EndpointKind = EndpointKind.PROXY, active: bool = True
-) -> Participant:
+def _participant(alias: str, person: str, face: Face | None) -> Participant:
     if face is None:
         return Participant(alias=alias)
     return Participant(
         alias=alias,
-        profile=ProfileRef(profile_id=profile_id, version=face.version),
+        profile=ProfileRef(profile_id=person, version=face.version),
         identities=face.identities,
         language=_language(face.language),
-        endpoint=endpoint,
-        active=active,
+    )
+
+
+def _seated(seat: SeatRow, face: Face | None, language: str) -> Participant:
+    """Whoever has no profile is spoken to in the language of the process."""
+    return _participant(seat.alias, seat.person, face).model_copy(
+        update={
+            "endpoint": EndpointKind(seat.endpoint),
+            "active": seat.active,
+            "language": _language(face.language if face else language),
+        }
     )
 
 

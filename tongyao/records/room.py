@@ -8,25 +8,37 @@ from typing import Any
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
+from tongyao.protocol.process import ProfileRef
 from tongyao.protocol.value import Value
 from tongyao.records.database import Pool, reading, session, transaction
 from tongyao.records.profiles import ProfileVersion
 
 
 class SeatRow(Value):
+    """Who sits under an alias. `person` is their profile's id, or the demander's own where they have no profile."""
+
     alias: str
-    profile_id: str
-    profile_version: int
+    person: str
+    profile_id: str | None = None
+    profile_version: int | None = None
     endpoint: str
     fallback: str
     active: bool = True
     joined_round: int = 1
+
+    @property
+    def profile(self) -> ProfileRef | None:
+        """The version that is frozen for this seat."""
+        if self.profile_id is None or self.profile_version is None:
+            return None
+        return ProfileRef(profile_id=self.profile_id, version=self.profile_version)
 
     @classmethod
     def of(cls, profile: ProfileVersion, *, alias: str, endpoint: str, fallback: str, joined_round: int = 1) -> SeatRow:
         """A seat for one version of a profile."""
         return cls(
             alias=alias,
+            person=profile.profile_id,
             profile_id=profile.profile_id,
             profile_version=profile.version,
             endpoint=endpoint,
@@ -72,8 +84,9 @@ class Room:
         """Everybody who ever sat there, in alias order."""
         async with reading(self._pool, SeatRow) as cursor:
             await cursor.execute(
-                """SELECT alias, profile_id, profile_version, endpoint, fallback, active, joined_round
-                   FROM seats WHERE process_id = %s ORDER BY alias""",
+                """SELECT s.alias, COALESCE(s.profile_id, p.demander) AS person, s.profile_id, s.profile_version,
+                          s.endpoint, s.fallback, s.active, s.joined_round
+                   FROM seats s JOIN processes p ON p.id = s.process_id WHERE s.process_id = %s ORDER BY s.alias""",
                 [process_id],
             )
             return await cursor.fetchall()
