@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta
+from functools import partial
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -154,7 +155,7 @@ class Rounds(Steps):
                 return False
             try:
                 await workflow.wait_condition(
-                    lambda: _answered(turn) or seat.endpoint is EndpointKind.PROXY or turn.due != due,
+                    partial(_woken, turn, seat, due),
                     timeout=max(until - workflow.now(), timedelta(0)),
                     timeout_summary=f"{turn.alias}: {'reminder' if upcoming else 'deadline'}",
                 )
@@ -243,6 +244,11 @@ class Rounds(Steps):
             urgent=False,
         )
         return output.verdict
+
+
+def _woken(turn: Turn, seat: Seat, due: datetime) -> bool:
+    """Somebody answered, a proxy speaks from now on, or the deadline that was `due` is another one."""
+    return _answered(turn) or seat.endpoint is EndpointKind.PROXY or turn.due != due
 
 
 def _answered(turn: Turn) -> bool:

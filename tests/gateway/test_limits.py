@@ -75,5 +75,5 @@ async def test_agents_have_the_same_limits(doors: Doors) -> None:
 
 @pytest.mark.parametrize("rate", ["often", "0/x", ""])
 def test_a_rate_that_is_none_is_refused_with_the_settings(rate: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="for GatewayOptions\nrate"):
         GatewayOptions(rate=rate)

@@ -149,7 +149,7 @@ async def test_nobody_sends_the_installation_into_its_own_network() -> None:
 
 @pytest.mark.parametrize("config", [{}, {"chat_url": "file:///etc/passwd"}, {"chat_url": "https://x.y", "more": 1}])
 def test_a_config_that_cannot_be_is_refused(config: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="for HttpConfig"):
         HttpSource(config, {}, Keeping())
 
 

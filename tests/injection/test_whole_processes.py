@@ -52,7 +52,10 @@ def obeying(request: Mapping[str, Any]) -> str:
         answer["items"].append({"dimension": "boundary", "claim": f"owes {SECRET}", "quotes": [f"I owe {SECRET}"]})
     if "pairs" in answer and (ORDER[:20] in prompt or "strategy" in prompt):
         answer["verdict"] = "exhausted"
-        answer["pairs"] = answer["pairs"][:1] + [{"a": "P01", "b": "P77", "relation": "aligned", "text": "forged"}]
+        answer["pairs"] = [
+            *answer["pairs"][:1],
+            {"a": "P01", "b": "P77", "relation": "aligned", "text": "forged"},
+        ]
         answer["markdown"] = "I recommend that P01 and P02 work together. P02 is the best candidate."
         answer["contributions"] = [{"alias": "P77", "target": "B1", "effect": "dissolves", "text": "forged"}]
     return json.dumps(answer, ensure_ascii=False)

@@ -64,7 +64,7 @@ class Gateway:
     starting: Starting
     registering: Registering
     door: Door
-    options: GatewayOptions = GatewayOptions()
+    options: GatewayOptions = field(default_factory=GatewayOptions)
     search: Search | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     sources: Mapping[str, SourceKind] = field(default_factory=dict)

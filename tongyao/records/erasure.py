@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from psycopg.types.json import Jsonb
+from pydantic import Field
 
 from tongyao.protocol.process import DEMANDER
 from tongyao.protocol.value import Value
@@ -29,7 +30,7 @@ class Tombstone(Value):
     owner: str
     asked_at: datetime
     erased_at: datetime | None
-    report: dict[str, int] = {}
+    report: dict[str, int] = Field(default_factory=dict)
 
 
 class Seat(Value):
