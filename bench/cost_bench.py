@@ -19,6 +19,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from activities.formulating import PROFILE_CHARS as FORMULATION_CHARS
+from activities.planning import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
 from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
@@ -41,10 +43,6 @@ from tongyao.protocol.requests import (
 from tongyao.protocol.tension import from_draft
 
 ROUNDS: Final = 5
-PLAN_PROFILE_CHARS: Final = 3_000
-"""What the plan reads of each profile at most: PROFILE_CHARS in activities/planning.py."""
-FORMULATION_CHARS: Final = 15_000
-"""What the formulation reads of the demander's profile at most: PROFILE_CHARS in activities/formulating.py."""
 SEED_MODEL: Final = {3: "$1.10–2.05", 5: "$1.65–3.30"}
 """Seed 000's cost model of a 5-round process, by participants."""
 INTENT: Final[Mapping[Language, str]] = {

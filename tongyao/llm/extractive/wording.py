@@ -51,14 +51,6 @@ READING: Final[dict[str, dict[Language, str]]] = {
 DIMENSIONS: Final[dict[str, dict[Language, str]]] = {
     "capability": {"zh": "能力", "en": "Capability"},
     "direction": {"zh": "方向", "en": "Direction"},
-    "need": {
-        "zh": "有东西对着后者的人，需要前者。",
-        "en": "Who has something for the second needs the first.",
-    },
-    "limit": {
-        "zh": "有东西对着后者的人，守着前者。",
-        "en": "Who has something for the second keeps to the first.",
-    },
     "boundary": {"zh": "边界", "en": "Boundary"},
 }
 
