@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked
 from tests.gateway.test_blindness import Room, everything
+from tests.gateway.test_notifying import Kept, told_by
+from tongyao.gateway.notifying import Notifying
 
 MINE = "I own an old ferry. I can give two summers of work. I will not borrow money. I want to learn to build."
 TEXTS = {
@@ -37,6 +40,10 @@ async def started(doors: Doors, endpoint: str = "human", *, bo: str = "proxy", *
     assert answer.status_code == 201, answer.text
     tokens = {"demander": demander["token"]} | {name: one["token"] for name, one in people.items()}
     return Room(answer.json()["id"], tokens, {}), demander
+
+
+def _was_told(kept: Kept, pid: str) -> bool:
+    return "escalated" in kept.of(pid)
 
 
 async def send(doors: Doors, room: Room, who: str, **message: Any) -> Any:
@@ -114,6 +121,8 @@ async def test_nobody_in_the_room_sees_this_rounds_words_before_the_gate_the_dem
 
 
 async def test_a_demander_in_the_room_hears_that_somebody_lapsed_and_not_who(doors: Doors) -> None:
+    kept = Kept()
+    notifying = Notifying(doors.gateway.library, {"log": kept})
     for takes_part, keys in ((True, {"round"}), (False, {"round", "alias"})):
         room, _ = await started(
             doors, "proxy", bo="human", demander_takes_part=takes_part, turn_seconds=1, max_rounds=2
@@ -122,6 +131,9 @@ async def test_a_demander_in_the_room_hears_that_somebody_lapsed_and_not_who(doo
         events = (await doors.ask("GET", f"/processes/{room.pid}/history?limit=500", room.tokens["demander"])).json()
         escalated = [one["data"] for one in events["events"] if one["kind"] == "escalated"]
         assert escalated and all(set(data) == keys for data in escalated)
+        await told_by(doors, notifying, room.pid, partial(_was_told, kept, room.pid))
+        told = [one for one in kept.sent if (one.data["process"], one.data["what"]) == (room.pid, "escalated")]
+        assert all(("Somebody" in one.text) is takes_part and ("P0" in one.text) is not takes_part for one in told)
         await send(doors, room, "demander", kind="cancel")
 
 

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from tongyao.gateway.notifiers import wording
 from tongyao.gateway.notifiers.notifier import Notifier, NotSent, Outgoing
+from tongyao.protocol.event_views import event_for_party
 from tongyao.protocol.events import Ask, Event, EventKind
 from tongyao.protocol.process import DEMANDER
 from tongyao.records.database import RecordsError
@@ -76,8 +77,12 @@ class Notifying:
             return []
         row = await self._library.processes.get(process_id)
         alias = str(event.data.get("alias", DEMANDER))
-        if alias == DEMANDER or event.kind is EventKind.ESCALATED:
+        if event.kind is EventKind.ESCALATED:
             person: str | None = row.demander
+            seen = event_for_party(event, role="demander", seated=bool(row.settings.get("demander_takes_part")))
+            alias = str(seen.data.get("alias", "")) if seen else ""
+        elif alias == DEMANDER:
+            person = row.demander
         else:
             seats = await self._library.room.seats(process_id)
             person = next((seat.person for seat in seats if seat.alias == alias), None)

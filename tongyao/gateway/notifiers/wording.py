@@ -27,7 +27,8 @@ _CODE: Final = (
 
 def subject(what: str, about: Mapping[str, Any], language: str) -> str:
     words = _WHAT[what][language == "zh"]
-    return "Tongyao: " + words.format(alias=about.get("alias", ""), round=about.get("round", ""))
+    somebody = "有人" if language == "zh" else "Somebody"
+    return "Tongyao: " + words.format(alias=about.get("alias") or somebody, round=about.get("round", ""))
 
 
 def text(what: str, about: Mapping[str, Any], *, process: str, due: datetime | None, where: str, language: str) -> str:
