@@ -15,8 +15,9 @@ from tongyao.protocol.contracts import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.folding import child_plan, child_sources
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.lineage import child_id
+from tongyao.protocol.lineage import child_id, hole_id
 from tongyao.protocol.plan import Plan, PlanDraft
+from tongyao.protocol.plan_holes import hole_title
 from tongyao.protocol.plan_markdown import with_notes
 from tongyao.protocol.record import Record
 from tongyao.protocol.requests import Material, Piece, PlannerRequest
@@ -145,9 +146,11 @@ class Planning:
 
 
 def _title(record: Record, child: str) -> str:
-    """What the plan called the residual that `child` answers to."""
-    residuals = (residual for plan in record.plans for residual in plan.residuals)
-    return next((one.title for one in residuals if child_id(record.process_id, one.id) == child), child)
+    """What the plan called the residual that `child` answers to, or whose hole it fills."""
+    titles = {one.id: one.title for plan in record.plans for one in plan.residuals}
+    for plan in record.plans:
+        titles |= {hole_id(plan.revision, role.alias): hole_title(role.alias, plan.language) for role in plan.roles}
+    return next((title for id, title in titles.items() if child_id(record.process_id, id) == child), child)
 
 
 def _open_points(record: Record) -> tuple[str, ...]:

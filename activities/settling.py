@@ -65,6 +65,11 @@ class Settling:
         if self._purse is not None:
             await self._purse.limit(what)
 
+    def least(self) -> Bound:
+        """What a process must find in a budget to be able to begin: one turn, and the plan that is kept for its end."""
+        turn, plan = (self.engine(step).bound(step, "", 1) for step in ("project", "plan"))
+        return Bound(turn.tokens + plan.tokens, turn.cost + plan.cost)
+
     async def answer(
         self,
         key: CallKey,

@@ -29,11 +29,10 @@ class Branches(Steps):
 
     def open_residuals(self, residuals: tuple[str, ...]) -> None:
         """A plan left these unresolved: ask the demander, or approve them all, as the settings say."""
-        settings = self.start.settings
-        if settings.residuals is Residuals.OFF or self.start.depth >= settings.depth_limit:
+        if not self.state.may_branch:
             return
         self.state.residuals = residuals
-        if settings.residuals is Residuals.AUTO:
+        if self.start.settings.residuals is Residuals.AUTO:
             self.state.approved = residuals
             return
         for residual in residuals:

@@ -11,6 +11,7 @@ from temporalio import workflow
 
 from tongyao.protocol.contracts import DELIVER, PLAN, REMEMBER, DeliverInput, PlanInput, RememberInput
 from tongyao.protocol.events import EventKind
+from tongyao.protocol.lineage import hole_of
 from tongyao.protocol.process import DEMANDER, Phase
 from tongyao.protocol.snapshot import people
 from workflows import options
@@ -88,7 +89,8 @@ class Commitment(Branches):
     async def _answers(self, *, unconverged: bool) -> None:
         """People answer; where only proxies took part there is nobody to. A plan is complete without its answers.
 
-        After a decline the demander may have the plan made once more without those who declined.
+        After a decline the demander may have the plan made once more without those who declined, send the hole they
+        leave back to the field, or leave it.
         """
         if not people(self.state):
             return
@@ -105,7 +107,7 @@ class Commitment(Branches):
         def over() -> bool:
             if state.concluded or (state.replan_without and state.plan_revision == 1):
                 return True
-            return set(people(state)) <= set(state.answers) and not state.may_replan
+            return set(people(state)) <= set(state.answers) and not state.decline_open
 
         await self._until(over, seconds=seconds, summary="answers to the plan")
 
@@ -120,7 +122,9 @@ class Commitment(Branches):
         )
         done = tuple(sorted(child for child, outcome in state.ended_children.items() if outcome == Phase.COMPLETED))
         if done:
-            await self._plan(unconverged=unconverged, without=state.replan_without, children=done)
+            filled = {hole[1] for one, child in state.children.items() if child in done and (hole := hole_of(one))}
+            without = tuple(sorted({*state.replan_without, *filled}))
+            await self._plan(unconverged=unconverged, without=without, children=done)
             await self._deliver()
 
     async def _remember(self) -> None:

@@ -23,6 +23,7 @@ from tongyao.protocol.contracts import (
 )
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Phase, State
+from tongyao.protocol.settings import Residuals
 from workflows import options, presentation
 from workflows.doors import Doors
 from workflows.journal import Journal
@@ -58,6 +59,7 @@ class Steps(Doors):
             round_limit=settings.max_rounds,
             token_budget=settings.token_budget,
             cost_budget=settings.cost_budget,
+            may_branch=settings.residuals is not Residuals.OFF and start.depth < settings.depth_limit,
         )
         self.journal = Journal(self.state)
         self._shown: tuple[Phase, int, bool] | None = None

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
-from tests.support.house import House
+import pytest
+from temporalio.client import Client
+
+from tests.support.house import House, open_house
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.llm.scripted import Rule
+from tongyao.gateway.refused import BadInput
+from tongyao.llm.engine import Bound
+from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Phase
 
@@ -85,6 +91,45 @@ async def test_a_residual_that_was_asked_before_in_its_lineage_is_refused_with_t
     refused = [event.data for event in events if event.kind is EventKind.CHILD_REFUSED]
     assert refused == [{"residual": "plan/1/residual/1", "reason": "duplicate"}]
     assert len(tree) == 2
+
+
+class Dear(ScriptedEngine):
+    """An engine each of whose calls may cost up to 40 cents."""
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        return Bound(cost=Decimal("0.40"))
+
+
+@pytest.mark.parametrize(("spent", "reason"), [("1.00", "budget"), ("0.30", "budget"), ("0.10", None)])
+async def test_a_child_that_the_trees_budget_cannot_begin_is_refused_as_data(
+    temporal: Client, database_url: str, spent: str, reason: str | None
+) -> None:
+    """A turn and the plan that is kept for its end must fit into what is left: 80 cents."""
+    rules = [left_over(CRANE).model_copy(update={"cost": Decimal(spent)})]
+    engine = Dear(Script.model_validate({"verdicts": ["exhausted"], "rules": rules}))
+    async with open_house(temporal, database_url, engine) as here:
+        pid = await in_scene(here, f"children-budget-{spent}", residuals="auto", cost_budget="1.00")
+        record = await here.end(pid)
+        events = await here.library.events.events(pid, limit=500)
+        children = [row.id for row in await here.library.lineage.children(pid)]
+        for child in children:
+            await here.say(child, "cancel")
+            await here.end(child)
+
+    assert record.phase is Phase.COMPLETED, "a refusal is no failure"
+    refused = [event.data["reason"] for event in events if event.kind is EventKind.CHILD_REFUSED]
+    assert refused == ([reason] if reason else [])
+    assert len(children) == (0 if reason else 1)
+
+
+async def test_after_the_end_too_a_used_up_budget_starts_nothing(house: Opened) -> None:
+    rules = [left_over(CRANE).model_copy(update={"cost": Decimal("1.00")})]
+    async with house(verdicts=["exhausted"], rules=rules) as (here, _):
+        pid = await in_scene(here, "children-budget-later", cost_budget="1.00")
+        await here.end(pid)
+        with pytest.raises(BadInput, match="budget"):
+            await here.starting.branch(pid, "plan/1/residual/1")
+        assert await here.library.lineage.children(pid) == []
 
 
 async def test_a_child_outlives_its_parent(house: Opened) -> None:

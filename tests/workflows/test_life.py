@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
 
-from tests.support.house import House
+from tests.support.house import House, open_house
 from tests.workflows.conftest import SILENT, TEXTS, Opened
-from tongyao.llm.scripted import Rule
+from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.process import Phase
 from tongyao.protocol.projection import Outcome
@@ -228,3 +230,23 @@ async def test_the_demander_selects_among_the_found(house: Opened) -> None:
         record = await here.end(pid)
 
     assert len(record.participants) == 2
+
+
+class NoMemory:
+    """A memory that cannot be strengthened."""
+
+    async def strengthen(self, *_: object) -> None:
+        raise ApplicationError("the memory is gone", type="MemoryGone", non_retryable=True)
+
+
+async def test_a_memory_that_cannot_be_strengthened_stops_no_process(temporal: Client, database_url: str) -> None:
+    engine = ScriptedEngine(Script.model_validate({"verdicts": ["exhausted"]}))
+    async with open_house(temporal, database_url, engine, memory=NoMemory()) as here:
+        long = TEXTS["ada"] + " The harbour has many tides." * 2_000
+        people = await here.people({"ada": long, "bo": TEXTS["bo"]})
+        pid = await here.start(people, auto_confirm=True)
+        record = await here.end(pid)
+        events = await here.library.events.events(pid, limit=500)
+
+    assert record.phase is Phase.COMPLETED
+    assert [event.data["step"] for event in events if event.kind is EventKind.STEP_SKIPPED] == ["remember"]

@@ -166,7 +166,7 @@ def replan(
 
 def branch(
     process: Process,
-    residual: Annotated[str, typer.Argument(help="As the plan names it: plan/1/residual/2")],
+    residual: Annotated[str, typer.Argument(help="plan/1/residual/2, or plan/1/hole/P03: of who declined.")],
     no: Annotated[bool, typer.Option("--no", help="It does not go back to the field.")] = False,
     key: Key = None,
 ) -> None:

@@ -23,9 +23,11 @@ _COMMANDS = {
     "projection": "say {id} --as {alias} --round {round} --text …   (or: --nothing-new)",
     "decision": "decide {id} accept_as_is   (or: extend, add_participants, raise_budget, abandon)",
     "answer": "answer {id} commit --as {alias} --revision {round}   (or: decline, propose)",
-    "residual": "branch {id} plan/1/residual/{round}   (or: --no)",
+    "residual": "branch {id} {subject}   (or: --no)",
+    "hole": "branch {id} {subject}   (or: --no, or: replan {id} --without …)",
     "resume": "resume {id}",
 }
+_DECLINED = "replan {id} --without …   (or: conclude {id})"
 _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
     Phase.COMPLETED,
@@ -49,8 +51,8 @@ async def picture(library: Library, process_id: str) -> RenderableType:
         parts.append(
             Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow")
         )
-        if command := _COMMANDS.get(ask.ask):
-            how = command.format(id=row.id, alias=ask.alias, round=ask.round)
+        if command := _DECLINED if ask.ask == "decision" and phase is Phase.ANSWERING else _COMMANDS.get(ask.ask):
+            how = command.format(id=row.id, alias=ask.alias, round=ask.round, subject=ask.subject)
             parts.append(Text(f"  tongyao {how}", style="dim", no_wrap=True, overflow="ignore"))
     if row.cost or row.tokens:
         parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))

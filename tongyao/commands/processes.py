@@ -17,6 +17,7 @@ from rich.text import Text
 
 from tongyao.commands.common import EXIT_FAILED, console, print_json, run, settings
 from tongyao.commands.picture import picture
+from tongyao.gateway.choosing import choices
 from tongyao.gateway.refused import BadInput
 from tongyao.gateway.starting import Wish
 from tongyao.protocol.audit import audit
@@ -202,6 +203,7 @@ async def _show(process: str, with_audit: bool, as_json: bool) -> None:
             return
         console.print(await picture(here.library, process))
         await print_before_rounds(here, process)
+        await print_choices(here, process)
         await print_plan(here, process)
         if with_audit:
             await print_audit(here, process)
@@ -244,6 +246,30 @@ async def print_before_rounds(here: Office, process_id: str) -> None:
         for found in await here.library.room.candidates(process_id):
             table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}")
         console.print(table)
+
+
+async def print_choices(here: Office, process_id: str) -> None:
+    """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
+    for ask in await here.library.inbox.of_process(process_id, open_only=True):
+        given = await choices(here.library, ask)
+        if given is None:
+            continue
+        if given.residual is not None:
+            console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
+            console.print(Markdown(tension_markdown(given.residual.tension)))
+        if given.open:
+            console.print(Text("What nobody here covers:", style="bold"))
+            for point in given.open:
+                console.print(Text(f"  {point.id}  {point.text}"))
+        if given.proposals:
+            console.print(Text("Who could be added for it:", style="bold"))
+            table = Table("profile", "perspective", "rank", "score", "because", box=None)
+            for found in given.proposals:
+                why = ", ".join(f"{one['part']} meets {one['facet']}" for one in found.reasons)
+                table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}", why)
+            console.print(table)
+        if given.note:
+            console.print(Text(given.note))
 
 
 async def print_plan(here: Office, process_id: str) -> None:

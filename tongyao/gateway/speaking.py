@@ -8,6 +8,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from tongyao.gateway.auth import Caller, Standing, in_process, permit
+from tongyao.gateway.choosing import Choices, choices
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.incoming import Incoming, read
 from tongyao.gateway.permissions import Action
@@ -25,9 +26,10 @@ HOW: Final[dict[str, str]] = {
     "confirm_tension": "confirm_tension, or revise_tension",
     "select_participants": "select_participants",
     "projection": "submit_projection with `round` and `text`, `parts` or `nothing_new`",
-    "decision": "decide",
+    "decision": "decide with one of the `options`; where they say so, replan without who declined, or conclude",
     "answer": "answer_plan with `revision` and `answer`",
-    "residual": "approve_residual",
+    "residual": "approve_residual with its `subject` as `residual`",
+    "hole": "approve_residual with its `subject` as `residual`, or replan without who declined",
     "resume": "resume, once the cause is mended",
 }
 """Which message answers which ask."""
@@ -58,15 +60,20 @@ class Receipt(Value):
 
 
 class Ask(Value):
-    """Something that waits for you: what, by when, and how to answer; `view`: what you may see, to answer it."""
+    """Something that waits for you: what, by when, and how to answer; `view`: what you may see, to answer it.
+
+    `choices`: for the demander, what there is to choose among; `subject`: the residual that it is about.
+    """
 
     process_id: str
     ask: str
     alias: str
     round: int = Field(description="The round, or for `answer` the revision of the plan, for `residual` its number.")
+    subject: str = ""
     due_at: str | None
     opened_at: str
     answer_with: str
+    choices: Choices | None = None
     view: PartyView | None = None
 
 
@@ -164,6 +171,8 @@ async def _ask(gateway: Gateway, caller: Caller, row: InboxRow, *, with_view: bo
         due_at=row.due_at.isoformat() if row.due_at else None,
         opened_at=row.opened_at.isoformat(),
         answer_with=HOW.get(row.ask, ""),
+        subject=row.subject,
+        choices=await choices(gateway.library, row) if not caller.operator else None,
         view=view,
     )
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from tongyao.protocol import messages as m
 from tongyao.protocol.events import EventKind
+from tongyao.protocol.lineage import hole_id
 from tongyao.protocol.process import DEMANDER, State
 from tongyao.protocol.projection import Outcome
 
@@ -70,7 +71,7 @@ def apply(state: State, message: m.Message, *, now: datetime) -> list[Effect]:
         case m.AnswerPlan(alias=alias, answer=answer, revision=revision, text_id=said):
             state.answers[alias] = answer
             data: dict[str, JsonValue] = {"alias": alias, "decision": answer, "revision": revision, "text_id": said}
-            return [(EventKind.ANSWER_RECEIVED, data)]
+            return [(EventKind.ANSWER_RECEIVED, data), *_hole(state, message)]
         case m.ApproveResidual(residual=residual, approve=approve):
             if approve:
                 state.approved = (*state.approved, residual)
@@ -107,6 +108,15 @@ def _submit(state: State, message: m.SubmitProjection) -> list[Effect]:
     turn.revision += 1
     turn.outcome = None
     return []
+
+
+def _hole(state: State, message: m.AnswerPlan) -> list[Effect]:
+    """What somebody leaves who declines: the demander is asked about it, as about every residual."""
+    if message.answer != "decline" or not state.may_branch or message.alias == DEMANDER:
+        return []
+    hole = hole_id(message.revision, message.alias)
+    state.residuals = (*state.residuals, hole)
+    return [(EventKind.RESIDUAL_OPEN, {"residual": hole})]
 
 
 def _decide(state: State, message: m.Decide) -> list[Effect]:

@@ -74,6 +74,7 @@ class Ask(StrEnum):
     DECISION = "decision"
     ANSWER = "answer"
     RESIDUAL = "residual"
+    HOLE = "hole"
     RESUME = "resume"
 
 

@@ -30,12 +30,26 @@ class Likeness(Value):
 def child_id(parent: str, residual: str) -> str:
     """The id of the process for one residual of a parent's plan: the same on every retry.
 
-    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`. Raises `ValueError` for what is no residual of a plan.
+    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` for what is
+    neither a residual of a plan nor the hole of somebody who declined it.
     """
-    match = re.fullmatch(r"plan/(\d+)/residual/(\d+)", residual)
+    match = re.fullmatch(r"plan/(\d+)/(?:residual/(\d+)|hole/(P\d{2,3}))", residual)
     if match is None:
-        raise ValueError(f"{residual!r} is no residual of a plan: plan/<revision>/residual/<number>")
-    return f"{parent}.{match[1]}-{match[2]}"
+        raise ValueError(
+            f"{residual!r} is no residual of a plan: plan/<revision>/residual/<number>, or plan/<revision>/hole/<alias>"
+        )
+    return f"{parent}.{match[1]}-{match[2] or match[3]}"
+
+
+def hole_id(revision: int, alias: str) -> str:
+    """What the hole is called that `alias` leaves by declining a plan: `plan/1/hole/P03`."""
+    return f"plan/{revision}/hole/{alias}"
+
+
+def hole_of(residual: str) -> tuple[int, str] | None:
+    """Revision and alias of a hole; None for any other residual."""
+    match = re.fullmatch(r"plan/(\d+)/hole/(P\d{2,3})", residual)
+    return (int(match[1]), match[2]) if match else None
 
 
 def nearest(tension: Tension, lineage: Mapping[str, Tension]) -> Likeness | None:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field
 
 from tongyao.protocol.convergence import RoundResult
+from tongyao.protocol.lineage import hole_id
 from tongyao.protocol.projection import EndpointKind, Outcome
 from tongyao.protocol.settings import Fallback
 from tongyao.protocol.tension import Grade
@@ -166,6 +167,9 @@ class State(BaseModel):
     plan_revision: int = 0
     replan_without: tuple[str, ...] = ()
     answers: dict[str, str] = Field(default_factory=dict)
+    may_branch: bool = Field(
+        default=False, description="Residuals may go back to the field: settings and depth allow it."
+    )
     residuals: tuple[str, ...] = ()
     approved: tuple[str, ...] = Field(default=(), description="Residuals whose children are to be started.")
     refused_residuals: tuple[str, ...] = ()
@@ -230,6 +234,13 @@ class State(BaseModel):
     def may_replan(self) -> bool:
         """Somebody declined, and the plan was not made anew yet: the demander may still do without them."""
         return self.plan_revision == 1 and "decline" in self.answers.values()
+
+    @property
+    def decline_open(self) -> bool:
+        """Of somebody who declined the first plan the demander has not said what follows: a plan without them, a child
+        for the hole they leave, or neither."""
+        holes = {hole_id(self.plan_revision, alias) for alias, answer in self.answers.items() if answer == "decline"}
+        return self.may_replan and (not self.may_branch or bool(holes & set(self.undecided)))
 
 
 _WAITS_FOR_PEOPLE: Final = frozenset(

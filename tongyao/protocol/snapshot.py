@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tongyao.protocol.events import Ask, Snapshot, Waiting
+from tongyao.protocol.lineage import hole_of
 from tongyao.protocol.process import DEMANDER, Phase, State
 from tongyao.protocol.projection import EndpointKind
 
@@ -26,10 +27,7 @@ def snapshot(state: State) -> Snapshot:
 
 def asks(state: State) -> tuple[Waiting, ...]:
     """Everything that waits for somebody now. Residuals stay open beside whatever the phase itself asks."""
-    residuals = tuple(
-        Waiting(ask=Ask.RESIDUAL, alias=DEMANDER, round=int(residual.rsplit("/", 1)[-1]))
-        for residual in state.undecided
-    )
+    residuals = tuple(_residual(residual) for residual in state.undecided)
     turns = tuple(
         Waiting(ask=Ask.PROJECTION, alias=turn.alias, round=turn.round, due=turn.due) for turn in state.waiting_for
     )
@@ -49,13 +47,19 @@ def asks(state: State) -> tuple[Waiting, ...]:
                 if alias not in state.answers
             )
             decision = Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.plan_revision, due=state.due)
-            return (*residuals, *answers, *((decision,) if state.may_replan else ()))
+            return (*residuals, *answers, *((decision,) if state.decline_open else ()))
         case Phase.AWAITING_CHILDREN:
             return residuals
         case Phase.SUSPENDED:
             return (Waiting(ask=Ask.RESUME, alias=""), *turns)
         case _:
             return ()
+
+
+def _residual(residual: str) -> Waiting:
+    last = residual.rsplit("/", 1)[-1]
+    ask = Ask.RESIDUAL if hole_of(residual) is None else Ask.HOLE
+    return Waiting(ask=ask, alias=DEMANDER, round=int(last.lstrip("P")), subject=residual)
 
 
 def people(state: State) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ _WHAT: Final[dict[str, tuple[str, str]]] = {
     "decision": ("Please decide how to go on", "请决定如何继续"),
     "answer": ("Please answer the plan", "请答复方案"),
     "residual": ("A residual tension waits for your decision", "有一个残余张力待你决定"),
+    "hole": ("Somebody declined: decide what happens to their part", "有人谢绝了方案：请决定其份额如何处理"),
     "resume": ("A process is suspended", "一个过程已暂停"),
     "reminder": ("A reminder: your turn in round {round}", "提醒：第 {round} 轮仍在等你发言"),
     "escalated": ("{alias} let the time of round {round} pass", "{alias} 在第 {round} 轮超时未发言"),

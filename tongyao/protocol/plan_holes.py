@@ -1,0 +1,83 @@
+"""The hole that somebody leaves who declines a plan: a residual like every other (docs/protocol.md §7.7). Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tongyao.protocol.plan import Plan, Residual
+from tongyao.protocol.process import DEMANDER
+from tongyao.protocol.sizes import cut
+from tongyao.protocol.tension import MISSING, TENSION_UNITS, Lineage, Tension
+
+_WORDS: Final = {
+    "en": {
+        "title": "What {alias} was to give",
+        "change": "From a plan in which nobody does this to one in which somebody does: {what}",
+        "stands": "The rest of the plan stands.",
+        "waits": "What waits for it: {tasks}.",
+        "gone": "Who was to give this is not there: {what}",
+        "between": "; ",
+        DEMANDER: "the demander",
+        "self": "somebody",
+        "other": "another participant",
+    },
+    "zh": {
+        "title": "{alias} 原定的那一份",
+        "change": "让方案里没有人做的事有人来做：{what}",
+        "stands": "方案的其余部分已经成立。",
+        "waits": "等着它的有：{tasks}。",
+        "gone": "原定付出这一点的人不在了：{what}",
+        "between": "；",
+        DEMANDER: "需求方",
+        "self": "有人",
+        "other": "另一位参与者",
+    },
+}
+_ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
+
+
+def hole_title(alias: str, language: str) -> str:
+    return _WORDS["zh" if language == "zh" else "en"]["title"].format(alias=alias)
+
+
+def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
+    """What `alias` was to do and give in `plan`, as a tension: T their tasks, I what waits for them, B what they were to
+    give, E what they would have gained. None where the plan has no part of theirs.
+
+    `tension`: of the process, for what the plan does not say. Aliases mean nobody in another room: they are taken out.
+    """
+    words = _WORDS["zh" if plan.language == "zh" else "en"]
+    mine = [task for task in plan.tasks if task.assignee == alias]
+    role = next((role for role in plan.roles if role.alias == alias), None)
+    gives = role.contributions if role else ()
+    gains = role.benefits if role else ()
+    if not mine and not gives:
+        return None
+    ids = {task.id for task in mine}
+    waiting = [task.title for task in plan.tasks if task.assignee != alias and ids & set(task.prerequisites)]
+    todo = [task.title for task in mine] or [claim.text for claim in gives]
+    stands = [words["stands"]] + ([words["waits"].format(tasks=words["between"].join(waiting))] if waiting else [])
+    stands += [tension.initial_state] if tension.initial_state != MISSING else []
+    share, each = TENSION_UNITS // 5, words["between"]
+
+    def said(text: str) -> str:
+        named = {alias: words["self"], DEMANDER: words[DEMANDER]}
+        return cut(_ALIAS.sub(lambda found: named.get(found[0], words["other"]), text), share)
+
+    sources = [source for named in (*(one.sources for one in mine), *(one.sources for one in gives)) for source in named]
+    return Residual(
+        id=lineage.residual,
+        title=hole_title(alias, plan.language),
+        tension=Tension(
+            transition=said(words["change"].format(what=each.join(todo))),
+            initial_state=said(" ".join(stands)),
+            barriers=tuple(
+                said(words["gone"].format(what=what)) for what in ([claim.text for claim in gives] or todo)[:2]
+            ),
+            exchange=said(each.join(claim.text for claim in gains)) if gains else cut(tension.exchange, share),
+            language=tension.language,
+            lineage=lineage,
+        ),
+        sources=tuple(dict.fromkeys(sources)),
+    )
