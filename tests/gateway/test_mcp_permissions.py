@@ -27,6 +27,14 @@ CALLS: dict[str, Arguments] = {
     "plan": lambda pid: {"process": pid},
     "switch": lambda pid: {"process": pid, "endpoint": "proxy"},
     "leave": lambda pid: {"process": pid},
+    "channels": lambda pid: {},
+    "set_channel": lambda pid: {"kind": "webhook", "to": "http://example.org/not-https"},
+    "confirm_channel": lambda pid: {"code": "guess"},
+    "remove_channel": lambda pid: {"kind": "mail"},
+    "source": lambda pid: {},
+    "set_source": lambda pid: {"config": {}, "kind": "none-such"},
+    "remove_source": lambda pid: {},
+    "fetch_profile": lambda pid: {},
 }
 KEYED = {"respond", "decide", "switch", "leave"}
 SPEAKS = {
@@ -104,4 +112,4 @@ def _allowed(tool: str, caller: str, own: bool) -> bool:
         return own and Role("demander" if caller == "demander" else "participant") in roles
     if caller == "scoped":
         return Role.PARTICIPANT in roles
-    return Role.PERSON in roles
+    return bool({Role.PERSON, Role.OWNER} & roles)

@@ -81,7 +81,7 @@ def permit(caller: Caller, action: Action, role: Role | None = None) -> None:
         return
     if caller.token is None:
         raise Unauthenticated("token_missing", "this needs a token: send `Authorization: Bearer <token>`")
-    raise NotAllowed(f"a token of role {role.value} may not {action.value.replace('_', ' ')}")
+    raise NotAllowed(f"a token of role {role.value} does not open this ({action.value.replace('_', ' ')})")
 
 
 async def in_process(library: Library, caller: Caller, process_id: str, action: Action) -> Standing:

@@ -8,26 +8,20 @@ from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from tongyao.gateway import people, running, searching, speaking
+from tongyao.gateway import mcp_own, people, running, searching, speaking
 from tongyao.gateway.api.common import secret_of
 from tongyao.gateway.auth import Caller, in_process, permit
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.incoming import INCOMING
 from tongyao.gateway.limiting import Limits
+from tongyao.gateway.mcp_common import Key, ProcessId, Token, address, plain
 from tongyao.gateway.permissions import Action
 from tongyao.gateway.problems import Problem, problem_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Token = Annotated[
-    str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")
-]
-Key = Annotated[
-    str, Field(description="Of your own making; the same key again is the same request, so repeating is safe.")
-]
-ProcessId = Annotated[str, Field(description="The id of the process.")]
 
 ACTIONS: Final[dict[str, Action]] = {
     "scenes": Action.LIST_SCENES,
@@ -42,6 +36,7 @@ ACTIONS: Final[dict[str, Action]] = {
     "plan": Action.READ_PLAN,
     "switch": Action.SEND_MESSAGE,
     "leave": Action.SEND_MESSAGE,
+    **mcp_own.ACTIONS,
 }
 """Each tool's action in the table of permissions."""
 
@@ -59,12 +54,12 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
 
     async def who(given: str, context: Context) -> Caller:
         header = (context.headers or {}).get("authorization")
-        return await limits.identify(gateway.library, given or secret_of(header) or token, _address(context))
+        return await limits.identify(gateway.library, given or secret_of(header) or token, address(context))
 
     async def send(given: str, context: Context, process: str, key: str, **message: Any) -> dict[str, Any]:
         incoming = INCOMING.validate_python({name: one for name, one in message.items() if one is not None})
         caller = await who(given, context)
-        return _plain(await speaking.send(gateway, caller, process, incoming, key=key, door="mcp"))
+        return plain(await speaking.send(gateway, caller, process, incoming, key=key, door="mcp"))
 
     def tool(function: Callable[P, Coroutine[Any, Any, Any]]) -> None:
         server.add_tool(_readable(function), structured_output=False)
@@ -77,7 +72,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
     async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
         """Who is in a scene. Public are an id, language and grade; names only where the scene says so."""
         found = await searching.cards(gateway, await who(token, ctx), scene, limit=max(1, min(limit, 200)), after=after)
-        return {"people": [_plain(one) for one in found]}
+        return {"people": [plain(one) for one in found]}
 
     async def search(
         ctx: Context,
@@ -96,13 +91,13 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
             {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
         )
         found = await searching.search(gateway, await who(token, ctx), scene, sought)
-        return {"people": [_plain(one) for one in found]}
+        return {"people": [plain(one) for one in found]}
 
     async def join(ctx: Context, key: Key, scene: str, name: str, text: str, email: str | None = None) -> Any:
         """Introduce yourself, in your own words. You get an id and a token, which is shown this once: keep it."""
-        await limits.join(caller := await who("", ctx), _address(ctx))
+        await limits.join(caller := await who("", ctx), address(ctx))
         said = people.Introduction(scene=scene, name=name, text=text, email=email)
-        return _plain(await people.join(gateway, caller, said, key=key))
+        return plain(await people.join(gateway, caller, said, key=key))
 
     async def demand(
         ctx: Context,
@@ -136,12 +131,12 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         caller = await who(token, ctx)
         standing = await in_process(gateway.library, caller, process, Action.READ_PROCESS)
         view = await speaking.view_of(gateway, standing)
-        return {"process": _plain(await running.summary(gateway, standing)), "view": _plain(view)}
+        return {"process": plain(await running.summary(gateway, standing)), "view": plain(view)}
 
     async def pending(ctx: Context, view: bool = True, token: Token = "") -> Any:
         """What waits for you in all processes, the most urgent first; with what you may see, to answer it."""
         found = await speaking.pending(gateway, await who(token, ctx), with_view=view)
-        return {"pending": [_plain(one) for one in found]}
+        return {"pending": [plain(one) for one in found]}
 
     async def respond(
         ctx: Context,
@@ -181,7 +176,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         caller = await who(token, ctx)
         made = await running.plan(gateway, caller, process)
         view = await running.read(gateway, caller, process)
-        return {"plan": _plain(made), "delivery": _plain(view.delivery) if view.delivery else None}
+        return {"plan": plain(made), "delivery": plain(view.delivery) if view.delivery else None}
 
     async def switch(
         ctx: Context,
@@ -200,6 +195,8 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
 
     for function in (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave):
         tool(function)
+    for own in mcp_own.own_tools(gateway, who, limits):
+        tool(own)
     return server
 
 
@@ -224,12 +221,3 @@ def _readable(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coro
 def _text(problem: Problem) -> str:
     zh = problem.more.get("zh")
     return f"{problem.code}: {problem.detail}" + (f" ({zh})" if zh else "")
-
-
-def _plain(model: BaseModel) -> dict[str, Any]:
-    return model.model_dump(mode="json", exclude_none=True)
-
-
-def _address(context: Context) -> str:
-    client = getattr(context.request_context.request, "client", None)
-    return client.host if client else "stdio"
