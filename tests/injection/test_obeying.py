@@ -155,7 +155,7 @@ def test_an_obeying_catalyst_gets_past_neither_pairs_nor_sources_nor_convergence
     assert not seen.contributions
     assert not seen.gaps
     assert all(set(note.about) <= set(PEOPLE) and set(note.sources) <= {"R1/P02/1"} for note in seen.ignored)
-    assert all(element.startswith("R1/catalyst/") for element in seen.element_ids())
+    assert all(element.startswith("R1/catalyst/") for element in seen.texts())
     outcomes = dict.fromkeys(PEOPLE, Outcome.REPLIED)
     verdicts = [settled(attack, round_number=number).verdict for number in (1, 2, 3)]
     results = [RoundResult(number=n, outcomes=outcomes, verdict=v) for n, v in enumerate(verdicts, 1)]

@@ -114,7 +114,7 @@ async def test_every_claim_of_the_plan_has_a_source_in_the_record(run: Run, case
     known = ran.said() | {f"T/{name}": text for name, text in ran.tension.targets().items()}
     for turn in ran.rounds:
         assert turn.observation is not None
-        known |= dict.fromkeys(turn.observation.element_ids(), "")
+        known |= turn.observation.texts()
     plan = settle_plan(
         ran.plan,
         revision=1,

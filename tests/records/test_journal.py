@@ -68,7 +68,6 @@ async def test_the_end_is_noted_with_its_time_and_outcome(pool: Pool, announce: 
     await Journal(pool).write(outbox(process, 1, 1, phase=Phase.EXPIRED, kind=EventKind.PROCESS_ENDED))
     row = await Processes(pool).get(process)
     assert (row.phase, row.outcome, row.ended_at) == ("expired", "expired", NOON + timedelta(minutes=1))
-    assert process not in await Processes(pool).open_ids()
 
 
 async def test_a_process_that_was_given_up_and_still_speaks_is_open_again(pool: Pool, announce: Announce) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,8 +15,6 @@ from tongyao.records.database import Pool, session
 from tongyao.records.events import Events
 from tongyao.records.journal import Journal
 from tongyao.records.notifications import Channel, Notice, Notification, Notifications, WrongCode
-
-Notices = Callable[..., Awaitable[list[Notification]]]
 
 
 @pytest.fixture

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import psycopg
 import pytest
 
 from tests.records.conftest import Announce
+from tongyao.protocol.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.observation import Relation, Verdict
+from tongyao.protocol.process import Phase
 from tongyao.protocol.projection import EndpointKind, Outcome
 from tongyao.protocol.value import Value
 from tongyao.records.database import Pool
-from tongyao.records.plans import AnswerRow, DeliveryRow, PlanRow, Plans
+from tongyao.records.journal import Journal
+from tongyao.records.plans import DeliveryRow, PlanRow, Plans
 from tongyao.records.rounds import ObservationRow, ProjectionRow, RelationRow, Rounds
 from tongyao.records.texts import Texts, text_id
 
@@ -21,6 +26,21 @@ def timeless(row: Value) -> Value:
 
 async def text(pool: Pool, process: str, *name: object) -> str:
     return await Texts(pool).put(f"process:{process}", "record", "{}", id=text_id(process, *name))
+
+
+async def answered(pool: Pool, process: str, *answers: tuple[int, str, str]) -> None:
+    """(revision, alias, decision), as the workflow's events tell it."""
+    events = tuple(
+        Event(
+            seq=seq,
+            kind=EventKind.ANSWER_RECEIVED,
+            at=datetime(2026, 1, 5, tzinfo=UTC),
+            data={"revision": revision, "alias": alias, "decision": decision},
+        )
+        for seq, (revision, alias, decision) in enumerate(answers, 1)
+    )
+    snapshot = Snapshot(process_id=process, seq=len(events), phase=Phase.ANSWERING, round=3, waiting=True)
+    await Journal(pool).write(Outbox(snapshot=snapshot, events=events))
 
 
 async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(pool: Pool, announce: Announce) -> None:
@@ -93,8 +113,7 @@ async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, ann
             ),
         )
     assert [row.language for row in await plans.deliveries(process)] == ["zh"]
-    await plans.put_answer(process, AnswerRow(revision=1, alias="P01", decision="commit"))
-    await plans.put_answer(process, AnswerRow(revision=1, alias="P01", decision="decline"))
+    await answered(pool, process, (1, "P01", "commit"), (1, "P01", "decline"))
     assert [row.decision for row in await plans.answers(process)] == ["commit"]
 
 
@@ -106,9 +125,7 @@ async def test_the_acceptance_rate_counts_the_revision_that_holds(pool: Pool, an
         await plans.put_plan(process, PlanRow(revision=revision, text_id=words, markdown_text_id=words))
         for alias in ("P01", "P02", "P03"):
             await plans.put_delivery(process, DeliveryRow(revision=revision, alias=alias, text_id=words, language="en"))
-    await plans.put_answer(process, AnswerRow(revision=1, alias="P03", decision="decline"))
-    await plans.put_answer(process, AnswerRow(revision=2, alias="P01", decision="commit"))
-    await plans.put_answer(process, AnswerRow(revision=2, alias="P02", decision="propose"))
+    await answered(pool, process, (1, "P03", "decline"), (2, "P01", "commit"), (2, "P02", "propose"))
     found = await plans.acceptance(process_id=process)
     assert found.model_dump() == {"asked": 3, "commit": 1, "decline": 0, "propose": 1}
     assert found.rate == 0.5

@@ -16,7 +16,7 @@ from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run,
 from tongyao.gateway.erasing import Erasing
 from tongyao.records.migrate import migrate
 from tongyao.runtime import office, reconciling, wiring
-from tongyao.runtime.doctor import Finding, examine
+from tongyao.runtime.doctor import Finding, examine, is_well
 from tongyao.runtime.namespaces import ensure_namespace
 from tongyao.runtime.search_attributes import register_search_attributes
 from tongyao.runtime.settings import every_variable
@@ -105,7 +105,7 @@ def doctor(
     for row in rows:
         table.add_row(row.subject, f"[{_STYLES[row.finding]}]{row.finding.value}[/]", row.found, row.advice)
     console.print(table)
-    if any(row.finding is Finding.MISSING for row in rows):
+    if not is_well(rows):
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -114,7 +114,9 @@ def _print_settings() -> None:
     table = Table("variable", "default", "meaning", box=None)
     for variable in every_variable():
         default = "(its parts below)" if isinstance(variable.default, BaseModel) else _shown(variable.default)
-        table.add_row(min(variable.names, key=len), "[bold]set[/bold]" if variable.is_set else default, variable.description)
+        table.add_row(
+            min(variable.names, key=len), "[bold]set[/bold]" if variable.is_set else default, variable.description
+        )
     console.print(table, highlight=False)
 
 

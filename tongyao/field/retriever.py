@@ -59,7 +59,7 @@ class ChunkRetriever:
             self._fitted.move_to_end(key)
         self._fitting.pop(key, None)
         chosen = await asyncio.to_thread(_choose, fitted, tension.targets(), self._budget)
-        return Material(pieces=_joined(text, chosen, self._budget), total_chars=len(text))
+        return Material(pieces=_joined(text, chosen), total_chars=len(text))
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple
     return chosen
 
 
-def _joined(text: str, chosen: dict[tuple[int, int], set[str]], budget: int) -> tuple[Piece, ...]:
+def _joined(text: str, chosen: dict[tuple[int, int], set[str]]) -> tuple[Piece, ...]:
     """The chosen spans in text order, those that touch as one."""
     merged: list[tuple[int, int, set[str]]] = []
     for (start, end), labels in sorted(chosen.items()):

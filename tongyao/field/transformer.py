@@ -14,9 +14,6 @@ import numpy as np
 from tongyao.field.encoder import EncoderUnusable, Vectors
 from tongyao.protocol.contracts_reindex import ModelSpec
 
-DEFAULT_MODEL: Final = "BAAI/bge-m3"
-"""Multilingual, 1,024 dimensions, no prompts, MIT licence: the recommendation for Chinese and mixed scenes."""
-
 BATCH: Final = 32
 
 

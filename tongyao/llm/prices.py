@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -47,7 +48,7 @@ class PriceTable(Value):
     """A table as it stands in `prices.json`: what each model cost on the day `as_of`."""
 
     as_of: date
-    currency: str = "USD"
+    currency: Literal["USD"] = "USD"
     per_tokens: int = Field(default=1_000_000, gt=0)
     source: str = ""
     models: dict[str, ModelRates]

@@ -116,7 +116,8 @@ class Observation(Value):
     markdown: str = ""
     struck: int = Field(default=0, ge=0)
 
-    def element_ids(self) -> tuple[str, ...]:
+    def texts(self) -> dict[str, str]:
+        """Every element's id with its text."""
         groups = (
             self.pairs,
             self.contributions,
@@ -126,7 +127,7 @@ class Observation(Value):
             self.frameworks,
             self.third_party_value,
         )
-        return tuple(element.id for group in groups for element in group)
+        return {element.id: element.text for group in groups for element in group}
 
 
 class PairDraft(Draft):

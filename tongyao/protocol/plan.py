@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pydantic import Field
 
 from tongyao.protocol.tension import Tension
 from tongyao.protocol.value import Draft, Value
-
-UNSUPPORTED: Final = "unsupported"
-"""Mark of a claim whose sources did not resolve: it is kept and shown as such (docs/protocol.md §7.3)."""
 
 
 class Claim(Value):

@@ -64,14 +64,5 @@ class Record(Value):
         for projection in self.projections:
             known |= {item.id: item.claim for item in projection.items}
         for observation in self.observations:
-            groups = (
-                observation.pairs,
-                observation.contributions,
-                observation.translations,
-                observation.gaps,
-                observation.ignored,
-                observation.frameworks,
-                observation.third_party_value,
-            )
-            known |= {element.id: element.text for group in groups for element in group}
+            known |= observation.texts()
         return known

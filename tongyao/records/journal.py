@@ -68,7 +68,7 @@ async def _follow(connection: Connection, process_id: str, events: Sequence[Even
             """INSERT INTO answers (process_id, revision, alias, decision, text_id)
                SELECT process_id, (data ->> 'revision')::int, data ->> 'alias', data ->> 'decision',
                       NULLIF(data ->> 'text_id', '')::uuid
-               FROM events WHERE process_id = %s AND kind = 'answer_received'
+               FROM events WHERE process_id = %s AND kind = 'answer_received' ORDER BY seq
                ON CONFLICT (process_id, revision, alias) DO NOTHING""",
             [process_id],
         )

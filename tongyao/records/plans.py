@@ -120,19 +120,6 @@ class Plans:
             )
             return await cursor.fetchall()
 
-    async def put_answer(self, process_id: str, row: AnswerRow) -> None:
-        """The answer of one participant to one revision; the first one stays, again is harmless.
-
-        `row.text_id` is the `text_id` of the message `AnswerPlan`: its words are in `texts` already.
-        """
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO answers (process_id, revision, alias, decision, text_id)
-                   VALUES (%s, %s, %s, %s, %s)
-                   ON CONFLICT (process_id, revision, alias) DO NOTHING""",
-                [process_id, row.revision, row.alias, row.decision, row.text_id],
-            )
-
     async def answers(self, process_id: str) -> list[AnswerRow]:
         """By revision, then alias."""
         async with reading(self._pool, AnswerRow) as cursor:

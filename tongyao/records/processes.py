@@ -197,12 +197,6 @@ class Processes:
         rows = rows[:limit]
         return Page(rows=rows, next=f"{rows[-1].created_at.isoformat()}~{rows[-1].id}" if more else None)
 
-    async def open_ids(self) -> Sequence[str]:
-        """Ids of all processes that have not ended, oldest first."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT id FROM processes WHERE ended_at IS NULL ORDER BY created_at, id")
-            return [row["id"] for row in await cursor.fetchall()]
-
     async def _insert(self, new: NewProcess) -> None:
         async with session(self._pool) as connection:
             await connection.execute(
