@@ -41,7 +41,7 @@ class Formulating:
             try:
                 tension, fallback = await self._formulated(request, what.process_id, row.demander, seconds), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
-                tension, fallback = from_raw(record.intent, language=record.language).tension, True
+                tension, fallback = from_raw(record.intent, language=record.language), True
         text_id = await library.texts.put(
             row.demander, "tension", tension.model_dump_json(), id=effects.text_id(what.process_id, "tension")
         )
@@ -96,5 +96,5 @@ class Formulating:
         text = await self._deps.library.profile_text(record.demander.profile)
         if len(text) <= PROFILE_CHARS:
             return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
-        intent = from_raw(record.intent, language=record.language).tension
+        intent = from_raw(record.intent, language=record.language)
         return await self._deps.retriever.retrieve(record.demander.profile, text, intent)

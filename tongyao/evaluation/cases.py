@@ -61,7 +61,6 @@ class Expected(Draft):
     traps: tuple[Trap, ...] = ()
     translations: tuple[Wording, ...] = ()
     gaps: tuple[Blank, ...] = ()
-    demander_grade: str = ""
 
 
 class Case(Draft):

@@ -128,13 +128,6 @@ class TensionDraft(Draft):
     exchange: str = ""
 
 
-class RawTension(Value):
-    """A tension that could not be formulated: the raw text, cut to the limit; grade C."""
-
-    tension: Tension
-    was_cut: bool
-
-
 def from_draft(draft: TensionDraft, *, language: Literal["zh", "en"], lineage: Lineage | None = None) -> Tension:
     """The tension in `draft`: blanks become `[data_insufficient]`.
 
@@ -172,17 +165,12 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
     )
 
 
-def from_raw(intent: str, *, language: Literal["zh", "en"]) -> RawTension:
-    """The fallback of DESIGN §4: the raw intent stands as T, cut to the limit, the rest is unknown.
+def from_raw(intent: str, *, language: Literal["zh", "en"]) -> Tension:
+    """Where nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
 
     Its grade is C by construction: I has no material. Raises `ValueError` for a blank intent.
     """
-    room = TENSION_UNITS - 3 * units(MISSING)
-    transition = cut(intent.strip(), room)
-    return RawTension(
-        tension=Tension(transition=transition, language=language),
-        was_cut=len(transition) < len(intent.strip()),
-    )
+    return Tension(transition=cut(intent.strip(), TENSION_UNITS - 3 * units(MISSING)), language=language)
 
 
 def _known(text: str) -> bool:
