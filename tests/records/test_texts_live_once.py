@@ -1,4 +1,4 @@
-"""A body stands in `texts` and in no other table, whichever way it came in (DESIGN §7)."""
+"""A body stands in `texts` and in no other table, whichever way it came in (docs/erasure.md)."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Starting:
         await self._library.processes.mark_started(start.process_id)
 
     async def sweep(self, *, older_than: float = 0.0) -> list[str]:
-        """Start what was announced and never started; returns the ids (DESIGN: orphans are swept)."""
+        """Start what was announced and never started; returns the ids."""
         from tongyao.records.reconcile import Reconciliation
 
         swept = []
