@@ -102,6 +102,40 @@ async def _children(house: House, _: ScriptedEngine) -> str:
     return pid
 
 
+async def _add_at_the_limit(house: House, _: ScriptedEngine) -> str:
+    people = await house.people(TEXTS, scene="shapes-adding")
+    pid = await house.start(people[:3], scene="shapes-adding", auto_confirm=True, max_rounds=2)
+    await house.until(pid, "deciding")
+    await house.say(pid, "decide", decision="add_participants", participants=[{"profile_id": people[3]}])
+    await house.until(pid, "deciding", round_number=4)
+    await house.say(pid, "decide", decision="accept_as_is")
+    await house.end(pid)
+    return pid
+
+
+async def _declined(house: House, _: ScriptedEngine) -> str:
+    people = await house.people(TEXTS, scene="shapes-declined")
+    choices = [
+        Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),
+        *(Choice(profile_id=one) for one in people[1:3]),
+    ]
+    wish: dict[str, Any] = {
+        "auto_confirm": True,
+        "auto_start": True,
+        "wait_for_children": True,
+        "aliases_as_named": True,
+    }
+    pid = await house.start(choices, scene="shapes-declined", **wish)
+    for number in (1, 2, 3, 4):
+        await house.asked(pid, "P01", number)
+        await house.speak(pid, "P01", number, f"I can offer {number} readings of the tide gauge.")
+    await house.asked(pid, "P01", 1, what="answer")
+    await house.say(pid, "answer_plan", alias="P01", revision=1, answer="decline")
+    await house.say(pid, "approve_residual", residual="plan/1/hole/P01")
+    await house.end(pid)
+    return pid
+
+
 _CONVERGES = ["more", "more", "exhausted"]
 SHAPES: Final[dict[str, tuple[dict[str, Any], Play]]] = {
     "converged": ({"verdicts": _CONVERGES}, _to_its_end),
@@ -120,6 +154,8 @@ SHAPES: Final[dict[str, tuple[dict[str, Any], Play]]] = {
     "too-few-remain": ({"verdicts": _CONVERGES}, _too_few_remain),
     "cancelled": ({}, _cancelled),
     "people": ({"verdicts": _CONVERGES}, _people),
+    "limit-then-add": ({"verdicts": ["more"]}, _add_at_the_limit),
+    "declined-then-a-child": ({"verdicts": _CONVERGES}, _declined),
     "children": ({"verdicts": _CONVERGES, "residuals": 1}, _children),
 }
 """Name → the engine's script, and how it is played."""
