@@ -38,7 +38,7 @@ class Delivering:
         async with model_step():
             row = await library.processes.get(what.process_id)
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
-            record = await library.record(what.process_id)
+            record = await library.record(row)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
             parts = [self._one(what, record, plan, alias, seconds) for alias in what.aliases]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)

@@ -44,7 +44,7 @@ class Observing:
         async with model_step():
             row = await library.processes.get(what.process_id)
             settings = ProcessSettings.model_validate(row.settings)
-            record = (await library.record(what.process_id)).model_copy(update={"round": what.round})
+            record = (await library.record(row)).model_copy(update={"round": what.round})
             strategy = await library.texts.get(settings.strategy) if settings.strategy else ""
             request = views.for_catalyst(record, strategy=strategy)
             draft = await self._drafted(what, request, record, settings.proxy_seconds * CALL_SECONDS, guards)

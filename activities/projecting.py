@@ -41,13 +41,13 @@ class Projecting:
         await self._deps.settling.limit(what)
         began = time.monotonic()
         guards: Counter[str] = Counter()
-        reason = ""
+        reason = owner = ""
         async with model_step():
             if what.outcome is not None:
                 projection = Projection(round=what.round, alias=what.alias, outcome=what.outcome)
             else:
                 try:
-                    projection = await self._turn(what, guards)
+                    projection, owner = await self._turn(what, guards)
                 except OperatorNeeded:
                     raise
                 except TextErased:
@@ -59,10 +59,10 @@ class Projecting:
                     reason = error.reason
                     projection = Projection(round=what.round, alias=what.alias, outcome=Outcome.FAILED)
             try:
-                await self._write(what, projection, guards, time.monotonic() - began)
+                await self._write(what, projection, owner, guards, time.monotonic() - began)
             except TextErased:
                 projection = _gone(what)
-                await self._write(what, projection, guards, time.monotonic() - began)
+                await self._write(what, projection, owner, guards, time.monotonic() - began)
         return ProjectOutput(
             outcome=projection.outcome,
             items=len(projection.items),
@@ -72,19 +72,22 @@ class Projecting:
             spent=await self._deps.settling.spent(what.process_id),
         )
 
-    async def _turn(self, what: ProjectInput, guards: Counter[str]) -> Projection:
-        if what.nothing_new:
-            return _silent(what, Outcome.NOTHING_NEW)
+    async def _turn(self, what: ProjectInput, guards: Counter[str]) -> tuple[Projection, str]:
+        """The turn, and whose words it is made of."""
         library = self._deps.library
+        if what.nothing_new:
+            seats = await library.room.seats(what.process_id)
+            owner = next(seat.person for seat in seats if seat.alias == what.alias)
+            return _silent(what, Outcome.NOTHING_NEW), owner
         row = await library.processes.get(what.process_id)
-        record = await library.record(what.process_id)
+        record = await library.record(row, turn_of=what.alias)
         record = record.model_copy(update={"round": what.round})
         seated = record.participant(what.alias)
         owner = seated.profile.profile_id if seated.profile else row.demander
         mandate = await library.mandate(owner)
         words = await library.texts.get(what.submission) if what.submission else None
         if words is None and not mandate.may_speak:
-            return _silent(what, Outcome.LAPSED)
+            return _silent(what, Outcome.LAPSED), owner
         if words is not None:
             material, source_text = Material(), words
         else:
@@ -94,7 +97,7 @@ class Projecting:
         request = views.for_endpoint(record, what.alias, material=material, mandate=mandate, words=words)
         seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
         projection = await self._asked(what, request, source_text, owner, seconds, mandate, guards)
-        return projection if words is None else projection.model_copy(update={"markdown": words})
+        return (projection if words is None else projection.model_copy(update={"markdown": words})), owner
 
     async def _asked(
         self,
@@ -173,13 +176,14 @@ class Projecting:
         assert record.tension is not None
         return await self._deps.retriever.retrieve(profile, text, record.tension)
 
-    async def _write(self, what: ProjectInput, projection: Projection, guards: Counter[str], seconds: float) -> None:
+    async def _write(
+        self, what: ProjectInput, projection: Projection, owner: str, guards: Counter[str], seconds: float
+    ) -> None:
         library = self._deps.library
         stored = None
         if projection.outcome.spoken:
-            seat = next(s for s in await library.room.seats(what.process_id) if s.alias == what.alias)
             stored = await library.texts.put(
-                seat.person,
+                owner,
                 "projection",
                 projection.model_dump_json(),
                 id=text_id("projection", what.process_id, what.round, what.alias, what.revision),

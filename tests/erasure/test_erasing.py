@@ -160,9 +160,11 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
     temporal: Client, fresh_database_url: str
 ) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
-        process, people = await three(here, kinds={"ada": EndpointKind.HUMAN}, max_rounds=2, deciding_seconds=1)
+        people_by_hand = {"ada": EndpointKind.HUMAN, "bo": EndpointKind.HUMAN}
+        process, people = await three(here, kinds=people_by_hand, max_rounds=2, deciding_seconds=1)
         await here.until_round(process, "crystallizing", 1)
-        alias = await alias_of(here, process, people["ada"])
+        alias, bo = [await alias_of(here, process, people[name]) for name in people_by_hand]
+        await send(here, process, bo, kind="submit_projection", round=1, nothing_new=True)
         words = {"alias": alias, "round": 1, "text": f"The {CANARY} cold room is free on Mondays."}
         await here.handle(process).signal("submit_projection", words)
         await here.until_round(process, "crystallizing", 2)
@@ -170,6 +172,7 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
         assert any(CANARY.encode() in event.SerializeToString() for event in history.events), "signals carry text"
         done = await erase(here, people["ada"])
         assert done.histories == () and done.histories_later == 1, "the process goes on: its history goes at its end"
+        await here.say(process, "cancel")  # it waited for bo
         await here.handle(process).result()
         people_now, histories = await Erasing(here.library, here.door).sweep()
         assert people_now == [] and histories == [process]

@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 
 from tongyao.protocol.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
-from tongyao.records.texts import get_texts, put_text, text_id
+from tongyao.records.texts import get_texts, put_texts, text_id
 
 SUPERSEDED = "superseded"
 """Why an attempt failed whose answer came second."""
@@ -144,31 +144,22 @@ class Ledger:
 
         Earlier attempts of the key that never came back become `orphaned`.
         """
-        async with transaction(self._pool) as connection:
-            await _lock(connection, key)
-            await connection.execute(
-                f"""UPDATE model_calls SET state = 'orphaned', ended_at = now()
-                    WHERE {_KEY} AND state = 'claimed'""",
-                _values(key),
-            )
-            cursor = await connection.execute(
-                f"""INSERT INTO model_calls (process_id, step, round, alias, revision, reask, attempt,
-                        input_hash, state, worker, engine, model)
-                    SELECT %(process)s, %(step)s, %(round)s, %(alias)s, %(revision)s, %(reask)s,
-                           COALESCE(max(attempt), 0) + 1,
-                           %(input_hash)s, 'claimed', %(worker)s, %(engine)s, %(model)s
-                    FROM model_calls WHERE {_KEY} RETURNING attempt""",
-                {
-                    **_values(key),
-                    "input_hash": input_hash,
-                    "worker": worker,
-                    "engine": engine,
-                    "model": model,
-                },
-            )
-            row = await cursor.fetchone()
-        assert row is not None
-        return int(row["attempt"])
+        async with session(self._pool) as connection:
+            while True:
+                cursor = await connection.execute(
+                    f"""WITH lost AS (UPDATE model_calls SET state = 'orphaned', ended_at = now()
+                            WHERE {_KEY} AND state = 'claimed')
+                        INSERT INTO model_calls (process_id, step, round, alias, revision, reask, attempt,
+                            input_hash, state, worker, engine, model)
+                        SELECT %(process)s, %(step)s, %(round)s, %(alias)s, %(revision)s, %(reask)s,
+                               COALESCE(max(attempt), 0) + 1,
+                               %(input_hash)s, 'claimed', %(worker)s, %(engine)s, %(model)s
+                        FROM model_calls WHERE {_KEY} ON CONFLICT DO NOTHING RETURNING attempt""",
+                    {**_values(key), "input_hash": input_hash, "worker": worker, "engine": engine, "model": model},
+                )
+                if (row := await cursor.fetchone()) is not None:
+                    return int(row["attempt"])
+                # Somebody else has just taken this number: theirs is the one that is lost, if it still is.
 
     async def settle(
         self,
@@ -198,15 +189,14 @@ class Ledger:
                     await _end(connection, key, attempt, "failed", usage, cost, SUPERSEDED)
                 return first
             name = (key.process, key.step, key.round, key.alias, key.revision, key.reask, attempt)
-            answer = await put_text(connection, owner, "answer", text, id=text_id("answer", *name))
-            draft = await put_text(connection, owner, "draft", draft_json, id=text_id("draft", *name))
-            await _end(
+            answer, draft = text_id("answer", *name), text_id("draft", *name)
+            await put_texts(connection, owner, {answer: ("answer", text), draft: ("draft", draft_json)})
+            settled = await _end(
                 connection, key, attempt, "settled", usage, cost, None,
                 answer=answer, draft=draft, engine=engine, model=model, labels=list(labels),
             )  # fmt: skip
-            settled = await _settled(connection, key)
         assert settled is not None
-        return settled
+        return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
 
     async def fail(
         self, key: Key, attempt: int, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
@@ -325,15 +315,18 @@ async def _end(
     engine: str | None = None,
     model: str | None = None,
     labels: list[str] | None = None,
-) -> None:
-    cursor = await connection.execute(
+) -> Attempt | None:
+    """The attempt as it ended; None where it was superseded and had ended before. Raises `AttemptUnknown`."""
+    cursor = connection.cursor(row_factory=class_row(Attempt))
+    await cursor.execute(
         f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
                 input_tokens = %(input)s, cache_write_tokens = %(written)s, cache_read_tokens = %(read)s,
                 output_tokens = %(output)s, requests = %(requests)s,
                 cost = COALESCE(%(cost)s, 0), cost_known = %(cost)s::numeric IS NOT NULL,
                 answer_text_id = %(answer)s, draft_text_id = %(draft)s, engine = COALESCE(%(engine)s, engine),
                 model = COALESCE(%(model)s, model), labels = COALESCE(%(labels)s, labels)
-            WHERE {_KEY} AND attempt = %(attempt)s AND state IN ('claimed', 'orphaned')""",
+            WHERE {_KEY} AND attempt = %(attempt)s AND state IN ('claimed', 'orphaned')
+            RETURNING *""",
         {
             **_values(key),
             "attempt": attempt,
@@ -352,5 +345,7 @@ async def _end(
             "labels": labels,
         },
     )
-    if not cursor.rowcount and reason != SUPERSEDED:
+    ended = await cursor.fetchone()
+    if ended is None and reason != SUPERSEDED:
         raise AttemptUnknown(f"attempt {attempt} of {key} was never claimed, or has ended already")
+    return ended

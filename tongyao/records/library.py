@@ -23,7 +23,7 @@ from tongyao.records.lineage import Lineage
 from tongyao.records.messages import Messages
 from tongyao.records.notifications import Notifications
 from tongyao.records.plans import Plans
-from tongyao.records.processes import Processes
+from tongyao.records.processes import Processes, ProcessRow
 from tongyao.records.profiles import Face, Profiles
 from tongyao.records.room import Room, SeatRow
 from tongyao.records.rounds import ProjectionRow, Rounds
@@ -58,17 +58,20 @@ class Library:
         self.notifications = Notifications(pool)
         self.sources = Sources(pool)
 
-    async def record(self, process_id: str) -> Record:
-        """One process with all its words. Raises `ProcessUnknown`. Erased texts read as `[erased]` or are
-        left out.
+    async def record(self, process: str | ProcessRow, *, turn_of: str | None = None) -> Record:
+        """One process (its id, or its row where that was read already) with all its words.
+
+        `turn_of`: only what the turn of this alias may rest on; nobody else's projections are read, and no plan.
+        Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
-        row = await self.processes.get(process_id)
-        seats = await self.room.seats(process_id)
-        projections = await self.rounds.projections(process_id)
-        observations = await self.rounds.observations(process_id)
-        plans = await self.plans.plans(process_id)
-        deliveries = await self.plans.deliveries(process_id)
-        answers = await self.plans.answers(process_id)
+        row = await self.processes.get(process) if isinstance(process, str) else process
+        seats = await self.room.seats(row.id)
+        projections = await self.rounds.projections(row.id, alias=turn_of)
+        observations = await self.rounds.observations(row.id)
+        whole = turn_of is None
+        plans = await self.plans.plans(row.id) if whole else []
+        deliveries = await self.plans.deliveries(row.id) if whole else []
+        answers = await self.plans.answers(row.id) if whole else []
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
         wanted += [one.text_id for one in deliveries]

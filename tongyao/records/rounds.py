@@ -99,15 +99,18 @@ class Rounds:
                 [process_id, Jsonb([relation.model_dump(mode="json") for relation in relations])],
             )
 
-    async def projections(self, process_id: str, round: int | None = None) -> list[ProjectionRow]:
-        """All turns, or those of one round; by round, then alias."""
+    async def projections(
+        self, process_id: str, round: int | None = None, *, alias: str | None = None
+    ) -> list[ProjectionRow]:
+        """All turns, or those of one round, of one alias; by round, then alias."""
         async with reading(self._pool, ProjectionRow) as cursor:
             await cursor.execute(
                 """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
                    FROM projections
                    WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+                       AND (%(alias)s::text IS NULL OR alias = %(alias)s)
                    ORDER BY round, alias""",
-                {"process": process_id, "round": round},
+                {"process": process_id, "round": round, "alias": alias},
             )
             return await cursor.fetchall()
 

@@ -7,7 +7,7 @@ are plain UTF-8 and say so; they stay readable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
@@ -46,7 +46,7 @@ class Texts:
 
         Raises `TextConflict` when `id` stands for something else, `TextErased` when that was erased.
         """
-        async with transaction(self._pool) as connection:
+        async with session(self._pool) as connection:
             return await put_text(connection, owner, kind, text, id=id)
 
     async def put_signalled(self, process_id: str, text: SignalledText) -> None:
@@ -89,18 +89,40 @@ class Texts:
 
 
 async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
-    """`Texts.put`, inside the caller's transaction."""
+    """`Texts.put`, on the caller's connection."""
     new = id or str(uuid4())
-    key = await _active_key(connection, owner)
-    body = text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(new, owner, kind))
-    inserted = await connection.execute(
-        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars) VALUES (%s, %s, %s, %s, %s, %s, %s)
-           ON CONFLICT (id) DO NOTHING""",
-        [new, owner, key.id, kind, body, key.secret is not None, len(text)],
-    )
-    if inserted.rowcount == 0:
-        await _expect(connection, new, owner, kind, text)
+    await put_texts(connection, owner, {new: (kind, text)})
     return new
+
+
+async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tuple[str, str]]) -> None:
+    """Several texts of one owner, by id: kind and words. All of them or none are stored; raises as `Texts.put`."""
+    key = await _active_key(connection, owner)
+    bodies = [
+        text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))
+        for id, (kind, text) in texts.items()
+    ]
+    cursor = await connection.execute(
+        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
+           SELECT t.id, k.owner, k.id, t.kind, t.body, %(sealed)s, t.chars
+           FROM data_keys k, unnest(%(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[])
+               AS t (id, kind, body, chars)
+           WHERE k.id = %(key)s AND k.destroyed_at IS NULL
+               AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)
+           FOR SHARE OF k ON CONFLICT (id) DO NOTHING RETURNING id""",  # held until commit: erasure waits for us
+        {
+            "key": key.id,
+            "sealed": key.secret is not None,
+            "ids": list(texts),
+            "kinds": [kind for kind, _ in texts.values()],
+            "bodies": bodies,
+            "chars": [len(text) for _, text in texts.values()],
+        },
+    )
+    inserted = {row["id"] for row in await cursor.fetchall()}
+    for id, (kind, text) in texts.items():
+        if id not in inserted:
+            await _expect(connection, id, owner, kind, text)
 
 
 async def get_texts(
@@ -151,37 +173,37 @@ class _DataKey:
 
 _ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
     EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
+_KEY: Final = """SELECT k.id, k.wrapped, k.master_id,
+    EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner) AS gone
+    FROM data_keys k WHERE k.owner = %(owner)s AND k.destroyed_at IS NULL"""
 _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
     JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id) JOIN data_keys k ON k.id = t.key_id"""
 """`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
 
 
 async def _active_key(connection: Connection, owner: str) -> _DataKey:
-    """The owner's data key, made at their first text. Held until we commit: erasure waits for us.
-
-    Raises `TextErased` for an owner who was erased: nothing of theirs is stored again.
-    """
-    select = "SELECT id, wrapped, master_id FROM data_keys WHERE owner = %s AND destroyed_at IS NULL FOR SHARE"
-    stone = "SELECT 1 FROM tombstones WHERE owner = %s"
-    while (row := await (await connection.execute(select, [owner])).fetchone()) is None:
-        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
-        if (await connection.execute(stone, [owner])).rowcount:
-            raise TextErased(_GONE)
-        id = str(uuid4())
-        await connection.execute(
-            """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
-               ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
-            [id, owner, *_wrapped(connection, id, owner)],
-        )
-    if (await connection.execute(stone, [owner])).rowcount:
+    """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
+    while (row := await (await connection.execute(_KEY, {"owner": owner})).fetchone()) is None:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
+            if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
+                raise TextErased(_GONE)
+            id = str(uuid4())
+            await connection.execute(
+                """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
+                [id, owner, *_wrapped(connection, id, owner)],
+            )
+    if row["gone"]:
         raise TextErased(_GONE)
     if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
         await connection.execute(
             "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
             [*_wrapped(connection, row["id"], owner), row["id"]],
         )
-        row = await (await connection.execute(select, [owner])).fetchone()
-        assert row is not None
+        row = await (await connection.execute(_KEY, {"owner": owner})).fetchone()
+        if row is None:
+            raise TextErased(_GONE)
     return _DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
 
 
@@ -222,8 +244,8 @@ async def _expect(connection: Connection, id: str, owner: str, kind: str, text: 
         f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [id]
     )
     row = await cursor.fetchone()
-    if row is None:
-        raise TextUnknown(f"there is no text {id}")
+    if row is None:  # their key went while we were about to store
+        raise TextErased(_GONE)
     stored = None if row["gone"] else _text_of(connection, row)
     if stored is None:
         raise TextErased(f"text {id} was erased by its owner: it is not stored again")
