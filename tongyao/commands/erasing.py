@@ -1,4 +1,4 @@
-"""`erase`: a person goes, at their own request (docs/erasure.md)."""
+"""`erase`: a person goes, at their own request; `rewrap`: a new master key takes over (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Annotated
 import typer
 
 from tongyao.commands.common import EXIT_BAD_INPUT, console, fail, print_json, run, settings
+from tongyao.commands.field_index import records
 from tongyao.gateway.erasing import Erased, Erasing
+from tongyao.records import sealing
 from tongyao.records.erasure import PersonUnknown
 from tongyao.runtime import office, wiring
 
 
 def add_to(app: typer.Typer) -> None:
     app.command()(erase)
+    app.command()(rewrap)
 
 
 def erase(
@@ -45,6 +48,17 @@ def erase(
             "destroys the key once they have ended",
             style="yellow",
         )
+
+
+def rewrap() -> None:
+    """Wrap every data key with the first master key of TONGYAO_MASTER_KEY; the others can go then."""
+    count = run(_rewrap())
+    console.print(f"{count} data keys wrapped anew: older master keys open nothing here any more", highlight=False)
+
+
+async def _rewrap() -> int:
+    async with records() as (chosen, library):
+        return await sealing.rewrap(library.pool, wiring.keyring(chosen))
 
 
 async def _erase(person: str, patience: float) -> Erased:
