@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tongyao.cli import app
 from tongyao.protocol.settings import ProcessSettings
-from tongyao.runtime.settings import SettingsError, load_settings
+from tongyao.runtime.settings import SettingsError, every_variable, load_settings
 
 
 def test_without_any_variable_the_defaults_of_the_protocol_hold() -> None:
@@ -113,3 +113,7 @@ def test_an_unknown_name_points_to_the_list_of_all_and_no_value_stands_in_it(mon
         assert name in listed
     key = next(line for line in listed.splitlines() if "ANTHROPIC_API_KEY" in line)
     assert key.split()[1] == "set"
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert [variable.names[0] for variable in every_variable() if not variable.description] == []

@@ -42,7 +42,7 @@ class Residuals(StrEnum):
 class ProcessSettings(Value):
     """Everything that may differ between two processes. The defaults are those of the protocol."""
 
-    language: Literal["zh", "en"] = "en"
+    language: Literal["zh", "en"] = Field(default="en", description="Unless a start names one, that of the intent.")
     auto_confirm: bool = Field(default=False, description="Confirm at once, grade C included (`--yes`).")
     auto_start: bool = Field(default=False, description="Start with the nearest people without asking the demander.")
     open_record: bool = Field(default=True, description="After the plan, participants may read projections by alias.")
@@ -57,26 +57,39 @@ class ProcessSettings(Value):
     )
     strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
 
-    max_participants: int = Field(default=MAX_PARTICIPANTS, ge=2, le=MAX_PARTICIPANTS)
-    quorum: int = Field(default=2, ge=1, le=MAX_PARTICIPANTS)
-    max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20)
-    fallback: Fallback = Fallback.LAPSE
+    max_participants: int = Field(
+        default=MAX_PARTICIPANTS, ge=2, le=MAX_PARTICIPANTS, description="Seats in one room, P00's among them."
+    )
+    quorum: int = Field(
+        default=2,
+        ge=1,
+        le=MAX_PARTICIPANTS,
+        description="Fewer active participants: the demander decides how to go on.",
+    )
+    max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20, description="After so many the demander decides.")
+    fallback: Fallback = Field(
+        default=Fallback.LAPSE, description="A person's turn at its deadline, where they chose nothing themselves."
+    )
 
-    confirm_seconds: int = Field(default=300, ge=1)
-    proxy_seconds: int = Field(default=120, ge=1)
-    turn_seconds: int = Field(default=72 * HOUR, ge=1)
-    deciding_seconds: int = Field(default=7 * DAY, ge=1)
-    answering_seconds: int = Field(default=7 * DAY, ge=1)
-    children_seconds: int = Field(default=30 * DAY, ge=1)
-    process_seconds: int = Field(default=60 * DAY, ge=1)
+    confirm_seconds: int = Field(default=300, ge=1, description="After them a tension confirms itself; grade C never.")
+    proxy_seconds: int = Field(default=120, ge=1, description="One call for a proxy; catalyst 4, plan 5 times as long.")
+    turn_seconds: int = Field(default=72 * HOUR, ge=1, description="A person's or an agent's turn.")
+    deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
+    answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")
+    children_seconds: int = Field(default=30 * DAY, ge=1, description="For children, where they are waited for.")
+    process_seconds: int = Field(default=60 * DAY, ge=1, description="The whole process.")
 
-    residuals: Residuals = Residuals.ASK
-    depth_limit: int = Field(default=1, ge=0, le=5)
-    wait_for_children: bool = False
-    propose_parents_participants: bool = True
+    residuals: Residuals = Field(
+        default=Residuals.ASK, description="Whether what stays unresolved becomes a process of its own."
+    )
+    depth_limit: int = Field(default=1, ge=0, le=5, description="Generations of children below the root.")
+    wait_for_children: bool = Field(default=False, description="Plan once more when they have ended.")
+    propose_parents_participants: bool = Field(
+        default=True, description="The field may find people of the parent's room for a child."
+    )
 
-    token_budget: int | None = Field(default=None, ge=1)
-    cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars.")
+    token_budget: int | None = Field(default=None, ge=1, description="Of the whole tree; unset: none.")
+    cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars, of the whole tree; unset: none.")
 
     @property
     def max_others(self) -> int:

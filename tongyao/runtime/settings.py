@@ -36,7 +36,6 @@ from tongyao.protocol.settings import ProcessSettings
 PREFIX = "TONGYAO_"
 STEPS = ("formulate", "project", "observe", "plan", "deliver")
 EngineName = Literal["auto", "anthropic", "extractive", "scripted", "recorded"]
-Port = Field(default=None, ge=1, le=65535)
 
 
 def also(*names: str, prefixed: str) -> AliasChoices:
@@ -55,11 +54,11 @@ class Models(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    formulate: str = "claude-sonnet-5-5"
-    project: str = "claude-sonnet-5-5"
-    observe: str = "claude-opus-5-5"
-    plan: str = "claude-opus-5-5"
-    deliver: str = "claude-sonnet-5-5"
+    formulate: str = Field(default="claude-sonnet-5-5", description="The raw intent into a tension.")
+    project: str = Field(default="claude-sonnet-5-5", description="One proxy's turn.")
+    observe: str = Field(default="claude-opus-5-5", description="The catalyst.")
+    plan: str = Field(default="claude-opus-5-5", description="The plan.")
+    deliver: str = Field(default="claude-sonnet-5-5", description="Each one's part of the plan.")
 
 
 class FieldSettings(BaseModel):
@@ -69,8 +68,8 @@ class FieldSettings(BaseModel):
 
     model: str | None = Field(default=None, description="A model hub's name or a folder; unset: lexical only.")
     dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
-    query_prompt: str | None = None
-    document_prompt: str | None = None
+    query_prompt: str | None = Field(default=None, description="Before every query; unset: what the model brings.")
+    document_prompt: str | None = Field(default=None, description="Before every profile; unset: what the model brings.")
     languages: tuple[str, ...] = Field(default=(), description="JSON list of the queries' languages, zh or en.")
     threads: int = Field(default=1, ge=1, le=64, description="Batches encoded at a time in one worker.")
 
@@ -110,6 +109,7 @@ class Settings(BaseSettings):
         default="default",
         min_length=1,
         validation_alias=also("TEMPORAL_NAMESPACE", prefixed="TEMPORAL_NAMESPACE"),
+        description="Where processes live on that server; `tongyao prepare` registers it.",
     )
     temporal_api_key: SecretStr | None = Field(
         default=None,
@@ -118,11 +118,15 @@ class Settings(BaseSettings):
     )
     temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
     temporal_binary: Path | None = Field(default=None, description="The `temporal` program to start.")
-    temporal_port: int | None = Port
-    temporal_ui_port: int | None = Port
+    temporal_port: int | None = Field(
+        default=None, ge=1, le=65535, description="Of the dev server; unset: any free one."
+    )
+    temporal_ui_port: int | None = Field(default=None, ge=1, le=65535, description="Of its web pages; likewise.")
 
     anthropic_api_key: SecretStr | None = Field(
-        default=None, validation_alias=also("ANTHROPIC_API_KEY", prefixed="ANTHROPIC_API_KEY")
+        default=None,
+        validation_alias=also("ANTHROPIC_API_KEY", prefixed="ANTHROPIC_API_KEY"),
+        description="Opens the Messages API; with it the engine `anthropic` answers.",
     )
     anthropic_base_url: str | None = Field(
         default=None,
@@ -143,8 +147,10 @@ class Settings(BaseSettings):
         validation_alias=also("ANTHROPIC_MODEL", prefixed="MODEL"),
         description="One model for every step, in place of `models`.",
     )
-    models: Models = Models()
-    field: FieldSettings = FieldSettings()
+    models: Models = Field(default=Models(), description="The Claude model of each step.")
+    field: FieldSettings = Field(
+        default=FieldSettings(), description="The field's encoder with weights (docs/field.md §5)."
+    )
     retriever: Literal["chunks", "highway", "both"] = Field(
         default="chunks", description="What finds, in a profile of over 50,000 characters, what bears on a tension."
     )
@@ -175,22 +181,26 @@ class Settings(BaseSettings):
     worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
     shutdown_seconds: int = Field(default=20, ge=0, description="What activities get to end in when a worker stops.")
 
-    gateway_host: str = "127.0.0.1"
+    gateway_host: str = Field(default="127.0.0.1", description="Address that the API and MCP are bound to.")
     gateway_port: int = Field(default=8700, ge=0, le=65535, description="0: any free one.")
-    gateway: GatewayOptions = GatewayOptions()
+    gateway: GatewayOptions = Field(default=GatewayOptions(), description="Who may come in, and how often.")
     public_url: str = Field(default="", description="Where people find this installation; stands in notifications.")
     mail_host: str | None = Field(default=None, description="SMTP server that notifications go through; unset: none.")
-    mail_port: int = Field(default=587, ge=1, le=65535)
-    mail_encryption: Literal["starttls", "tls", "none"] = "starttls"
-    mail_username: str | None = None
-    mail_password: SecretStr | None = None
+    mail_port: int = Field(default=587, ge=1, le=65535, description="Of that server.")
+    mail_encryption: Literal["starttls", "tls", "none"] = Field(
+        default="starttls", description="`tls` from the first byte on, `starttls` before anything is said."
+    )
+    mail_username: str | None = Field(default=None, description="Unset: the server asks for none.")
+    mail_password: SecretStr | None = Field(default=None, description="Goes with `mail_username`.")
     mail_from: str = Field(default="tongyao@localhost", description="Sender of notifications.")
     metrics_port: int | None = Field(
         default=None, ge=1, le=65535, description="Prometheus, health and readiness; unset: none of them."
     )
     metrics_host: str = Field(default="127.0.0.1", description="Address that `metrics_port` is bound to.")
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least that is told."
+    )
+    log_format: Literal["console", "json"] = Field(default="console", description="`json`: one object a line.")
 
     @field_validator("home", "temporal_binary", "engine_file", "prompts", "prices")
     @classmethod
