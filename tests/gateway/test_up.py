@@ -9,16 +9,20 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
+import httpx2
 import pytest
 from mcp.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
-from tests.gateway.conftest import said_by
+from tests.gateway.conftest import said_by, text_of
+from tongyao.gateway.mcp import ACTIONS
 
 REPOSITORY = Path(__file__).parents[2]
 CLI = [sys.executable, "-m", "tongyao.cli"]
@@ -54,31 +58,113 @@ async def command(home: Path, *words: str) -> str:
     return out.decode().strip()
 
 
+@pytest.fixture
+def home() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="tongyao-up-"))
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-async def test_one_installation_answers_at_every_door(tmp_path: Path) -> None:
-    home = Path(tempfile.mkdtemp(prefix="tongyao-up-"))
-    try:
-        async with up(home, tmp_path / "log") as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
-            operator = await command(home, "token", "create", "--operator")
-            scene = await http.put(
-                "/scenes/valley", json={"title": "The valley"}, headers={"Authorization": f"Bearer {operator}"}
-            )
-            assert scene.status_code == 200, scene.text
-            assert (await http.get("/openapi.json")).json()["info"]["title"] == "Tongyao"
-            async with McpClient(f"{url}/mcp") as agent:
-                joined = said_by(
-                    await agent.call_tool(
-                        "join", {"key": "1", "scene": "valley", "name": "Ida", "text": "I grind rye in a water mill."}
-                    )
+async def test_one_installation_answers_at_every_door(home: Path, tmp_path: Path) -> None:
+    async with up(home, tmp_path / "log") as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        operator = await command(home, "token", "create", "--operator")
+        scene = await http.put(
+            "/scenes/valley", json={"title": "The valley"}, headers={"Authorization": f"Bearer {operator}"}
+        )
+        assert scene.status_code == 200, scene.text
+        assert (await http.get("/openapi.json")).json()["info"]["title"] == "Tongyao"
+        async with McpClient(f"{url}/mcp") as agent:
+            joined = said_by(
+                await agent.call_tool(
+                    "join", {"key": "1", "scene": "valley", "name": "Ida", "text": "I grind rye in a water mill."}
                 )
-            here = StdioServerParameters(
-                command=sys.executable, args=["-m", "tongyao.cli", "mcp"], cwd=REPOSITORY,
-                env=_environment(home, TY_TOKEN=joined["token"]),
-            )  # fmt: skip
-            async with McpClient(stdio_client(here)) as agent:
-                people = said_by(await agent.call_tool("search", {"scene": "valley", "text": "rye flour"}))["people"]
-                assert people == [], "oneself is left out"
-                assert said_by(await agent.call_tool("pending", {})) == {"pending": []}
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+            )
+        here = StdioServerParameters(
+            command=sys.executable, args=["-m", "tongyao.cli", "mcp"], cwd=REPOSITORY,
+            env=_environment(home, TY_TOKEN=joined["token"]),
+        )  # fmt: skip
+        async with McpClient(stdio_client(here)) as agent:
+            people = said_by(await agent.call_tool("search", {"scene": "valley", "text": "rye flour"}))["people"]
+            assert people == [], "oneself is left out"
+            assert said_by(await agent.call_tool("pending", {})) == {"pending": []}
+
+
+TEXTS = {
+    "ida": "I run a mill that stands still. I can give the building and forty years of ledgers. I will not sell it.",
+    "jo": "I restore water wheels. I can offer two hands and a lathe from April on. I will not work on Sundays.",
+    "kim": "I bake bread. I need four tonnes of rye flour a year and can pay for it in advance. I have no car.",
+}
+
+
+@asynccontextmanager
+async def agent_of(url: str, token: str, mode: str) -> AsyncIterator[McpClient]:
+    """An MCP client as people configure it: the address, and the token in a header."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+        McpClient(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+async def waits(agent: McpClient, ask: str) -> Any:
+    """What waits for this agent's person, once it does."""
+    async with asyncio.timeout(90):
+        while True:
+            for one in said_by(await agent.call_tool("pending", {}))["pending"]:
+                if one["ask"] == ask:
+                    return one
+            await asyncio.sleep(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+async def test_two_agents_live_through_a_process_over_streamable_http(home: Path, tmp_path: Path) -> None:
+    """One with the handshake of earlier revisions, one without; everything between intent and plan by tools alone."""
+    async with up(home, tmp_path / "log") as url:
+        operator = await command(home, "token", "create", "--operator")
+        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {operator}"}) as http:
+            await http.put("/scenes/valley", json={"title": "The valley"})
+        joined = {}
+        async with McpClient(f"{url}/mcp") as nobody:
+            for name, text in TEXTS.items():
+                said = {"key": name, "scene": "valley", "name": name.title(), "text": text}
+                joined[name] = said_by(await nobody.call_tool("join", said))
+            refused = await nobody.call_tool("pending", {})
+            assert refused.is_error and "token_missing: " in text_of(refused)
+        async with (
+            agent_of(url, joined["ida"]["token"], "legacy") as ida,
+            agent_of(url, joined["jo"]["token"], "auto") as jo,
+        ):
+            for agent in (ida, jo):
+                assert {tool.name for tool in (await agent.list_tools()).tools} == set(ACTIONS)
+            people = [{"profile_id": joined["jo"]["profile_id"], "endpoint": "agent"}, joined["kim"]["profile_id"]]
+            demand = {
+                "key": "demand-1", "intent": "I want the mill wheel to turn again, and to grind for the village.",
+                "participants": people,
+            }  # fmt: skip
+            process = said_by(await ida.call_tool("demand", demand))["process"]
+            assert said_by(await ida.call_tool("demand", demand))["process"] == process, "the same key"
+            await waits(ida, "confirm_tension")
+            confirm = {"process": process, "message": {"kind": "confirm_tension"}, "key": "yes"}
+            assert said_by(await ida.call_tool("decide", confirm))["state"] == "applied"
+            ask = await waits(jo, "projection")
+            assert ask["round"] == 1 and ask["view"]["tension"]["transition"]
+            standing = said_by(await jo.call_tool("status", {"process": process}))
+            assert standing["process"]["role"] == "participant" and "intent" not in standing["view"]
+            early = await ida.call_tool("plan", {"process": process})
+            assert early.is_error and "no_plan_yet: " in text_of(early)
+            conclude = {"process": process, "message": {"kind": "conclude"}, "key": "enough"}
+            assert said_by(await ida.call_tool("decide", conclude))["state"] == "applied"
+            told = {"process": process, "round": 1, "key": "r1", "text": "I can have the wheel turning by June."}
+            first, again = [said_by(await jo.call_tool("respond", told)) for _ in range(2)]
+            assert first["state"] == "applied" and again["id"] == first["id"]
+            ask = await waits(jo, "answer")
+            said = said_by(await jo.call_tool("status", {"process": process}))["view"]["own"]
+            assert [one["markdown"] for one in said] == ["I can have the wheel turning by June."]
+            commit = {"kind": "answer_plan", "revision": ask["round"], "answer": "commit"}
+            answered = await jo.call_tool("decide", {"process": process, "message": commit, "key": "commit"})
+            assert said_by(answered)["state"] == "applied"
+            whole, mine = [said_by(await agent.call_tool("plan", {"process": process})) for agent in (ida, jo)]
+            assert whole["plan"]["panorama"] and mine["delivery"]["alias"] == ask["alias"]
