@@ -179,9 +179,15 @@ def assemble(texts: Sequence[str], layout: Layout, units: Units, recited: dict[L
 
 
 def _rarity(table: Table) -> NDArray[np.float32]:
-    """How rare a unit is among the rows of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1)."""
-    count, rows = np.diff(table.start).astype(np.float64), len(table.units)
-    return np.log1p((rows - count + 0.5) / (count + 0.5)).astype(np.float32)
+    """How rare a unit is among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
+
+    Places, not rows: what stands in a line that is said a hundred times over is frequent, not rare.
+    """
+    often = np.bincount(table.places, minlength=len(table.units))[table.row]
+    before = np.concatenate([[0], np.cumsum(often, dtype=np.float64)])
+    count, places = before[table.start[1:]] - before[table.start[:-1]], len(table.places)
+    rarity: NDArray[np.float32] = np.log1p((places - count + 0.5) / (count + 0.5)).astype(np.float32)
+    return rarity
 
 
 def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:

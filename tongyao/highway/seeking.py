@@ -4,7 +4,7 @@ time."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tongyao.highway.compiled import compiled
 from tongyao.highway.memory import SOUGHT, Memory
 from tongyao.highway.segments import Level
-from tongyao.highway.settings import Settings
+from tongyao.highway.settings import Script, Settings, Touch
 from tongyao.highway.starts import starts_of
 from tongyao.highway.strengths import Bound
+from tongyao.highway.tables import Table
 
 
 @dataclass
@@ -49,6 +50,12 @@ class Session:
         return total
 
 
+def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
+    """What a touch is worth among segments as long as those of this table."""
+    t, short, long = script.blend(table.mean_length), settings.short, settings.long
+    return Touch(*(x + t * (y - x) for x, y in zip(astuple(short), astuple(long), strict=True)))
+
+
 def weights_of(
     memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: Bound | None
 ) -> NDArray[np.float32]:
@@ -57,10 +64,13 @@ def weights_of(
     rarity = memory.rarity[level][starts].astype(np.float64)
     n = memory.units.n[starts].astype(np.float64)
     words = memory.words[starts]
-    # Words are weighted by the square of their rarity, brought back to the scale of rarity itself.
-    scale = max(np.log1p(len(memory.tables[level].units)), 1.0)
-    power = np.where(words, settings.words[2], settings.characters[2])
-    fade = np.where(words, settings.words[3], settings.characters[3])
+    table = memory.tables[level]
+    # A power of rarity, brought back to the scale of rarity itself.
+    scale = max(np.log1p(len(table.places)), 1.0)
+    power = np.where(
+        words, *(touch_in(table, script, settings).rarity for script in (settings.words, settings.characters))
+    )
+    fade = np.where(words, settings.words.fade, settings.characters.fade)
     weights = scale * (rarity / scale) ** power * n**-fade
     if strengths is not None:
         weights *= strengths.factor(starts)
@@ -70,13 +80,9 @@ def weights_of(
 @compiled
 def _light(
     starts: Any, weights: Any, begin: Any, row: Any, touches: Any, hops: Any, length: Any,
-    ttl: int, k: float, b: float, activation: Any, convergence: Any,
+    mean: float, ttl: int, k: float, b: float, activation: Any, convergence: Any,
 ) -> None:  # fmt: skip
     """Every start touches each row once; further touches saturate; long rows count for less."""
-    mean = 0.0
-    for r in range(length.size):
-        mean += length[r]
-    mean /= max(length.size, 1)
     for s in range(starts.size):
         for e in range(begin[starts[s]], begin[starts[s] + 1]):
             if hops[e] > ttl:
@@ -129,11 +135,12 @@ def light(
     weights = weights_of(memory, level, starts, settings, strengths)
     total = max(float(weights.sum()), 1e-9)
     share = memory.character_share
-    k, b = (share * settings.characters[i] + (1 - share) * settings.words[i] for i in (0, 1))
+    characters, words = (touch_in(table, script, settings) for script in (settings.characters, settings.words))
+    k, b = share * characters.k + (1 - share) * words.k, share * characters.b + (1 - share) * words.b
     activation, convergence = (np.zeros(len(table.units), np.float32) for _ in range(2))
     _light(
         starts, weights, table.start, table.row, table.touches, table.hops, table.length,
-        settings.ttl, k, b, activation, convergence,
+        table.mean_length, settings.ttl, k, b, activation, convergence,
     )  # fmt: skip
     activation /= total
     convergence /= total

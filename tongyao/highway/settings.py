@@ -3,6 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What a start's touch of a segment is worth (the terms of BM25: Robertson and Zaragoza 2009): further touches
+    saturate by `k`, long segments count less by `b`, and `rarity` is the power of the start's rarity.
+
+    In a line of dialogue every word was chosen and length is content; in a passage units recur, length is wordiness,
+    and what is in every second passage says nothing.
+    """
+
+    k: float
+    b: float
+    rarity: float
+
+
+@dataclass(frozen=True)
+class Script:
+    """Mean lengths (base units) up to which segments are `short`, and from which they are `long`; and the power by
+    which a unit of n base units counts less (its parts are starts too, so a long match is touched many times)."""
+
+    short: float
+    long: float
+    fade: float
+
+    def blend(self, mean: float) -> float:
+        """0 for short segments, 1 for long ones, by the logarithm of their mean length."""
+        return min(max(log(max(mean, 1.0) / self.short) / log(self.long / self.short), 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -14,11 +43,14 @@ class Settings:
     """Times each level is recited."""
     ttl: int = 8
     """Most index hops a start is followed (seed 004, TTL)."""
-    characters: tuple[float, float, float, float] = (0.3, 0.35, 1.0, 0.5)
-    """For scripts without spaces: saturation k, length b, power of rarity, and the power by which a unit of n
-    base units counts less (its parts are starts too, so a long match is touched many times over)."""
-    words: tuple[float, float, float, float] = (0.9, 0.75, 2.0, 2.0)
-    """The same for words."""
+    short: Touch = Touch(k=0.3, b=0.3, rarity=1.0)
+    """What a touch is worth in segments that are short on average."""
+    long: Touch = Touch(k=1.2, b=0.75, rarity=2.0)
+    """The same in long ones; between the two by the logarithm of the mean length."""
+    characters: Script = Script(short=48, long=384, fade=0.5)
+    """Scripts without spaces."""
+    words: Script = Script(short=16, long=48, fade=2.0)
+    """Scripts with spaces."""
     surroundings: float = 0.5
     """How much a start that lights a neighbouring segment counts, where neighbours belong together."""
     reach: int = 2

@@ -42,6 +42,11 @@ class Table:
     places: NDArray[np.int32]
     above: NDArray[np.int32]
 
+    @cached_property
+    def mean_length(self) -> float:
+        """Mean length of the segments, base units; a segment counts as often as it stands in the texts."""
+        return max(float(self.length[self.places].mean()), 1.0) if len(self.places) else 1.0
+
     def by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The same table the other way round: `start` int64[R+1] and the units of every row, in order."""
         return self._by_row
