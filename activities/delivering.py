@@ -8,7 +8,6 @@ from temporalio import activity
 
 from activities import prompting
 from activities.deps import Deps
-from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
@@ -33,9 +32,7 @@ class Delivering:
         The first goes ahead, the others follow side by side and read the plan from the cache that it wrote.
         """
         library = self._deps.library
-        await write_outbox(library, what)
-        await self._deps.settling.limit(what)
-        async with model_step():
+        async with model_step(library, self._deps.settling, what):
             row = await library.processes.get(what.process_id)
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
             record = await library.record(row)

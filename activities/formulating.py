@@ -6,7 +6,6 @@ from temporalio import activity
 
 from activities import prompting
 from activities.deps import Deps
-from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey, Reask
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
@@ -31,9 +30,7 @@ class Formulating:
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
         """Formulate once; store the tension under the process's own id for it."""
         library = self._deps.library
-        await write_outbox(library, what)
-        await self._deps.settling.limit(what)
-        async with model_step():
+        async with model_step(library, self._deps.settling, what):
             row = await library.processes.get(what.process_id)
             record = await library.record(what.process_id)
             request = views.for_formulation(record, await self._material(record))

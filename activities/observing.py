@@ -9,7 +9,6 @@ from temporalio import activity
 
 from activities import prompting
 from activities.deps import Deps
-from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey, Reask
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
@@ -37,11 +36,9 @@ class Observing:
     async def observe(self, what: ObserveInput) -> ObserveOutput:
         """Observe one round. An answer that cannot be read leaves every pair `not_examined` and the verdict `more`."""
         library = self._deps.library
-        await write_outbox(library, what)
-        await self._deps.settling.limit(what)
-        began = time.monotonic()
         guards: Counter[str] = Counter()
-        async with model_step():
+        async with model_step(library, self._deps.settling, what):
+            began = time.monotonic()
             row = await library.processes.get(what.process_id)
             settings = ProcessSettings.model_validate(row.settings)
             record = (await library.record(row)).model_copy(update={"round": what.round})

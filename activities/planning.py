@@ -6,7 +6,6 @@ from temporalio import activity
 
 from activities import prompting
 from activities.deps import Deps
-from activities.recording import write_outbox
 from activities.settling import model_step
 from tongyao.llm.engine import CallKey
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
@@ -42,9 +41,7 @@ class Planning:
     async def plan(self, what: PlanInput) -> PlanOutput:
         """Make one revision of the plan. Never empty: what cannot be had from an engine is assembled from the record."""
         library = self._deps.library
-        await write_outbox(library, what)
-        await self._deps.settling.limit(what)
-        async with model_step():
+        async with model_step(library, self._deps.settling, what):
             row = await library.processes.get(what.process_id)
             record = await library.record(what.process_id)
             open_points = _open_points(record) if what.unconverged else ()

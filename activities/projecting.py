@@ -9,7 +9,6 @@ from temporalio import activity
 
 from activities import prompting
 from activities.deps import Deps
-from activities.recording import write_outbox
 from activities.settling import TIMED_OUT, last_attempt, model_step
 from tongyao.llm.engine import CallKey, Reask
 from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
@@ -37,12 +36,10 @@ class Projecting:
     async def project(self, what: ProjectInput) -> ProjectOutput:
         """Bring one turn into the record and return its outcome. A turn that cannot be had is an outcome, not an error."""
         library = self._deps.library
-        await write_outbox(library, what)
-        await self._deps.settling.limit(what)
-        began = time.monotonic()
         guards: Counter[str] = Counter()
         reason = owner = ""
-        async with model_step():
+        async with model_step(library, self._deps.settling, what):
+            began = time.monotonic()
             if what.outcome is not None:
                 projection = Projection(round=what.round, alias=what.alias, outcome=what.outcome)
             else:

@@ -17,11 +17,13 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.budgeting import Purse
+from activities.recording import write_outbox
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import EngineError, OperatorNeeded, StepFailed, Transient, Unreadable
 from tongyao.protocol.contracts import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
 from tongyao.protocol.process import Spent
 from tongyao.records.ledger import Ledger
+from tongyao.records.library import Library
 
 DraftT = TypeVar("DraftT", bound=BaseModel)
 Ask = Callable[[Engine, Call], Awaitable[Answer[DraftT]]]
@@ -192,8 +194,10 @@ class Settling:
 
 
 @asynccontextmanager
-async def model_step() -> AsyncIterator[None]:
-    """The frame of every activity that asks a model: beats while it runs, and turns engine errors into Temporal's."""
+async def model_step(library: Library, settling: Settling, what: ActivityInput) -> AsyncIterator[None]:
+    """The frame of every activity that asks a model: outbox and budget first, beats, engine errors turned into Temporal's."""
+    await write_outbox(library, what)
+    await settling.limit(what)
     beating = asyncio.create_task(_beat())
     try:
         yield
