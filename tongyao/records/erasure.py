@@ -180,6 +180,7 @@ _OUT: Final = (
 _FORGOTTEN: Final = (
     "UPDATE profiles SET display_name = '', contact = '{}' WHERE id = %(who)s",
     "UPDATE profile_versions SET sections = '[]', sha256 = '' WHERE profile_id = %(who)s",
+    "UPDATE manifests SET body = body - 'sha256' WHERE body ->> 'profile' = %(who)s",
     "UPDATE mandates SET text_id = NULL WHERE profile_id = %(who)s",
     "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
     "UPDATE seats SET active = false WHERE profile_id = %(who)s",
@@ -187,7 +188,7 @@ _FORGOTTEN: Final = (
     """INSERT INTO history_deletions (process_id)
        SELECT process_id FROM signalled WHERE owner = %(who)s
        UNION SELECT e.process_id FROM events e
-             WHERE e.kind = 'message_refused' AND e.data ->> 'code' = 'not_trusted'
+             WHERE e.kind = 'message_refused' AND e.data ->> 'code' = 'unreadable_message'
              AND e.process_id IN (SELECT process_id FROM seats WHERE profile_id = %(who)s
                                   UNION SELECT id FROM processes WHERE demander = %(who)s)
        ON CONFLICT DO NOTHING""",

@@ -1,0 +1,246 @@
+"""Erasure reaches every table there is: the tables are read from the catalog, so that a new one cannot be forgotten.
+
+Somebody's words and addresses are put everywhere they can come to stand; a table that stays empty here is either named
+below, with the reason, or missing from this test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+import psycopg
+from psycopg import sql
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from tests.gateway.conftest import Doors
+from tests.gateway.test_blindness import Room, everything
+from tests.support.house import House, open_house
+from tests.support.scan import find_in_database
+from tongyao.commands.exporting import write_export
+from tongyao.field.intent_field import IntentField
+from tongyao.gateway.erasing import Erasing
+from tongyao.gateway.gateway import Gateway
+from tongyao.gateway.notifying import Notifying
+from tongyao.gateway.serving import application
+from tongyao.highway.highway import Highway, Walk
+from tongyao.llm.extractive.engine import ExtractiveEngine
+from tongyao.llm.scripted import ScriptedEngine
+from tongyao.protocol.process import Phase
+from tongyao.records.feedback import FeedbackRow
+from tongyao.records.notifications import Channel
+from tongyao.runtime import wiring
+
+WORD = "Quillfeather"
+NAME, MAIL, HOOK, LABEL = (
+    f"Ada {WORD}-Name",
+    f"ada@{WORD.lower()}.example",
+    f"https://{WORD.lower()}.example",
+    f"{WORD}-label",
+)
+PROFILE = (
+    f"I keep the {WORD} cold room of 43 square metres by the harbour. I can lend the {WORD} cold room on two nights a week "
+    "for a ferry timetable trial. I will not lend it in August. I want to learn how a ferry timetable follows the tides."
+)
+OTHERS = {
+    "bo": "I drive a refrigerated van up the valley on Tuesdays. I can carry crates for a ferry timetable trial. "
+    "I do not drive at night.",
+    "cy": "I teach volunteers to read temperature loggers. I want to learn how a ferry timetable follows the tides. "
+    "I cannot come on Sundays.",
+}
+INTENT = "I want to learn whether a cold room by the harbour makes my ferry timetable work; I have two crates a night."
+
+NOTHING_OF_ANYBODY: Final = {
+    "master_keys": "fingerprints of the installation's own keys",
+    "yoyo_lock": "of the migrations",
+    "tombstones": "written by an erasure",
+    "history_deletions": "written by an erasure",
+}
+"""Tables in which nothing stands when somebody has said everything that can be said."""
+
+ID_STAYS: Final = {
+    "answers", "data_keys", "events", "feedback", "inbox", "mandates", "manifests", "messages", "model_calls",
+    "notifications", "profile_versions", "profiles", "seats", "signalled", "texts", "tokens", "tombstones",
+}  # fmt: skip
+"""Where an erased person's id may still stand: their seat and what hangs on it, ids and counts (docs/erasure.md)."""
+
+MUST_NOT_STAY: Final = {
+    "candidates",
+    "channels",
+    "sources",
+    "source_turns",
+    "field_chunks",
+    "field_members",
+    "field_changes",
+}
+
+
+@dataclass
+class Said:
+    """Where things are said: the person, their process, and who else looks at it. `heard`: a process of others' words."""
+
+    person: str
+    process: str
+    unread: str
+    tokens: dict[str, str]
+
+
+async def everything_is_said(here: House, doors: Doors, url: str) -> Said:
+    library, scene = here.library, await doors.scene()
+    joined = await doors.join(scene, PROFILE, name=NAME, email=MAIL)
+    ada, token = joined["profile_id"], joined["token"]
+    people = dict(zip(OTHERS, await here.people(OTHERS, scene=scene), strict=True))
+    dee = await doors.join(scene, "I sail a small ferry and sell fish on the quay.", name="Dee Example")
+    await everywhere_beside_processes(here, doors, ada, token, scene)
+
+    demand = {
+        "intent": INTENT,
+        "scene": scene,
+        "settings": {"auto_confirm": True, "residuals": "off", "cost_budget": "5.00", "max_rounds": 2},
+    }
+    pid = (await doors.ask("POST", "/processes", dee["token"], json=demand)).json()["id"]
+    await here.until(pid, "selecting")
+    chosen = [{"profile_id": ada, "endpoint": "agent"}, *people.values()]
+    await doors.ask(
+        "POST", f"/processes/{pid}/messages", dee["token"], json={"kind": "select_participants", "participants": chosen}
+    )
+    await here.until_round(pid, "crystallizing", 1)
+    alias = next(seat.alias for seat in await library.room.seats(pid) if seat.person == ada)
+    await here.asked(pid, alias, 1)
+    assert [turn.person for turn in await library.sources.due()] == [ada], "their agent is about to be asked"
+    await Notifying(library, {}).once()
+    signalled = {"alias": alias, "round": 1, "text": f"The {WORD} cold room is free on Mondays. " + PROFILE}
+    await here.handle(pid).signal("submit_projection", signalled)
+    await here.asked(pid, alias, 2)
+    said = {"kind": "submit_projection", "round": 2, "text": f"The {WORD} cold room has a door of two metres."}
+    assert (await doors.ask("POST", f"/processes/{pid}/messages", token, json=said)).status_code == 200
+    await here.until(pid, "deciding")
+    await here.say(pid, "decide", decision="accept_as_is")
+    await here.asked(pid, alias, 1, what="answer")
+    answered = {"kind": "answer_plan", "revision": 1, "answer": "commit", "text": f"{WORD} agrees."}
+    assert (await doors.ask("POST", f"/processes/{pid}/messages", token, json=answered)).status_code == 200
+    assert (await here.end(pid)).phase is Phase.COMPLETED
+    await library.feedback.put(pid, FeedbackRow(alias=alias, revision=1, usefulness=5), words=f"{WORD} was useful.")
+
+    unread = await here.start([ada, *people.values()], intent=INTENT, auto_confirm=True, residuals="off")
+    await here.handle(unread).signal("submit_projection", {"alias": alias, "round": "one", "text": f"{WORD} by hand"})
+    await here.end(unread)
+    bo = await doors.person(people["bo"])
+    return Said(ada, pid, unread, {"dee": dee["token"], "bo": bo, "operator": await doors.operator()})
+
+
+async def everywhere_beside_processes(here: House, doors: Doors, ada: str, token: str, scene: str) -> None:
+    """Addresses, mandate, token, agent, long memory and index."""
+    library = here.library
+    mandate = {"may_speak": True, "topics": [], "never": [f"{WORD} debts"], "addition": f"Be kind about {WORD}."}
+    assert (await doors.ask("PUT", f"/profiles/{ada}/mandate", token, json=mandate)).is_success
+    for kind, address in (("mail", MAIL), ("webhook", HOOK)):
+        await library.notifications.set_channel(
+            Channel(person=ada, kind=cast(Any, kind), address=address, confirmed=True)
+        )
+    await library.tokens.issue("person", person=ada, label=LABEL)
+    await library.sources.put(ada, "http", {"chat_url": f"{HOOK}/chat"}, {"access_token": f"{WORD}-secret"})
+    highway = Highway(library.pool)
+    texts = ["\n\n".join((PROFILE, OTHERS["cy"]))]
+    await highway.recite(ada, 1, texts)
+    await highway.write_back(ada, 1, "an-occasion", [Walk((OTHERS["cy"],), ((0, 0, 40),))])
+    await highway.recite_level(ada, 2, texts)
+    indexer = IntentField(library.pool).indexer
+    index = await indexer.begin(scene, "lexical")
+    while await indexer.fill(index):
+        pass
+    await indexer.finish(index)
+    await here.registering.register(
+        ada, scene=scene, name=NAME, text=PROFILE + " I can also lend a ramp.", contact={"email": MAIL}
+    )
+
+
+def tables(url: str) -> dict[str, bool]:
+    """Every table of the catalog, partitions by their parent, and whether anything stands in it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        names = [
+            row[0]
+            for row in connection.execute(
+                """SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                   WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1"""
+            )
+        ]
+        query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {})")
+        return {name: bool(connection.execute(query.format(sql.Identifier(name))).fetchone()[0]) for name in names}  # type: ignore[index]
+
+
+def naming(url: str, what: str) -> set[str]:
+    """Tables in which `what` stands in any column; a partition counts as its parent."""
+    found = {place.split(".")[0] for place in find_in_database(url, what)}
+    return {"field_chunks" if name.startswith("field_chunks_") else name for name in found}
+
+
+def in_folder(folder: Path) -> Iterator[str]:
+    return (path.name for path in folder.rglob("*") if path.is_file() and WORD.encode() in path.read_bytes())
+
+
+async def in_history(house: House, process: str) -> bool:
+    """Whether the word stands anywhere in what Temporal keeps of a process; False when it keeps nothing."""
+    try:
+        history = await house.handle(process).fetch_history()
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return False
+    return any(WORD.encode() in event.SerializeToString() for event in history.events)
+
+
+async def opened(house: House) -> list[str]:
+    """Kinds of texts that can be opened and hold the word."""
+    async with house.library.pool.connection() as connection:
+        cursor = await connection.execute("SELECT id, kind FROM texts")
+        kinds = {row["id"]: row["kind"] for row in await cursor.fetchall()}
+    texts = await house.library.texts.get_many(list(kinds), erased="")
+    return sorted({kinds[id] for id, text in texts.items() if WORD.casefold() in text.casefold()})
+
+
+async def test_erasure_reaches_every_table_index_export_answer_and_history(
+    temporal: Client, fresh_database_url: str, tmp_path: Path
+) -> None:
+    url = fresh_database_url
+    async with open_house(temporal, url, ExtractiveEngine()) as here:
+        gateway = Gateway(
+            here.library, here.starting, here.registering, here.door, search=IntentField(here.library.pool),
+            forgetting=wiring.forgetting(here.library),
+        )  # fmt: skip
+        doors = Doors(here, gateway, application(gateway), cast(ScriptedEngine, None))
+        office = cast(Any, SimpleNamespace(library=here.library))
+        said = await everything_is_said(here, doors, url)
+        checksum = (await here.library.profiles.version(said.person)).sha256
+
+        empty = {name for name, filled in tables(url).items() if not filled}
+        assert empty == set(NOTHING_OF_ANYBODY), "put something of a person into a new table, or say why none can be"
+        for canary in (WORD, NAME, MAIL, HOOK, LABEL, checksum):
+            assert naming(url, canary), f"{canary} stands nowhere: this test would not see it go"
+        assert MUST_NOT_STAY | {"highway_memories", "highway_starts"} <= naming(url, said.person)
+        await write_export(office, said.process, tmp_path / "before")
+        assert list(in_folder(tmp_path / "before")), "the export quoted them"
+        for name in ("dee", "bo"):
+            assert WORD in await everything(doors, Room(said.process, said.tokens, {}), said.tokens[name])
+        assert [await in_history(here, one) for one in (said.process, said.unread)] == [True, True]
+
+        await Erasing(here.library, here.door, gateway.forgetting).erase(said.person, patience=20)
+
+        for canary in (WORD, WORD.casefold(), NAME, MAIL, HOOK, LABEL, checksum):
+            assert find_in_database(url, canary) == [], canary
+        assert await opened(here) == []
+        assert naming(url, said.person) - ID_STAYS == set(), "neither in an index, nor in a list, nor in a memory"
+        await write_export(office, said.process, tmp_path / "after")
+        assert not list(in_folder(tmp_path / "after"))
+        for token in said.tokens.values():
+            assert WORD not in await everything(doors, Room(said.process, said.tokens, {}), token)
+        async with asyncio.timeout(90):  # a server deletes a history in its own time
+            while any([await in_history(here, one) for one in (said.process, said.unread)]):
+                await asyncio.sleep(0.1)
+        plan = (await doors.ask("GET", f"/processes/{said.process}/plan", said.tokens["dee"])).json()
+        assert plan["removed"], "the others are told that something was removed"
