@@ -168,16 +168,31 @@ async def follow(here: Office, process_id: str, *, quiet: bool = False) -> Phase
         while not (phase := await _phase(here, process_id)).ended and phase is not Phase.ANSWERING:
             await asyncio.sleep(0.3)
         return phase
+    if not console.is_terminal:
+        return await _follow_in_lines(here, process_id)
     with Live(console=console, refresh_per_second=4, transient=False) as live:
         while True:
             phase = await _phase(here, process_id)
             live.update(await picture(here.library, process_id))
             if phase.ended or phase is Phase.ANSWERING:
-                break
+                return phase
             await asyncio.sleep(0.3)
-    if not console.is_terminal:
-        console.print()  # a picture that was printed once lacks its last line break
-    return phase
+
+
+async def _follow_in_lines(here: Office, process_id: str) -> Phase:
+    """For a log: a line for each phase and round as it begins, the picture once at the end."""
+    shown = ""
+    while True:
+        row = await here.library.processes.get(process_id)
+        line = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
+        if line != shown:
+            console.print(line, style="dim")
+            shown = line
+        phase = Phase(row.phase)
+        if phase.ended or phase is Phase.ANSWERING:
+            console.print(await picture(here.library, process_id))
+            return phase
+        await asyncio.sleep(0.3)
 
 
 async def _phase(here: Office, process_id: str) -> Phase:
