@@ -171,7 +171,7 @@ def tables(url: str) -> dict[str, bool]:
             )
         ]
         query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {})")
-        return {name: bool(connection.execute(query.format(sql.Identifier(name))).fetchone()[0]) for name in names}  # type: ignore[index]
+        return {name: (True,) in connection.execute(query.format(sql.Identifier(name))) for name in names}
 
 
 def naming(url: str, what: str) -> set[str]:
