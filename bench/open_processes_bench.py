@@ -1,6 +1,6 @@
 """What waits costs: `python -m bench.open_processes_bench [10 100 1000]`.
 
-Processes whose one person is waited for, opened one after another up to each number and left open: the worker's memory,
+Processes whose one person is waited for, opened eight at a time up to each number and left open: the worker's memory,
 the size of both databases, an inbox query, and how long a worker that was killed takes until a message that waited
 for it is applied. The tension is brought along, so that no model is asked before somebody has spoken.
 """
