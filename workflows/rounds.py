@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -35,6 +36,8 @@ class Rounds(Steps):
         while True:
             await self._gate()
             cause = self._one_cause_of_failure()
+            if cause is None and await self._corrected():
+                continue
             if cause is None:
                 break
             await self.suspended(cause)
@@ -46,6 +49,19 @@ class Rounds(Steps):
         verdict = await self._observe() if self.anyone_spoke() else Verdict.MORE
         outcomes = {alias: turn.outcome for alias, turn in self.state.turns.items() if turn.outcome is not None}
         self.state.results.append(RoundResult(number=self.state.round, outcomes=outcomes, verdict=verdict))
+
+    async def _corrected(self) -> bool:
+        """Leave people time to see how their words were sorted. True: somebody said it anew."""
+        seconds, turns = self.start.settings.correcting_seconds, self.state.turns.values()
+        if not seconds or not any(turn.submission for turn in turns):
+            return False
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: any(turn.open for turn in turns),
+                timeout=timedelta(seconds=seconds),
+                timeout_summary="time to correct what was said",
+            )
+        return any(turn.open for turn in turns)
 
     def anyone_spoke(self) -> bool:
         return any(turn.outcome is not None and turn.outcome.spoken for turn in self.state.turns.values())

@@ -109,6 +109,8 @@ async def _search(
             fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
         except ProfileUnknown as error:
             fail(str(error), EXIT_BAD_INPUT)
+        if scene and not await library.profiles.anybody(scene):
+            fail(f"nobody is in scene {scene!r} yet: `tongyao field import FILE --scene {scene}`", EXIT_BAD_INPUT)
     for one, found in zip(asked, answers, strict=True):
         if as_json:
             line = {"need": one["need"], "results": [_result(person) for person in found]}

@@ -34,6 +34,7 @@ class Caller:
 
 
 ANONYMOUS: Final = Caller()
+NO_TOKEN: Final = "this needs a token: send `Authorization: Bearer <token>`; registering gives one (`POST /profiles`, over MCP `join`)"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def permit(caller: Caller, action: Action, role: Role | None = None) -> None:
     if may(role, action):
         return
     if caller.token is None:
-        raise Unauthenticated("token_missing", "this needs a token: send `Authorization: Bearer <token>`")
+        raise Unauthenticated("token_missing", NO_TOKEN)
     raise NotAllowed(f"a token of role {role.value} does not open this ({action.value.replace('_', ' ')})")
 
 
@@ -90,7 +91,7 @@ async def in_process(library: Library, caller: Caller, process_id: str, action: 
     Raises `NotFound` for strangers exactly as for ids that do not exist: nobody learns of a process by guessing.
     """
     if caller.token is None:
-        raise Unauthenticated("token_missing", "this needs a token: send `Authorization: Bearer <token>`")
+        raise Unauthenticated("token_missing", NO_TOKEN)
     try:
         row = await library.processes.get(process_id)
     except ProcessUnknown:

@@ -11,6 +11,7 @@ from tongyao.protocol.lacking import lacking
 from tongyao.protocol.messages import Decision
 from tongyao.protocol.plan import Residual
 from tongyao.protocol.process import DEMANDER, Phase
+from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.value import Value
 from tongyao.records.announcing import NotAnnounced, residual_of
 from tongyao.records.inbox import InboxRow
@@ -55,7 +56,7 @@ async def choices(library: Library, ask: InboxRow) -> Choices | None:
     record = await library.record(ask.process_id)
     lack, names = lacking(record), views.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
-    free = int(row.settings["max_participants"]) - sum(
+    free = ProcessSettings.model_validate(row.settings).max_others - sum(
         one.active and one.alias != DEMANDER for one in record.participants
     )
     found = await library.room.candidates(ask.process_id, round_number=ask.round)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from tongyao.gateway.auth import Standing
 from tongyao.gateway.permissions import KINDS, Role
@@ -95,7 +95,12 @@ class Person(Given):
     fallback: Fallback | None = None
 
 
-People = tuple[Person | Id, ...]
+def _as_person_or_id(given: Any) -> str:
+    return "id" if isinstance(given, str) else "person"
+
+
+PersonOrId = Annotated[Annotated[Person, Tag("person")] | Annotated[Id, Tag("id")], Discriminator(_as_person_or_id)]
+People = tuple[PersonOrId, ...]
 
 
 def choices(people: People) -> tuple[Choice, ...]:

@@ -18,7 +18,7 @@ from tongyao.gateway.incoming import INCOMING
 from tongyao.gateway.limiting import Limits
 from tongyao.gateway.mcp_common import Key, ProcessId, Token, address, plain
 from tongyao.gateway.permissions import Action
-from tongyao.gateway.problems import Problem, problem_of
+from tongyao.gateway.problems import Problem, problem_of, why
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -208,7 +208,7 @@ def _readable(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coro
         try:
             return await function(*args, **kwargs)
         except ValidationError as error:
-            wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3])
+            wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {why(one)}" for one in error.errors()[:3])
             raise ToolError(f"not_valid: {wrong}".encode("utf-8", "replace").decode()) from None
         except Exception as error:
             if (problem := problem_of(error)) is None:

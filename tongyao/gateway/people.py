@@ -24,6 +24,7 @@ from tongyao.protocol import views
 from tongyao.protocol.messages import MESSAGE, Author
 from tongyao.protocol.projection import Projection
 from tongyao.protocol.requests import Mandate
+from tongyao.protocol.tension import Grade
 from tongyao.protocol.value import Value
 from tongyao.records.profiles import ProfileVersion
 from tongyao.records.tokens import Issued, Token
@@ -133,6 +134,11 @@ async def join(gateway: Gateway, caller: Caller, said: Introduction, *, key: str
         "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
     )
     note = "keep the token: it is shown this once"
+    if version.grade == Grade.C:
+        note += (
+            ". Grade C: the text says little of where you stand, or of what you want to change; you are found by what it "
+            "says, so write more (`PUT /profiles/{id}`)"
+        )
     return Joined(profile_id=profile_id, version=version.version, grade=version.grade, token=issued.secret, note=note)
 
 

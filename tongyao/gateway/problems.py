@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tongyao.gateway.refused import BadInput
+from pydantic_core import ErrorDetails
+
+from tongyao.gateway.refused import SCENES, BadInput
 from tongyao.protocol.refusals import Verdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
 from tongyao.records.messages import KeyReused, MessageUnknown
@@ -62,6 +64,22 @@ class Refused(Problem):
         super().__init__(verdict.code, verdict.en, zh=verdict.zh, message=message_id)
 
 
+def why(error: ErrorDetails) -> str:
+    """One thing that is not valid, in words for whoever sent it."""
+    context = error.get("ctx") or {}
+    match error["type"]:
+        case "union_tag_not_found":
+            return f"say which one it is: {context['discriminator']}"
+        case "union_tag_invalid":
+            return (
+                f"{context['tag']!r} is no {context['discriminator'].strip(chr(39))}; one of {context['expected_tags']}"
+            )
+        case "json_invalid":
+            return f"this is no JSON: {context.get('error', '')}"
+        case _:
+            return error["msg"].removeprefix("Value error, ")
+
+
 def problem_of(error: Exception) -> Problem | None:
     """A known error of the rooms as a problem; None for what nobody expected."""
     match error:
@@ -82,7 +100,7 @@ def problem_of(error: Exception) -> Problem | None:
         case ProfileUnknown():
             return NotFound("no_such_profile", str(error))
         case SceneUnknown():
-            return NotFound("no_such_scene", str(error))
+            return NotFound("no_such_scene", f"{error}: {SCENES}")
         case MessageUnknown():
             return NotFound("no_such_message", str(error))
         case TokenUnknown():

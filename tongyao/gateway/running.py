@@ -16,7 +16,7 @@ from tongyao.gateway.incoming import Given, Id, People, TensionGiven, choices
 from tongyao.gateway.permissions import Action, Role
 from tongyao.gateway.problems import NotAllowed, NotFound, Problem
 from tongyao.gateway.refused import BadInput
-from tongyao.gateway.speaking import checked_key, view_of
+from tongyao.gateway.speaking import OF_A_SEAT, checked_key, view_of
 from tongyao.gateway.starting import MAX_INTENT_CHARS, Wish
 from tongyao.protocol.event_views import event_for_party
 from tongyao.protocol.events import Event
@@ -29,6 +29,7 @@ from tongyao.records.room import CandidateRow
 _NAMESPACE: Final = UUID("b6a4f2a8-6f0f-5b5f-8f6b-1a2d3c4e5f60")
 _YEAR: Final = 366 * 24 * 3600
 _MOST: Final = 10**12
+_MILLIONTH: Final = Decimal("0.000001")
 _NOT_THEIRS: Final = frozenset({"strategy"})
 """`strategy` in the settings is the id of a text; here it comes as a text, so that nobody names another's."""
 
@@ -146,7 +147,7 @@ async def summary(gateway: Gateway, standing: Standing) -> ProcessSummary:
             "parent": row.parent_id,
             "suspended_reason": row.suspended_reason or None,
             "tokens": row.tokens,
-            "cost": row.cost,
+            "cost": row.cost.quantize(_MILLIONTH),
         }
     if standing.role is Role.OPERATOR:
         shown |= {"demander": row.demander, "waiting": row.waiting}
@@ -158,7 +159,10 @@ async def summary(gateway: Gateway, standing: Standing) -> ProcessSummary:
         phase=row.phase,
         round=row.round,
         participants=row.participants,
-        waits_for_you=any(ask.alias == standing.alias for ask in open_asks),
+        waits_for_you=any(
+            ask.alias == standing.alias and (standing.role is not Role.PARTICIPANT or ask.ask in OF_A_SEAT)
+            for ask in open_asks
+        ),
         created_at=row.created_at,
         ended_at=row.ended_at,
         outcome=row.outcome,

@@ -12,6 +12,7 @@ from tongyao.gateway.gateway import Found, Gateway, Search
 from tongyao.gateway.incoming import Given, Id, TensionGiven
 from tongyao.gateway.permissions import Action
 from tongyao.gateway.problems import Problem
+from tongyao.gateway.refused import PEOPLE
 from tongyao.protocol.value import Value
 from tongyao.records.profiles import ProfileVersion
 
@@ -68,7 +69,7 @@ async def search(gateway: Gateway, caller: Caller, scene: str, sought: Sought) -
         raise Problem("no_field", "this gateway cannot look for people; start a process instead", status=501)
     people = await _of_scene(gateway, scene)
     if not people:
-        return []
+        raise Problem("empty_scene", f"nobody is in scene {scene!r} yet: {PEOPLE}", status=422, field="scene")
     found = await _found(gateway, gateway.search, caller, scene, sought)
     return [card for one in found for card in await _cards_of(gateway, scene, people, one)]
 

@@ -23,16 +23,40 @@ from tongyao.records.messages import MessageUnknown, StoredMessage, Words
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
 HOW: Final[dict[str, str]] = {
-    "confirm_tension": "confirm_tension, or revise_tension",
-    "select_participants": "select_participants",
-    "projection": "submit_projection with `round` and `text`, `parts` or `nothing_new`",
-    "decision": "decide with one of the `options`; where they say so, replan without who declined, or conclude",
-    "answer": "answer_plan with `revision` and `answer`",
-    "residual": "approve_residual with its `subject` as `residual`",
-    "hole": "approve_residual with its `subject` as `residual`, or replan without who declined",
-    "resume": "resume, once the cause is mended",
+    "confirm_tension": '{"kind": "confirm_tension"}, or revise_tension with your own `tension`',
+    "select_participants": '{"kind": "select_participants", "participants": ["p-…", "p-…"]}: of the candidates, or others',
+    "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `parts`, or `nothing_new`',
+    "decision": '{"kind": "decide", "decision": one of the `options`}; where they say so, replan without who declined, '
+    "or conclude",
+    "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}',
+    "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
+    "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
+    "declined",
+    "resume": '{"kind": "resume"}, once the cause is mended',
 }
 """Which message answers which ask."""
+
+OF_A_SEAT: Final = frozenset({"projection", "answer"})
+"""What is asked of whoever speaks for a seat; everything else is the demander's, or an operator's."""
+
+DONE: Final[dict[str, tuple[str, str]]] = {
+    "confirm_tension": (
+        "the tension stands; now people are found, or speak",
+        "张力已确认；接下来寻找参与者，或开始发言",
+    ),
+    "submit_projection": (
+        "kept word for word; how it was sorted stands in `own` of the process; while the round is open you may correct "
+        "it by sending it anew, under a new key",
+        "已逐字保存；整理结果见本过程的 own；本轮结束之前，可用新的 key 重新提交来更正",
+    ),
+    "switch_endpoint": (
+        "from now on this speaks for you, until you switch again",
+        "从现在起由它代你发言，直到再次切换",
+    ),
+    "leave": ("you have left; what you said stays", "你已离开；说过的话会保留"),
+    "answer_plan": ("your answer is noted; a plan is answered once", "你的答复已记录；每份方案只答复一次"),
+}
+"""What an applied message means for its sender, and what to do next."""
 
 
 def checked_key(key: str | None) -> str:
@@ -120,14 +144,15 @@ async def _branch(gateway: Gateway, standing: Standing, message: ApproveResidual
 
 def receipt(stored: StoredMessage) -> Receipt:
     verdict = stored.verdict
+    en, zh = DONE.get(stored.kind, ("", "")) if verdict and verdict.accepted else ("", "")
     return Receipt(
         id=stored.id,
         process_id=stored.process_id,
         kind=stored.kind,
         state="waiting" if verdict is None else "applied" if verdict.accepted else "refused",
         code=verdict.code if verdict else "",
-        en=verdict.en if verdict else "",
-        zh=verdict.zh if verdict else "",
+        en=verdict.en or en if verdict else "kept, and delivered as soon as a worker answers: ask again under its id",
+        zh=verdict.zh or zh if verdict else "已保存，一有工作进程应答即送达；可凭此 id 再查",
         repeated=verdict.repeated if verdict else False,
     )
 
@@ -155,7 +180,8 @@ async def pending(gateway: Gateway, caller: Caller, *, with_view: bool = False) 
     rows = await inbox.of_operators() if caller.operator else await inbox.of_person(caller.person)
     token = caller.token
     if token is not None and token.role == "participant":
-        rows = [row for row in rows if (row.process_id, row.alias) == (token.process_id, token.alias)]
+        here = (token.process_id, token.alias)
+        rows = [row for row in rows if (row.process_id, row.alias) == here and row.ask in OF_A_SEAT]
     return [await _ask(gateway, caller, row, with_view=with_view) for row in rows]
 
 
@@ -170,7 +196,7 @@ async def _ask(gateway: Gateway, caller: Caller, row: InboxRow, *, with_view: bo
         round=row.round,
         due_at=row.due_at.isoformat() if row.due_at else None,
         opened_at=row.opened_at.isoformat(),
-        answer_with=HOW.get(row.ask, ""),
+        answer_with=how % row.round if "%d" in (how := HOW.get(row.ask, "")) else how,
         subject=row.subject,
         choices=await choices(gateway.library, row) if not caller.operator else None,
         view=view,

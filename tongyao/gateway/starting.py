@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import secrets
 from contextlib import suppress
 from typing import Any, Final
@@ -12,7 +13,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tongyao.gateway.refused import BadInput
+from tongyao.gateway.refused import PEOPLE, SCENES, BadInput
 from tongyao.protocol import effects
 from tongyao.protocol.contracts import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.process import Choice, ProfileRef, TensionRef
@@ -186,15 +187,25 @@ class Starting:
             )
         unknown = [one for one in named if one not in known]
         if unknown:
-            raise BadInput("unknown_profiles", f"there is no profile {', '.join(unknown)}", field="participants")
+            raise BadInput(
+                "unknown_profiles",
+                f"there is no profile {', '.join(unknown)}: ids are as `GET /scenes/ID/people` (over MCP `agents`) has them",
+                field="participants",
+            )
         if wish.scene and wish.scene not in {scene.id for scene in await self._library.profiles.scenes()}:
-            raise BadInput("unknown_scene", f"there is no scene {wish.scene!r}", field="scene")
+            raise BadInput("unknown_scene", f"there is no scene {wish.scene!r}: {SCENES}", field="scene")
+        if not named and not await self._library.profiles.anybody(wish.scene, beside=wish.demander):
+            raise BadInput(
+                "empty_scene",
+                f"nobody but you is in scene {wish.scene!r}, so nobody can be found there: {PEOPLE}, or name participants",
+                field="scene",
+            )
         return settings
 
     def _settings(self, wish: Wish) -> ProcessSettings:
         unknown = sorted(set(wish.settings) - set(ProcessSettings.model_fields))
         if unknown:
-            raise BadInput("unknown_setting", f"there is no setting {', '.join(unknown)}", field="settings")
+            raise BadInput("unknown_setting", _no_setting(unknown), field="settings")
         values = {
             "language": language_of(wish.intent),
             **self._defaults.model_dump(exclude={"language"}),
@@ -224,6 +235,12 @@ class Starting:
             return None
         version = await self._library.profiles.version(demander)
         return ProfileRef(profile_id=demander, version=version.version)
+
+
+def _no_setting(unknown: list[str]) -> str:
+    near = [one for name in unknown for one in difflib.get_close_matches(name, ProcessSettings.model_fields)]
+    meant = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
+    return f"there is no setting {', '.join(unknown)}{meant} docs/protocol.md §10 lists them"
 
 
 def _search_attributes(start: ProcessInput) -> Any:

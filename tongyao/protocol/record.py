@@ -44,6 +44,9 @@ class Record(Value):
     plans: tuple[Plan, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     answers: dict[str, str] = Field(default_factory=dict)
+    answer_words: dict[str, str] = Field(
+        default_factory=dict, description="What people wrote with their answers, by alias."
+    )
 
     def participant(self, alias: str) -> Participant:
         """Who sits under `alias`. Raises `KeyError` naming the process when there is nobody."""

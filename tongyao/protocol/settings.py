@@ -74,6 +74,9 @@ class ProcessSettings(Value):
     confirm_seconds: int = Field(default=300, ge=1, description="After them a tension confirms itself; grade C never.")
     proxy_seconds: int = Field(default=120, ge=1, description="One call for a proxy; catalyst 4, plan 5 times as long.")
     turn_seconds: int = Field(default=72 * HOUR, ge=1, description="A person's or an agent's turn.")
+    correcting_seconds: int = Field(
+        default=0, ge=0, description="How long a round stays open after the last words of a person, for corrections."
+    )
     deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
     answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")
     children_seconds: int = Field(default=30 * DAY, ge=1, description="For children, where they are waited for.")

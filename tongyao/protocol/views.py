@@ -136,6 +136,7 @@ class PartyView(Value):
     delivery: Delivery | None = None
     deliveries: tuple[Delivery, ...] | None = None
     answers: dict[str, str] | None = None
+    answer_words: dict[str, str] | None = None
     identities: dict[str, str] | None = None
     endpoints: dict[str, EndpointKind] | None = None
 
@@ -155,7 +156,8 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         record.participant(alias)
     plan = record.plans[-1] if record.plans else None
     deliveries = tuple(names.model(delivery) for delivery in record.deliveries)
-    own = tuple(_as_said(projection) for projection in record.projections if projection.alias == alias)
+    own = tuple(projection for projection in record.projections if projection.alias == alias)
+    words = {who: names.text(said) for who, said in record.answer_words.items()}
     open_projections = sees(Part.PROJECTIONS) and record.open_record
     return PartyView(
         process_id=record.process_id,
@@ -172,6 +174,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
         answers=dict(record.answers) if sees(Part.ANSWERS) else None,
+        answer_words=words if role != "operator" and sees(Part.ANSWERS) else None,
         identities=_identities(record, role, alias) if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )

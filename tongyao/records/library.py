@@ -74,7 +74,7 @@ class Library:
         answers = await self.plans.answers(row.id) if whole else []
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
-        wanted += [one.text_id for one in deliveries]
+        wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
         texts = await self.texts.get_many([one for one in wanted if one], erased="")
         everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
         faces = await self.profiles.faces(everybody)
@@ -105,6 +105,9 @@ class Library:
                 for one in deliveries
             ),
             answers={one.alias: one.decision for one in answers if one.revision == latest},
+            answer_words={
+                one.alias: said for one in answers if one.revision == latest and (said := texts.get(one.text_id or ""))
+            },
         )
 
     async def profile_text(self, profile: ProfileRef) -> str:

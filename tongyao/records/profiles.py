@@ -131,7 +131,7 @@ class Profiles:
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         async with transaction(self._pool) as connection:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
-                raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
+                raise SceneUnknown(f"there is no scene {scene_id!r}")
             saved = await connection.execute(
                 """INSERT INTO profiles AS old (id, scene_id, display_name, contact) VALUES (%s, %s, %s, %s)
                    ON CONFLICT (id) DO UPDATE
@@ -191,6 +191,15 @@ class Profiles:
                 [scene_id],
             )
             return await cursor.fetchall()
+
+    async def anybody(self, scene_id: str, *, beside: str = "") -> bool:
+        """Whether somebody is in a scene, `beside` this profile."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT 1 FROM profiles WHERE scene_id = %s AND deleted_at IS NULL AND id <> %s LIMIT 1",
+                [scene_id, beside],
+            )
+            return await cursor.fetchone() is not None
 
     async def version(self, profile_id: str, version: int | None = None) -> ProfileVersion:
         """One version (None: the current one), of deleted profiles too: processes froze them.

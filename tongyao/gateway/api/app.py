@@ -28,7 +28,7 @@ from tongyao.gateway.api.body_limit import BodyLimit
 from tongyao.gateway.api.common import answer
 from tongyao.gateway.gateway import Gateway
 from tongyao.gateway.limiting import Limits
-from tongyao.gateway.problems import Problem, problem_of
+from tongyao.gateway.problems import Problem, problem_of, why
 
 log = structlog.get_logger()
 
@@ -65,7 +65,7 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
     """Where and why; what was sent is not repeated."""
     assert isinstance(error, RequestValidationError)
     wrong = [
-        {"where": ".".join(_printable(str(part)) for part in one["loc"]), "why": _printable(str(one["msg"]))}
+        {"where": ".".join(_printable(str(part)) for part in one["loc"]), "why": _printable(why(one))}
         for one in error.errors()
     ]
     detail = "; ".join(f"{one['where']}: {one['why']}" for one in wrong[:3])
@@ -74,8 +74,11 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    code = {404: "no_such_place", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
-    response = answer(Problem(code, str(error.detail), status=error.status_code))
+    code, detail = {
+        404: ("no_such_place", "there is nothing at this path: /docs lists what there is"),
+        405: ("method_not_allowed", "this path does not take this method: /docs lists what it takes"),
+    }.get(error.status_code, ("bad_request", str(error.detail)))
+    response = answer(Problem(code, detail, status=error.status_code))
     response.headers.update(error.headers or {})
     return response
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from tongyao.gateway import running
 from tongyao.gateway.api.common import Here, Key, Who, action
@@ -24,8 +24,11 @@ class Started(Value):
 
 
 @router.post("", status_code=201, openapi_extra=action(Action.START_PROCESS))
-async def start_process(demand: running.Demand, here: Here, who: Who, key: Key = None) -> Started:
-    return Started(id=await running.start(here, who, demand, key=key))
+async def start_process(demand: running.Demand, response: Response, here: Here, who: Who, key: Key = None) -> Started:
+    """Returns at once. What it asks of you comes into `/inbox`, at first to confirm the tension; `Location` shows it."""
+    started = Started(id=await running.start(here, who, demand, key=key))
+    response.headers["Location"] = f"/processes/{started.id}"
+    return started
 
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PROCESSES))

@@ -19,12 +19,8 @@ router = APIRouter(tags=["tokens"])
 async def who_am_i(who: Who) -> dict[str, str]:
     permit(who, Action.WHO_AM_I)
     token = who.token
-    return {
-        "role": who.role.value,
-        "person": who.person,
-        "process_id": (token.process_id or "") if token else "",
-        "alias": (token.alias or "") if token else "",
-    }
+    seat = {"process_id": token.process_id, "alias": token.alias} if token and token.alias and token.process_id else {}
+    return {"role": who.role.value, "person": who.person, **seat}
 
 
 @router.post("/tokens", status_code=201, openapi_extra=action(Action.ISSUE_TOKEN))
