@@ -50,13 +50,6 @@ def test_the_hole_is_made_of_what_they_were_to_do_to_give_and_to_gain() -> None:
     assert tension.lineage == LINEAGE
 
 
-def test_aliases_mean_nobody_in_another_room() -> None:
-    left = hole(PLAN, "P02", TENSION, LINEAGE)
-    assert left is not None
-    assert "P0" not in left.tension.model_dump_json(exclude={"lineage"})
-    assert "somebody drives a refrigerated van on Tuesdays for another participant" in left.tension.barriers[0]
-
-
 def test_who_was_to_give_nothing_leaves_no_hole() -> None:
     assert hole(PLAN, "P03", TENSION, LINEAGE) is None
     assert hole(PLAN, "P07", TENSION, LINEAGE) is None

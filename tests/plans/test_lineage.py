@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tongyao.protocol.lineage import NEAR, child_id, duplicate_of, likeness, nearest
-from tongyao.protocol.tension import MISSING, Tension
+from tongyao.protocol.lineage import NEAR, child_id, duplicate_of, for_another_room, likeness, nearest
+from tongyao.protocol.tension import MISSING, TENSION_UNITS, Lineage, Tension
 
 ASKED = {
     "root": Tension(
@@ -59,6 +59,34 @@ def test_what_a_child_inherits_does_not_make_it_like_its_parent() -> None:
     other = Tension(transition="a doctor twice a month", barriers=("the fare is too dear",), **facts)
     assert likeness(one, other) < 0.4
     assert likeness(one, one) == pytest.approx(1.0)
+
+
+def test_in_another_room_aliases_are_nobodys() -> None:
+    residual = Tension(
+        transition="Another way, in which the conditions of P02 and of P01 both hold",
+        initial_state="P00 has two crates a night; R2/P02/1 is a source",
+        barriers=("P01 says “I won't scan”, P03 keeps a P02-free list, APP01 is no alias",),
+        lineage=Lineage(root="c-1", parent="c-1", residual="plan/1/residual/1", depth=1),
+    )
+    there = for_another_room(residual)
+    assert (
+        there.transition
+        == "Another way, in which the conditions of one participant and of another participant both hold"
+    )
+    assert there.initial_state == "the demander has two crates a night; R2/P02/1 is a source"
+    assert there.barriers == (
+        "another participant says “I won't scan”, a third participant keeps a one participant-free list, APP01 is no alias",
+    )
+    assert (there.exchange, there.lineage) == (MISSING, residual.lineage)
+    zh = Tension(transition="让 P01 与 P05 的条件都成立", barriers=("P05 只在周四有船",), language="zh")
+    assert for_another_room(zh).transition == "让 一位参与者 与 另一位参与者 的条件都成立"
+
+
+def test_a_tension_of_any_length_still_is_one_in_another_room() -> None:
+    long = Tension(
+        transition="P01 " * 60, initial_state="P02 " * 60, barriers=("P03 " * 60, "P04 " * 60), exchange="P05 " * 60
+    )
+    assert for_another_room(long).units <= TENSION_UNITS
 
 
 def test_a_lineage_without_tensions_refuses_nothing() -> None:

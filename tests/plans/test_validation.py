@@ -11,21 +11,26 @@ import jsonschema
 import pytest
 
 from tests.llm.extractive_process import formulated, process
+from tongyao.evaluation.cases import load
 from tongyao.llm.errors import Unreadable
 from tongyao.llm.reading import read
-from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
+from tongyao.protocol.guards.fallback import block_in_text, minimal_delivery, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.lineage import for_another_room
 from tongyao.protocol.plan import Plan, PlanDraft
+from tongyao.protocol.plan_holes import hole
+from tongyao.protocol.plan_markdown import with_notes
 from tongyao.protocol.plan_validation import faults, plan_schema
 from tongyao.protocol.process import Phase
 from tongyao.protocol.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.record import Record
-from tongyao.protocol.requests import Exchange, Language, PlannerRequest
+from tongyao.protocol.requests import DeliveryRequest, Exchange, Language, PlannerRequest
 from tongyao.protocol.sizes import language_of
-from tongyao.protocol.tension import Lineage, Tension
+from tongyao.protocol.tension import TENSION_UNITS, Lineage, Tension
 
 SCENES = Path(__file__).parents[2] / "scenes"
+EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").rglob("case.json"))
 LINEAGE = Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1)
 TENSION = Tension(transition="sell fish inland", initial_state="12 boats", barriers=("no cold room", "no van"))
 
@@ -198,8 +203,19 @@ def _strings(value: Any) -> list[str]:
     ("seed", "need", "profiles"), cases(), ids=lambda value: str(value) if isinstance(value, int) else ""
 )
 async def test_every_generated_case_ends_in_a_plan_that_stands(seed: int, need: str, profiles: dict[str, str]) -> None:
-    language: Language = "zh" if language_of(need) == "zh" else "en"
-    ran = await process(language, await formulated(language, need[:2_000], ""), profiles)
+    await holds_to_a_plan("zh" if language_of(need) == "zh" else "en", need[:2_000], "", profiles)
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+async def test_the_plan_of_every_example_stands(folder: Path) -> None:
+    case = load(folder)
+    profiles = {f"P{number:02d}": text for number, text in enumerate(case.profiles.values(), 1)}
+    await holds_to_a_plan(case.language, case.intent, case.demander_text, profiles)
+
+
+async def holds_to_a_plan(language: Language, intent: str, demander: str, profiles: dict[str, str]) -> None:
+    """Play a case with the extractive engine; its plan stands, against its record too, and so does what it leaves over."""
+    ran = await process(language, await formulated(language, intent, demander), profiles)
     record = Record(
         process_id="p",
         phase=Phase.PLANNING,
@@ -213,6 +229,12 @@ async def test_every_generated_case_ends_in_a_plan_that_stands(seed: int, need: 
     )  # fmt: skip
     assert wrong(plan, record) == []
     assert plan.panorama
+    for residual in plan.residuals:
+        assert residual.tension.units <= TENSION_UNITS
+        assert for_another_room(residual.tension).units <= TENSION_UNITS
+    for alias in record.contributors():
+        left = hole(plan, alias, ran.tension, LINEAGE)
+        assert left is None or left.tension.units <= TENSION_UNITS
 
 
 def test_seeded_wrong_sources_are_doubted_and_right_ones_are_not() -> None:
@@ -237,3 +259,37 @@ def test_seeded_wrong_sources_are_doubted_and_right_ones_are_not() -> None:
     seeded = [(claim, other) for source, claim in claims.items() for other in said if other != source]
     caught = [pair for pair in seeded if doubt(pair[0], [said[pair[1]]])]
     assert len(caught) >= 0.9 * len(seeded), set(seeded) - set(caught)
+
+
+def test_what_nobody_agreed_to_is_told_whatever_the_author_wrote() -> None:
+    """A unilateral offer is never shown as agreed (docs/protocol.md §7.4)."""
+    tasks = [
+        task(id="T1", agreed=True),
+        task(id="T2", title="drive", assignee="P02"),
+        task(id="T3", title="keep the ledger", assignee="the harbour master"),
+    ]
+    told = with_notes(settled(with_(tasks=tasks, markdown="# The plan\n\nAll is agreed.")))
+    assert told.startswith("# The plan\n\nAll is agreed.")
+    assert "not agreed until the others say so: T2." in told
+    assert "Nobody does these yet: T3." in told
+    unwritten = with_notes(settled(with_(tasks=tasks)))
+    assert [line.count("offered by one side") for line in unwritten.splitlines() if line.startswith("- **T")] == [
+        0,
+        1,
+        1,
+    ]
+
+
+def test_a_plan_in_which_all_is_agreed_and_sourced_is_left_as_it_was_written() -> None:
+    agreed = settled(with_(tasks=[task(agreed=True)], markdown="# The plan"))
+    assert with_notes(agreed) == "# The plan"
+
+
+def test_a_delivery_out_of_the_record_says_what_it_is_about_what_is_given_and_that_nothing_is_agreed() -> None:
+    plan = settled(GOOD_TEXT)
+    told = minimal_delivery(DeliveryRequest(language="en", alias="P02", plan=plan, own=(SAID[1],)))
+    assert told.index("a cold room and a van meet") < told.index("Your part of plan 1")
+    assert "**gives**: a van (R1/P02/1)" in told
+    assert "**T2** drive" in told and "**T1**" not in told
+    assert "not agreed until you say so" in told
+    assert "drives a van up the valley" in told

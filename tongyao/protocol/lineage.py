@@ -9,15 +9,27 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Final
 
-from tongyao.protocol.tension import MISSING, Tension
+from tongyao.protocol.sizes import cut
+from tongyao.protocol.tension import MISSING, TENSION_UNITS, Tension
 from tongyao.protocol.value import Value
 
 NEAR: Final = 0.8
 """From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
 
+LENS_UNITS: Final = TENSION_UNITS // 5
+"""Of each lens of a residual, at most so much: four of them with two barriers fill a tension (docs/protocol.md §7.7)."""
+
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
+
+
+_ALIAS = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
+_NAMELESS: Final = {
+    "en": ("the demander", "one participant", "another participant", "a third participant"),
+    "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
+}
+"""What aliases are called where they mean nobody, or somebody else: P00, then in the order in which they are spoken of."""
 
 
 class Likeness(Value):
@@ -50,6 +62,29 @@ def hole_of(residual: str) -> tuple[int, str] | None:
     """Revision and alias of a hole; None for any other residual."""
     match = re.fullmatch(r"plan/(\d+)/hole/(P\d{2,3})", residual)
     return (int(match[1]), match[2]) if match else None
+
+
+def for_another_room(tension: Tension) -> Tension:
+    """`tension` without the aliases of the process it comes from: in a child's room they are other people's.
+
+    Each lens stays within a fifth of the limit (docs/protocol.md §7.7).
+    """
+    demander, *words = _NAMELESS[tension.language]
+    called = {"P00": demander}
+
+    def said(text: str) -> str:
+        for alias in _ALIAS.findall(text):
+            called.setdefault(alias, words[min(len(called), len(words)) - 1])
+        return cut(_ALIAS.sub(lambda found: called[found[0]], text), LENS_UNITS)
+
+    return Tension(
+        transition=said(tension.transition),
+        initial_state=said(tension.initial_state),
+        barriers=tuple(said(barrier) for barrier in tension.barriers[:2]),
+        exchange=said(tension.exchange),
+        language=tension.language,
+        lineage=tension.lineage,
+    )
 
 
 def nearest(tension: Tension, lineage: Mapping[str, Tension]) -> Likeness | None:

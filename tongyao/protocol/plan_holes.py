@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from tongyao.protocol.lineage import LENS_UNITS
 from tongyao.protocol.plan import Plan, Residual
-from tongyao.protocol.process import DEMANDER
 from tongyao.protocol.sizes import cut
-from tongyao.protocol.tension import MISSING, TENSION_UNITS, Lineage, Tension
+from tongyao.protocol.tension import MISSING, Lineage, Tension
 
 _WORDS: Final = {
     "en": {
@@ -18,9 +17,6 @@ _WORDS: Final = {
         "waits": "What waits for it: {tasks}.",
         "gone": "Who was to give this is not there: {what}",
         "between": "; ",
-        DEMANDER: "the demander",
-        "self": "somebody",
-        "other": "another participant",
     },
     "zh": {
         "title": "{alias} 原定的那一份",
@@ -29,12 +25,8 @@ _WORDS: Final = {
         "waits": "等着它的有：{tasks}。",
         "gone": "原定付出这一点的人不在了：{what}",
         "between": "；",
-        DEMANDER: "需求方",
-        "self": "有人",
-        "other": "另一位参与者",
     },
 }
-_ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
 
 
 def hole_title(alias: str, language: str) -> str:
@@ -45,7 +37,7 @@ def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual
     """What `alias` was to do and give in `plan`, as a tension: T their tasks, I what waits for them, B what they were to
     give, E what they would have gained. None where the plan has no part of theirs.
 
-    `tension`: of the process, for what the plan does not say. Aliases mean nobody in another room: they are taken out.
+    `tension`: of the process, for what the plan does not say.
     """
     words = _WORDS["zh" if plan.language == "zh" else "en"]
     mine = [task for task in plan.tasks if task.assignee == alias]
@@ -59,25 +51,24 @@ def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual
     todo = [task.title for task in mine] or [claim.text for claim in gives]
     stands = [words["stands"]] + ([words["waits"].format(tasks=words["between"].join(waiting))] if waiting else [])
     stands += [tension.initial_state] if tension.initial_state != MISSING else []
-    share, each = TENSION_UNITS // 5, words["between"]
+    each = words["between"]
 
-    def said(text: str) -> str:
-        named = {alias: words["self"], DEMANDER: words[DEMANDER]}
-        return cut(_ALIAS.sub(lambda found: named.get(found[0], words["other"]), text), share)
+    def shortened(text: str) -> str:
+        return cut(text, LENS_UNITS)
 
-    sources = [source for named in (*(one.sources for one in mine), *(one.sources for one in gives)) for source in named]
+    named = [*(task.sources for task in mine), *(claim.sources for claim in gives)]
     return Residual(
         id=lineage.residual,
         title=hole_title(alias, plan.language),
         tension=Tension(
-            transition=said(words["change"].format(what=each.join(todo))),
-            initial_state=said(" ".join(stands)),
+            transition=shortened(words["change"].format(what=each.join(todo))),
+            initial_state=shortened(" ".join(stands)),
             barriers=tuple(
-                said(words["gone"].format(what=what)) for what in ([claim.text for claim in gives] or todo)[:2]
+                shortened(words["gone"].format(what=what)) for what in ([claim.text for claim in gives] or todo)[:2]
             ),
-            exchange=said(each.join(claim.text for claim in gains)) if gains else cut(tension.exchange, share),
+            exchange=shortened(each.join(claim.text for claim in gains) or tension.exchange),
             language=tension.language,
             lineage=lineage,
         ),
-        sources=tuple(dict.fromkeys(sources)),
+        sources=tuple(dict.fromkeys(source for sources in named for source in sources)),
     )

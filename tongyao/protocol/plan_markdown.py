@@ -12,7 +12,9 @@ _WORDS = {
         "offsets": "Offsets and dissent", "residuals": "Residual tensions", "open": "Open points",
         "contributions": "gives", "benefits": "gains", "costs": "gives up", "dependencies": "depends on",
         "after": "after", "nobody": "nobody yet", "offer": "offered by one side", "unsupported": "no source",
-        "doubtful": "source doubtful", "notes": "Notes on sources", "reduced": "Assembled from the record: no plan could be "
+        "doubtful": "source doubtful", "notes": "Notes on sources", "standing": "What is not agreed yet",
+        "offers": "Offered by one side, and not agreed until the others say so: {tasks}.",
+        "nobodys": "Nobody does these yet: {tasks}.", "reduced": "Assembled from the record: no plan could be "
         "read from the engine's answer.",
         "removed": "Parts of this plan were removed at the request of",
     },
@@ -20,7 +22,8 @@ _WORDS = {
         "panorama": "协作全景", "roles": "各方角色", "tasks": "任务", "order": "顺序与节点", "offsets": "对冲与分歧",
         "residuals": "残余张力", "open": "未决之处", "contributions": "付出", "benefits": "得到", "costs": "让出",
         "dependencies": "依赖", "after": "在其后", "nobody": "尚无人", "offer": "单方提出", "unsupported": "无出处",
-        "doubtful": "出处存疑", "notes": "出处说明", "reduced": "由记录直接拼成：引擎的回答无法读取。",
+        "doubtful": "出处存疑", "notes": "出处说明", "standing": "尚未谈定",
+        "offers": "由一方提出，其他人答应之前不算谈定：{tasks}。", "nobodys": "还没有人做：{tasks}。", "reduced": "由记录直接拼成：引擎的回答无法读取。",
         "removed": "应当事人要求，本方案中的部分内容已被移除：",
     },
 }  # fmt: skip
@@ -63,15 +66,28 @@ def plan_markdown(plan: Plan) -> str:
 
 
 def with_notes(plan: Plan) -> str:
-    """The Markdown its author wrote, and below it every claim whose source is missing or doubtful; written if empty."""
+    """The Markdown its author wrote, and below it what it must not keep quiet about; written from the structure if empty.
+
+    That is: which tasks nobody agreed to, or nobody does (docs/protocol.md §7.4), and every claim whose source is missing or
+    doubtful.
+    """
     if not plan.markdown.strip():
         return plan_markdown(plan)
     words = _words(plan)
-    noted = [claim for claim in plan.claims() if not claim.supported or claim.doubt]
-    if not noted:
-        return plan.markdown
-    notes = "\n".join(f"- {_cite(claim, words)}" for claim in noted)
-    return f"{plan.markdown.rstrip()}\n\n## {words['notes']}\n\n{notes}\n"
+    offers = [task.id for task in plan.tasks if task.assignee and not task.agreed]
+    nobodys = [task.id for task in plan.tasks if not task.assignee]
+    standing = [
+        f"- {words[kind].format(tasks=', '.join(tasks))}"
+        for kind, tasks in (("offers", offers), ("nobodys", nobodys))
+        if tasks
+    ]
+    notes = [f"- {_cite(claim, words)}" for claim in plan.claims() if not claim.supported or claim.doubt]
+    added = [
+        f"\n## {words[title]}\n\n" + "\n".join(lines) + "\n"
+        for title, lines in (("standing", standing), ("notes", notes))
+        if lines
+    ]
+    return "\n".join([plan.markdown.rstrip(), *added]) if added else plan.markdown
 
 
 def _words(plan: Plan) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from tongyao.protocol import effects
 from tongyao.protocol.contracts import ProcessInput
-from tongyao.protocol.lineage import child_id, duplicate_of, hole_of
+from tongyao.protocol.lineage import child_id, duplicate_of, for_another_room, hole_of
 from tongyao.protocol.plan import Residual
 from tongyao.protocol.plan_holes import hole as plan_hole
 from tongyao.protocol.process import TensionRef
@@ -113,14 +113,17 @@ def _settings(parent: ProcessSettings) -> ProcessSettings:
 
 
 async def residual_of(library: Library, process_id: str, residual_id: str) -> Residual:
-    """A residual of a plan, or the hole of somebody who declined it. Raises `NotAnnounced`: `unknown`, `nothing`."""
+    """A residual of a plan, or the hole of somebody who declined it, as it would go to the field.
+
+    Raises `NotAnnounced`: `unknown`, `nothing`.
+    """
     record = await library.record(process_id)
     hole = hole_of(residual_id)
     if hole is None:
         for plan in record.plans:
             for residual in plan.residuals:
                 if residual.id == residual_id:
-                    return residual
+                    return residual.model_copy(update={"tension": for_another_room(residual.tension)})
         raise NotAnnounced("unknown")
     revision, alias = hole
     declined = {
@@ -134,7 +137,7 @@ async def residual_of(library: Library, process_id: str, residual_id: str) -> Re
     found = plan_hole(plans[0], alias, record.tension, lineage)
     if found is None:
         raise NotAnnounced("nothing")
-    return found
+    return found.model_copy(update={"tension": for_another_room(found.tension)})
 
 
 async def _left_out(library: Library, parent_id: str, residual_id: str, *, again: bool) -> tuple[str, ...]:

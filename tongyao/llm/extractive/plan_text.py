@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tongyao.llm.extractive import wording
@@ -13,15 +13,15 @@ PLAN: Final[dict[Language, dict[str, str]]] = {
     "zh": {
         "and": "、",
         "about": "这份方案围绕的变化是{t}。",
-        "faced": "{target}{b}：对着它说话的有 {who}。",
+        "faced": "阻碍 {target}{b}：{who} 对它有话说。",
         "child": "子过程“{title}”的结果：{text}",
-        "role": "拿得出东西来对 {targets}",
+        "role": "所说的对着 {targets}",
         "no_role": "在场，没有说出对着阻碍的东西",
         "sought": "自己在找：{said}",
-        "limit": "守着的限制：{said}",
+        "limit": "限制：{said}",
         "waits": "在等 {other}：{text}",
         "give": "拿出自己那一份：{said}",
-        "task": "{target}：{said}",
+        "task": "对 {target}：{said}",
         "after": "{task} 在 {before} 之后。",
         "mutual": "{a} 与 {b} 互相等着对方的一份，谁先谁后记录里没有说。",
         "residual": "{target} 还没有人对着：{said}",
@@ -32,15 +32,15 @@ PLAN: Final[dict[Language, dict[str, str]]] = {
     "en": {
         "and": ", ",
         "about": "The change this plan is about: {t}.",
-        "faced": "{target} {b}: it is faced by {who}.",
+        "faced": "Barrier {target}, {b}: {who} said something that bears on it.",
         "child": "From the child process “{title}”: {text}",
-        "role": "has something for {targets}",
+        "role": "speaks to {targets}",
         "no_role": "present, and said nothing that faces a barrier",
         "sought": "Seeks: {said}",
-        "limit": "Keeps to this limit: {said}",
+        "limit": "Limit: {said}",
         "waits": "Waits for {other}: {text}",
         "give": "Bring their own share: {said}",
-        "task": "{target}: {said}",
+        "task": "For {target}: {said}",
         "after": "{task} comes after {before}.",
         "mutual": "{a} and {b} each wait for the other's share; the record does not say who is first.",
         "residual": "Nobody faces {target} yet: {said}",
@@ -63,7 +63,11 @@ TITLES: Final[dict[Language, dict[str, str]]] = {
         "benefits": "得到",
         "costs": "代价与限制",
         "dependencies": "依赖",
+        "tension": "所为何事",
+        "after": "在 {before} 之后",
         "yours": "你的部分",
+        "terms": "以上取自各人说过的话，没有替你答应任何事：任务是你这一方提出的，到你答复为止都未谈定。收到询问时，"
+        "可以承诺（commit）、谢绝（decline）或提出改动（propose）。",
         "your_tasks": "你的任务",
         "you_said": "你说过的",
         "none": "方案里没有分到你的任务。",
@@ -80,7 +84,11 @@ TITLES: Final[dict[Language, dict[str, str]]] = {
         "benefits": "Gains",
         "costs": "Costs and limits",
         "dependencies": "Depends on",
+        "tension": "What it is about",
+        "after": "after {before}",
         "yours": "Your part",
+        "terms": "All of this is taken from what was said; nothing was promised for you. Your tasks are offers of your side, "
+        "and not agreed until you say so: when you are asked, commit, decline, or propose a change.",
         "your_tasks": "Your tasks",
         "you_said": "What you said",
         "none": "The plan holds no task of yours.",
@@ -92,7 +100,9 @@ GROUPS: Final = ("contributions", "benefits", "costs", "dependencies")
 
 def plan_markdown(draft: PlanDraft, request: PlannerRequest) -> str:
     titles = TITLES[request.language]
-    lines = [wording.NOTICE[request.language], "", f"## {titles['panorama']}", "", *_bullets(draft.panorama)]
+    lines = [wording.NOTICE[request.language], "", f"## {titles['tension']}", ""]
+    lines += [f"- **{name}** {text}" for name, text in request.tension.targets().items()]
+    lines += ["", f"## {titles['panorama']}", "", *_bullets(draft.panorama)]
     lines += ["", f"## {titles['roles']}"]
     for role in draft.roles:
         lines += ["", f"### {role.alias} · {role.role}"]
@@ -102,7 +112,10 @@ def plan_markdown(draft: PlanDraft, request: PlannerRequest) -> str:
                 lines += ["", f"**{titles[group]}**", "", *_bullets(claims)]
     if draft.tasks:
         lines += ["", f"## {titles['tasks']}", ""]
-        lines += [f"- `{task.id}` {task.assignee} · {task.title}{_sources(task.sources)}" for task in draft.tasks]
+        lines += [
+            f"- `{task.id}` {task.assignee} · {task.title}{_after(task.prerequisites, titles)}{_sources(task.sources)}"
+            for task in draft.tasks
+        ]
     for name, claims in (("order", draft.order), ("offsets", draft.offsets)):
         if claims:
             lines += ["", f"## {titles[name]}", "", *_bullets(claims)]
@@ -120,7 +133,8 @@ def plan_markdown(draft: PlanDraft, request: PlannerRequest) -> str:
 
 def delivery_markdown(request: DeliveryRequest) -> str:
     titles = TITLES[request.language]
-    lines = [wording.NOTICE[request.language], "", f"## {titles['yours']} · {request.alias}"]
+    lines = [wording.NOTICE[request.language], "", f"## {titles['tension']}", "", *_bullets(request.plan.panorama)]
+    lines += ["", f"## {titles['yours']} · {request.alias}"]
     for role in request.plan.roles:
         if role.alias == request.alias:
             lines += ["", role.role]
@@ -130,19 +144,25 @@ def delivery_markdown(request: DeliveryRequest) -> str:
                     lines += ["", f"**{titles[group]}**", "", *_bullets(claims)]
     tasks = [task for task in request.plan.tasks if task.assignee == request.alias]
     lines += ["", f"**{titles['your_tasks']}**", ""]
+    whose = {task.id: task.assignee for task in request.plan.tasks}
     lines += [
-        f"- `{task.id}` {task.title}" + (f" ← {', '.join(task.prerequisites)}" if task.prerequisites else "")
+        f"- `{task.id}` {task.title}{_after([f'{one} ({whose.get(one)})' for one in task.prerequisites], titles)}"
         for task in tasks
     ]
     lines += [] if tasks else [titles["none"]]
+    lines += ["", titles["terms"]]
     offsets = [claim for claim in request.plan.offsets if request.alias in claim.text]
     if offsets:
         lines += ["", f"**{titles['offsets']}**", "", *_bullets(offsets)]
     items = [item for turn in request.own for item in turn.items]
     if items:
         lines += ["", f"**{titles['you_said']}**", ""]
-        lines += [f"- {wording.quoted(wording.said_in(item.claim), request.language)} ({item.id})" for item in items]
+        lines += [f"- {wording.repeated(wording.said_in(item.claim), request.language)} ({item.id})" for item in items]
     return "\n".join(lines)
+
+
+def _after(before: Sequence[str], titles: Mapping[str, str]) -> str:
+    return f" · {titles['after'].format(before=', '.join(before))}" if before else ""
 
 
 def _bullets(claims: Iterable[Claim | ClaimDraft]) -> list[str]:

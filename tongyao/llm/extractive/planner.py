@@ -105,7 +105,7 @@ def deliver(request: DeliveryRequest) -> DeliveryDraft:
 
 
 def _quote(record: Record, item: Item) -> str:
-    return wording.quoted(wording.said_in(item.claim), record.language)
+    return wording.repeated(wording.said_in(item.claim), record.language)
 
 
 def _panorama(record: Record, request: PlannerRequest) -> list[ClaimDraft]:
@@ -117,7 +117,7 @@ def _panorama(record: Record, request: PlannerRequest) -> list[ClaimDraft]:
                 covered.setdefault(target, []).append(item)
     claims = [
         ClaimDraft(
-            text=words["about"].format(t=wording.quoted(record.tension.transition, record.language)),
+            text=words["about"].format(t=wording.repeated(record.tension.transition, record.language)),
             sources=["T/T"],
         )
     ]
@@ -126,7 +126,7 @@ def _panorama(record: Record, request: PlannerRequest) -> list[ClaimDraft]:
             who = words["and"].join(dict.fromkeys(record.owner(item.id) for item in covered[target]))
             claims.append(
                 ClaimDraft(
-                    text=words["faced"].format(target=target, b=wording.quoted(text, record.language), who=who),
+                    text=words["faced"].format(target=target, b=wording.repeated(text, record.language), who=who),
                     sources=[item.id for item in covered[target]][:4],
                 )
             )
@@ -177,7 +177,7 @@ def _tasks(record: Record) -> list[TaskDraft]:
     tasks: list[TaskDraft] = []
     first: dict[str, str] = {}
     if "E" in record.tension.targets():
-        said = wording.quoted(record.tension.exchange, record.language)
+        said = wording.repeated(record.tension.exchange, record.language)
         tasks.append(TaskDraft(id="task/1", title=words["give"].format(said=said), assignee=DEMANDER, sources=["T/E"]))
     waits = _acyclic([(waiting, other) for waiting, other, _ in record.dependencies()])
     order = _in_order(waits)

@@ -85,8 +85,13 @@ def repeatable(text: str) -> bool:
     return not RECOMMENDING.search(text)
 
 
+def repeated(text: str, language: Language, limit: int = EXCERPT) -> str:
+    """A quotation in a plan, which may pass on whatever somebody said: only the catalyst recommends nothing."""
+    words = excerpt(text, limit)
+    return f"「{words}」" if language == "zh" else f"“{words}”"
+
+
 def quoted(text: str, language: Language, limit: int = EXCERPT) -> str:
     """A quotation, or an ellipsis in quotation marks where the words may not be repeated; the sources still
     lead there."""
-    words = excerpt(text, limit) if repeatable(text) else "……"
-    return f"「{words}」" if language == "zh" else f"“{words}”"
+    return repeated(text if repeatable(text) else "……", language, limit)

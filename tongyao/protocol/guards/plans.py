@@ -8,6 +8,7 @@ from typing import Literal
 
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.lineage import LENS_UNITS
 from tongyao.protocol.plan import (
     Claim,
     ClaimDraft,
@@ -22,7 +23,7 @@ from tongyao.protocol.plan import (
 )
 from tongyao.protocol.process import DEMANDER
 from tongyao.protocol.sizes import cut
-from tongyao.protocol.tension import MISSING, TENSION_UNITS, Lineage, Tension
+from tongyao.protocol.tension import MISSING, Lineage, Tension
 
 
 def settle_plan(
@@ -145,16 +146,15 @@ def _residual(
     if not draft.transition.strip():
         return None
     residual_id = f"plan/{revision}/residual/{number}"
-    share = TENSION_UNITS // 5
-    barriers = tuple(cut(barrier.strip(), share) for barrier in draft.barriers if barrier.strip())[:2]
+    barriers = tuple(cut(barrier.strip(), LENS_UNITS) for barrier in draft.barriers if barrier.strip())[:2]
     return Residual(
         id=residual_id,
         title=draft.title.strip() or cut(draft.transition.strip(), 20),
         tension=Tension(
-            transition=cut(draft.transition.strip(), share),
-            initial_state=cut(draft.initial_state.strip(), share) or MISSING,
+            transition=cut(draft.transition.strip(), LENS_UNITS),
+            initial_state=cut(draft.initial_state.strip(), LENS_UNITS) or MISSING,
             barriers=barriers or (MISSING,),
-            exchange=cut(draft.exchange.strip(), share) or MISSING,
+            exchange=cut(draft.exchange.strip(), LENS_UNITS) or MISSING,
             language=language,
             lineage=lineage.model_copy(update={"residual": residual_id}),
         ),
