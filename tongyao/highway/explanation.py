@@ -53,7 +53,8 @@ def explain(session: Session, piece: Piece) -> Explanation:
     for label, by_level in session.lit:
         lit = by_level[level]
         total = max(float(lit.weights.sum()), 1e-9)
-        for unit, weight in zip(lit.starts.tolist(), lit.weights.tolist(), strict=True):
+        near = lit.everywhere | lit.open[row // session.settings.cell]
+        for unit, weight in zip(lit.starts[near].tolist(), lit.weights[near].tolist(), strict=True):
             if unit not in ways or unit not in here or len(ways[unit][0]) - 1 > session.settings.ttl:
                 continue
             way, count = ways[unit]

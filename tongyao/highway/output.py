@@ -7,7 +7,7 @@ found. The `fitted` version is the same light within a number of characters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,16 +81,24 @@ def converge(session: Session, texts: Sequence[str], budget: int = 0) -> Found:
     )
 
 
-def ranked(glow: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Lit places, brightest first; of equals the earlier one."""
+def ranked(glow: NDArray[np.float32]) -> Iterator[int]:
+    """Lit places, brightest first; of equals the earlier one. The many that nobody asks for are never sorted."""
     lit = np.flatnonzero(glow > 0)
-    return lit[np.argsort(-glow[lit], kind="stable")]
+    while len(lit):
+        bright = glow[lit]
+        least = np.partition(bright, -_AT_ONCE)[-_AT_ONCE] if len(lit) > _AT_ONCE else 0
+        now = lit[bright >= least]
+        yield from now[np.argsort(-glow[now], kind="stable")].tolist()
+        lit = lit[bright < least]
+
+
+_AT_ONCE = 128
 
 
 def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen: set[int]) -> list[Piece]:
     table, glow = session.memory.tables[level], session.glow(level)
     best: list[Piece] = []
-    for place in ranked(glow).tolist():
+    for place in ranked(glow):
         unit = int(table.units[table.places[place]])
         if unit in seen:
             continue
@@ -123,7 +131,7 @@ def fit(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
     long, short = memory.tables[Level.LONG], memory.tables[Level.SHORT]
     long_glow, short_glow = session.glow(Level.LONG), session.glow(Level.SHORT)
     misses = 0
-    for place in ranked(long_glow).tolist():
+    for place in ranked(long_glow):
         # What is far down the ranking is not worth the last few characters, nor a walk over everything lit.
         if left <= 0 or misses >= 32:
             break

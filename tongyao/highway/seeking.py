@@ -23,10 +23,13 @@ from tongyao.highway.tables import Table
 class Lit:
     """What one query lit on one level: `starts` int32[Q] unit ids and their `weights`; per row the
     `activation` (as a share of the query's weight) and `convergence` (share of the weight that meets there,
-    in [0, 1]); per place the `glow`: activation and what the surroundings lend it."""
+    in [0, 1]); per place the `glow`: activation and what the surroundings lend it. `everywhere` bool[Q]: the start
+    lights all it leads to; else only its instances in the cells that are `open` (bool, by `Settings.cell` rows)."""
 
     starts: NDArray[np.int32]
     weights: NDArray[np.float32]
+    everywhere: NDArray[np.bool_]
+    open: NDArray[np.bool_]
     activation: NDArray[np.float32]
     convergence: NDArray[np.float32]
     glow: NDArray[np.float32]
@@ -79,8 +82,8 @@ def weights_of(
 
 @compiled
 def _light(
-    starts: Any, weights: Any, begin: Any, row: Any, touches: Any, hops: Any, length: Any,
-    mean: float, ttl: int, k: float, b: float, activation: Any, convergence: Any,
+    starts: Any, weights: Any, everywhere: Any, cell: int, begin: Any, row: Any, touches: Any, hops: Any, length: Any,
+    mean: float, ttl: int, k: float, b: float, activation: Any, convergence: Any, opened: Any,
 ) -> None:  # fmt: skip
     """Every start touches each row once; further touches saturate; long rows count for less."""
     for s in range(starts.size):
@@ -88,14 +91,18 @@ def _light(
             if hops[e] > ttl:
                 continue
             r, t = row[e], np.float64(touches[e])
+            if everywhere[s]:
+                opened[r // cell] = True
+            elif not opened[r // cell]:
+                continue
             activation[r] += weights[s] * t * (k + 1) / (t + k * (1 - b + b * length[r] / mean))
             convergence[r] += weights[s]
 
 
 @compiled
 def _surround(
-    starts: Any, weights: Any, begin: Any, row: Any, hops: Any, length: Any, first: Any, at: Any, places: Any,
-    edges: Any, ttl: int, reach: int, b: float, out: Any,
+    starts: Any, weights: Any, everywhere: Any, cell: int, opened: Any, begin: Any, row: Any, hops: Any, length: Any,
+    first: Any, at: Any, places: Any, edges: Any, ttl: int, reach: int, b: float, out: Any,
 ) -> None:  # fmt: skip
     """Light every place within `reach` of one that a start touches, once per start, never across two
     texts."""
@@ -103,7 +110,7 @@ def _surround(
     stamp = np.full(count, -1, np.int64)
     for s in range(starts.size):
         for e in range(begin[starts[s]], begin[starts[s] + 1]):
-            if hops[e] > ttl:
+            if hops[e] > ttl or not (everywhere[s] or opened[row[e] // cell]):
                 continue
             for i in range(first[row[e]], first[row[e] + 1]):
                 p = at[i]
@@ -134,13 +141,20 @@ def light(
     table = memory.tables[level]
     weights = weights_of(memory, level, starts, settings, strengths)
     total = max(float(weights.sum()), 1e-9)
+    everywhere, opened = np.ones(len(starts), np.bool_), np.zeros(len(table.units) // settings.cell + 1, np.bool_)
+    if settings.instances and len(starts):
+        # The rarest starts come first and open the cells; it is always at least one.
+        order = np.argsort(-memory.rarity[level][starts], kind="stable")
+        starts, weights = starts[order], weights[order]
+        everywhere = table.start[starts + 1] - table.start[starts] <= settings.instances
+        everywhere[0] = True
     share = memory.character_share
     characters, words = (touch_in(table, script, settings) for script in (settings.characters, settings.words))
     k, b = share * characters.k + (1 - share) * words.k, share * characters.b + (1 - share) * words.b
     activation, convergence = (np.zeros(len(table.units), np.float32) for _ in range(2))
     _light(
-        starts, weights, table.start, table.row, table.touches, table.hops, table.length,
-        table.mean_length, settings.ttl, k, b, activation, convergence,
+        starts, weights, everywhere, settings.cell, table.start, table.row, table.touches, table.hops, table.length,
+        table.mean_length, settings.ttl, k, b, activation, convergence, opened,
     )  # fmt: skip
     activation /= total
     convergence /= total
@@ -151,12 +165,12 @@ def light(
     if lending > 0 and level < Level.TEXT:
         around = np.zeros(len(table.places), np.float32)
         _surround(
-            starts, weights, table.start, table.row, table.hops, table.length, *table.where(), table.places,
-            memory.text_of(level), settings.ttl, settings.reach, 0.3, around,
+            starts, weights, everywhere, settings.cell, opened, table.start, table.row, table.hops, table.length,
+            *table.where(), table.places, memory.text_of(level), settings.ttl, settings.reach, 0.3, around,
         )  # fmt: skip
         # Only what is lit itself can be lit further: no path is an answer.
         glow = glow + np.where(glow > 0, lending * around / total, 0).astype(np.float32)
-    return Lit(starts, weights, activation, convergence, glow)
+    return Lit(starts, weights, everywhere, opened, activation, convergence, glow)
 
 
 def seek(

@@ -51,13 +51,18 @@ class Settings:
     """Scripts without spaces."""
     words: Script = Script(short=16, long=48, fade=2.0)
     """Scripts with spaces."""
+    instances: int = 300
+    """Instances of frequent units (seed 004): a start that leads to more segments than this is split into instances,
+    one for each `cell`, and lights only those in a cell where a rarer start has lit something. 0: never split."""
+    cell: int = 16
+    """Segments, in the order of the text, that one instance of a frequent unit serves."""
     surroundings: float = 0.5
     """How much a start that lights a neighbouring segment counts, where neighbours belong together."""
     reach: int = 2
     """How many segments away a neighbour may be."""
     prior: float = 10.0
     """Write-back: how many imagined seeks stand behind a unit's first success rate."""
-    direct: float = 0.75
+    direct: float = 2.0
     """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
-    trodden: float = 0.02
+    trodden: float = 0.01
     """Write-back: strength of a target's own walks, gated by the square of convergence."""

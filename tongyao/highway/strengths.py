@@ -100,6 +100,9 @@ class Bound:
         targets, reached = _columns(strengths.reached)
         pairs = np.array(list(strengths.direct), np.int64).reshape(-1, 2)
         counts = np.array(list(strengths.direct.values()), np.float32)
+        # A start that led to many targets says little of any one of them: a path is worth its share of the start's seeks.
+        used = np.array([strengths.used[start] for start in pairs[:, 0].tolist()], np.float32)
+        worth = np.log2(1 + counts) * np.minimum(counts / np.maximum(used, 1), 1)
         sources, goals = by_key(pairs[:, 0]), by_key(pairs[:, 1])
         for level in _TARGETS:
             table = memory.tables[level]
@@ -112,7 +115,7 @@ class Bound:
             kept = np.flatnonzero((sources >= 0) & (goal >= 0))
             kept = kept[np.argsort(sources[kept], kind="stable")]
             self._start[level] = np.searchsorted(sources[kept], np.arange(len(memory.units) + 1))
-            self._row[level], self._walks[level] = goal[kept], np.log2(1 + counts[kept])
+            self._row[level], self._walks[level] = goal[kept], worth[kept]
 
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
         """Per unit: its success rate over that of all units, drawn towards 1 by the prior, within [0, 3]."""
