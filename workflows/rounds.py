@@ -55,6 +55,7 @@ class Rounds(Steps):
         seconds, turns = self.start.settings.correcting_seconds, self.state.turns.values()
         if not seconds or not any(turn.submission for turn in turns):
             return False
+        await self.write()  # that they were heard, before they look
         with suppress(TimeoutError):
             await workflow.wait_condition(
                 lambda: any(turn.open for turn in turns),

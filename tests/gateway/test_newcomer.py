@@ -107,6 +107,7 @@ async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(doors: Door
         return list((await doors.ask("GET", f"/processes/{pid}", token)).json()["own"])
 
     await doors.house.when(own)
+    await doors.house.when(lambda: doors.house.happened(pid, "projection_received"))
     (said,) = await own()
     assert said["author"] == "human" and said["items"] and said["items"][0]["spans"][0]["source"] == "words"
     view = (await doors.ask("GET", f"/processes/{pid}", token)).json()

@@ -94,6 +94,16 @@ async def _people(house: House, _: ScriptedEngine) -> str:
     return pid
 
 
+async def _the_demander_too(house: House, _: ScriptedEngine) -> str:
+    demander, *people = await house.people({name: TEXTS[name] for name in ("di", "ada", "bo")})
+    wish: dict[str, Any] = {"auto_confirm": True, "demander_takes_part": True, "correcting_seconds": 1}
+    pid = await house.start(people, demander=demander, **wish)
+    await house.asked(pid, "P00", 1)
+    await house.speak(pid, "P00", 1, "P00 can offer a slipway of four metres.")
+    await house.finish(pid, "P00")
+    return pid
+
+
 async def _children(house: House, _: ScriptedEngine) -> str:
     await house.people(TEXTS, scene="shapes")
     wish: dict[str, Any] = {"auto_confirm": True, "auto_start": True, "wait_for_children": True, "residuals": "auto"}
@@ -154,6 +164,7 @@ SHAPES: Final[dict[str, tuple[dict[str, Any], Play]]] = {
     "too-few-remain": ({"verdicts": _CONVERGES}, _too_few_remain),
     "cancelled": ({}, _cancelled),
     "people": ({"verdicts": _CONVERGES}, _people),
+    "demander-takes-part": ({"verdicts": _CONVERGES}, _the_demander_too),
     "limit-then-add": ({"verdicts": ["more"]}, _add_at_the_limit),
     "declined-then-a-child": ({"verdicts": _CONVERGES}, _declined),
     "children": ({"verdicts": _CONVERGES, "residuals": 1}, _children),

@@ -61,6 +61,9 @@ class WholeScene:
         ]
 
 
+_OF_A_SEAT = ("submit_projection", "switch_endpoint", "leave", "answer_plan", "set_mandate")
+
+
 class House:
     """Everything a test of a process needs, over its public interfaces."""
 
@@ -116,7 +119,7 @@ class House:
     async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
         """Send one message through the durable door; returns its verdict. `whom`: of whom it is, when not of its author."""
         whom = fields.pop("whom", alias)
-        if whom != DEMANDER:
+        if whom != DEMANDER or kind in _OF_A_SEAT:
             fields["alias"] = whom
         role = fields.pop("role", "demander" if alias == DEMANDER else "participant")
         author = Author(role=role, alias="" if role == "operator" else alias)

@@ -14,6 +14,7 @@ from tongyao.commands.exporting import write_export
 from tongyao.commands.processes import follow, print_audit, print_plan, start_from_files
 from tongyao.commands.service import addresses
 from tongyao.protocol.process import Phase
+from tongyao.protocol.projection import EndpointKind
 from tongyao.runtime import office
 from tongyao.runtime.office import Office
 
@@ -53,7 +54,7 @@ async def _demo(folder: Path, crash: bool) -> None:
             here,
             f"@{folder / 'intent.txt'}",
             str(folder / "demander.md"),
-            [str(path) for path in sorted((folder / "profiles").glob("*.md"))],
+            [(str(path), EndpointKind.PROXY) for path in sorted((folder / "profiles").glob("*.md"))],
             "",
             {"auto_confirm": True},
         )

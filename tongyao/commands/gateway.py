@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import console, fail, run, settings
+from tongyao.commands.common import console, errors, fail, run, settings
+from tongyao.records.library import Library
 from tongyao.records.tokens import TokenRole, TokenUnknown
 from tongyao.runtime import logs, office
 
@@ -27,7 +28,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def gateway() -> None:
-    """Serve the API and MCP (streamable HTTP, at /mcp) until Ctrl-C, for a service that runs already."""
+    """Serve the API and MCP (streamable HTTP, at /mcp) until Ctrl-C, for a service that runs already.
+
+    It listens on TONGYAO_GATEWAY_HOST and TONGYAO_GATEWAY_PORT. `tongyao up` has one of its own. People get their tokens by
+    registering (POST /profiles, or the tool `join`), operators by `tongyao token create --operator`. docs/api.md goes on.
+    """
     run(_gateway())
 
 
@@ -52,7 +57,11 @@ async def _gateway() -> None:
 
 
 def mcp() -> None:
-    """Serve MCP over standard input and output; the token of calls that name none is in TY_TOKEN."""
+    """Serve MCP over standard input and output; the token of calls that name none is in TY_TOKEN.
+
+    For clients that start their servers themselves (docs/mcp.md has their configuration), beside a service that runs
+    already under the same TONGYAO_HOME. Clients that speak HTTP use /mcp of `tongyao up` or `tongyao gateway`.
+    """
     run(_mcp())
 
 
@@ -71,7 +80,10 @@ def create(
     days: Annotated[float | None, typer.Option(help="Good for so many days; left out: until revoked.")] = None,
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
 ) -> None:
-    """Make a token and print it. It is not kept: only its hash is."""
+    """Make a token and print it. It is not kept: only its hash is.
+
+    It is sent as `Authorization: Bearer …`, or given to MCP clients. A person's opens what is theirs and the processes they are in.
+    """
     if operator == (person is not None):
         fail("say --person ID or --operator", 2)
     lasts = timedelta(days=days) if days is not None else None
@@ -79,10 +91,18 @@ def create(
     async def work() -> str:
         async with office.running(settings()) as here:
             role: TokenRole = "operator" if operator else "person"
+            if person is not None and not await _known(here.library, person):
+                errors.print(f"nobody {person!r} is known here yet, by a profile or a process: is the id right?")
             issued = await here.library.tokens.issue(role, person=person, label=label, lasts=lasts)
             return issued.secret
 
     typer.echo(run(work()))
+
+
+async def _known(library: Library, person: str) -> bool:
+    if person in await library.profiles.get_many([person]):
+        return True
+    return bool((await library.processes.list(demander=person, limit=1)).rows)
 
 
 @token.command("list")

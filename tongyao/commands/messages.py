@@ -18,7 +18,9 @@ from tongyao.runtime import office
 
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
 Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
-Alias = Annotated[str, typer.Option("--as", help="The participant it is sent for: P01, P02, …")]
+Alias = Annotated[
+    str, typer.Option("--as", help="The participant it is sent for: P01, P02, …; P00: the demander who takes part.")
+]
 
 
 def add_to(app: typer.Typer) -> None:

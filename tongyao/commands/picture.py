@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -9,6 +11,7 @@ from rich.text import Text
 from tongyao.protocol.process import Phase
 from tongyao.protocol.projection import Outcome
 from tongyao.records.library import Library
+from tongyao.records.room import SeatRow
 
 _MARKS = {
     Outcome.REPLIED: "[green]●[/]",
@@ -44,7 +47,7 @@ async def picture(library: Library, process_id: str) -> RenderableType:
         parts.append(Text(f"suspended: {row.suspended_reason}", style="red"))
     seats = await library.room.seats(process_id)
     if seats:
-        parts.append(await _rounds(library, process_id, [seat.alias for seat in seats], row.round))
+        parts.append(await _rounds(library, process_id, seats, row.round))
         parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
     for ask in await library.inbox.of_process(process_id, open_only=True):
         until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
@@ -68,7 +71,9 @@ def _path(phase: Phase) -> list[tuple[str, str] | str]:
     return shown
 
 
-async def _rounds(library: Library, process_id: str, aliases: list[str], current: int) -> Table:
+async def _rounds(library: Library, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
+    aliases = [seat.alias for seat in seats]
+    still = {seat.alias for seat in seats if seat.active}
     said = {(row.round, row.alias): row for row in await library.rounds.projections(process_id)}
     seen = {row.round: row for row in await library.rounds.observations(process_id)}
     related: dict[int, int] = {}
@@ -79,7 +84,8 @@ async def _rounds(library: Library, process_id: str, aliases: list[str], current
         cells = []
         for alias in aliases:
             row = said.get((number, alias))
-            mark = "…" if row is None else _MARKS[row.outcome]
+            awaited = number == current and alias in still
+            mark = _MARKS[row.outcome] if row is not None else "…" if awaited else ""
             cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
         verdict = seen[number].verdict.value if number in seen else ""
         table.add_row(f"R{number}", *cells, str(related.get(number, "")), verdict)

@@ -23,6 +23,7 @@ from tongyao.gateway.starting import Wish
 from tongyao.protocol.audit import audit
 from tongyao.protocol.markdown import tension_markdown
 from tongyao.protocol.process import Choice, Phase
+from tongyao.protocol.projection import EndpointKind
 from tongyao.runtime import office
 from tongyao.runtime.office import Office
 
@@ -43,6 +44,10 @@ def start(
     participant: Annotated[
         list[str] | None, typer.Option(help="A profile id or FILE; repeat it. None: the nearest of the scene.")
     ] = None,
+    human: Annotated[
+        list[str] | None, typer.Option(help="As --participant, for somebody who speaks for themself.")
+    ] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="As --participant, where one's own agent speaks.")] = None,
     scene: Annotated[str, typer.Option(help="Where participants are found.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the tension at once, grade C included.")] = False,
     auto_start: Annotated[bool, typer.Option("--auto-start", help="Start with the nearest, without asking.")] = False,
@@ -62,7 +67,9 @@ def start(
         if not equals:
             raise BadInput("setting", f"--setting {one!r}: write NAME=VALUE", field="setting")
         changes[name.strip()] = value.strip()
-    ask = _Ask(intent, demander, participant or [], scene, changes, strategy)
+    speaking = {EndpointKind.PROXY: participant, EndpointKind.HUMAN: human, EndpointKind.AGENT: agent}
+    named = [(one, kind) for kind, given in speaking.items() for one in given or []]
+    ask = _Ask(intent, demander, named, scene, changes, strategy)
     run(_start(ask, wait=wait, as_json=as_json))
 
 
@@ -71,7 +78,7 @@ class _Ask:
         self,
         intent: str,
         demander: str | None,
-        participants: list[str],
+        participants: list[tuple[str, EndpointKind]],
         scene: str,
         changes: dict[str, Any],
         strategy: str,
@@ -102,7 +109,7 @@ async def start_from_files(
     here: Office,
     intent: str,
     demander: str | None,
-    participants: list[str],
+    participants: list[tuple[str, EndpointKind]],
     scene: str,
     changes: dict[str, Any],
     strategy: str = "",
@@ -110,7 +117,7 @@ async def start_from_files(
     """Register the profiles that were given as files, then start. Raises `BadInput`."""
     text = _read_intent(intent)
     owner = await _demander(here, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
-    choices = tuple([Choice(profile_id=await _profile(here, one, scene)) for one in participants])
+    choices = tuple([Choice(profile_id=await _profile(here, one, scene), endpoint=kind) for one, kind in participants])
     wish = Wish(intent=text, demander=owner, scene=scene, participants=choices, settings=changes, strategy=strategy)
     return await here.starting.start(wish)
 
