@@ -152,7 +152,7 @@ async def test_the_demander_hands_over_and_comes_back_like_anybody_else(doors: D
 
 
 async def test_an_agent_of_the_demanders_speaks_for_p00_and_decides_nothing(doors: Doors) -> None:
-    room, _ = await started(doors, "agent")
+    room, _ = await started(doors, "agent", max_rounds=2)
     await asked(doors, room.tokens["demander"], "projection", 1)
     wish = {"role": "participant", "process_id": room.pid}
     issued = await doors.ask("POST", "/tokens", room.tokens["demander"], json=wish)
@@ -163,6 +163,10 @@ async def test_an_agent_of_the_demanders_speaks_for_p00_and_decides_nothing(door
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
     view = (await doors.ask("GET", f"/processes/{room.pid}", room.tokens["agent"])).json()
     assert view["you"] == "P00" and "intent" not in view
+    await asked(doors, room.tokens["agent"], "projection", 2)
+    await say(doors, room, "agent", 2, "And two summers of work.")
+    await asked(doors, room.tokens["demander"], "decision")
+    assert (await doors.ask("GET", "/inbox", room.tokens["agent"])).json() == [], "that is not the agent's to decide"
     await send(doors, room, "demander", kind="cancel")
 
 
@@ -199,7 +203,8 @@ async def test_a_demander_alone_is_no_room(doors: Doors) -> None:
     await say(doors, room, "demander", 1, "I can give an old ferry.")
     for name in TEXTS:
         assert (await send(doors, room, name, kind="leave")).status_code == 200
-    await asked(doors, mine, "decision")
+    choices = (await asked(doors, mine, "decision"))["choices"]
+    assert set(choices["options"]) == {"accept_as_is", "add_participants", "abandon"}
     for message in ({"kind": "leave"}, {"kind": "decide", "decision": "extend"}):
         refused = await send(doors, room, "demander", **message)
         assert (refused.status_code, refused.json()["code"]) == (409, "demander_alone"), message

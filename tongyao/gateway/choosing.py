@@ -11,6 +11,7 @@ from tongyao.protocol.lacking import lacking
 from tongyao.protocol.messages import Decision
 from tongyao.protocol.plan import Residual
 from tongyao.protocol.process import DEMANDER, Phase
+from tongyao.protocol.refusals import GOING_ON
 from tongyao.protocol.settings import ProcessSettings
 from tongyao.protocol.value import Value
 from tongyao.records.announcing import NotAnnounced, residual_of
@@ -56,12 +57,15 @@ async def choices(library: Library, ask: InboxRow) -> Choices | None:
     record = await library.record(ask.process_id)
     lack, names = lacking(record), views.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
-    free = ProcessSettings.model_validate(row.settings).max_others - sum(
-        one.active and one.alias != DEMANDER for one in record.participants
-    )
+    settings = ProcessSettings.model_validate(row.settings)
+    others = sum(one.active and one.alias != DEMANDER for one in record.participants)
+    free = settings.max_others - others
+    refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
+    if settings.demander_takes_part and not others:
+        refused |= GOING_ON
     found = await library.room.candidates(ask.process_id, round_number=ask.round)
     return Choices(
-        options=tuple(one.value for one in Decision if free > 0 or one is not Decision.ADD_PARTICIPANTS),
+        options=tuple(one.value for one in Decision if one not in refused),
         open=tuple(Open(id=id, text=names.text(text)) for id, text in opened.items()),
         proposals=tuple(found),
         note=FULL if free < 1 else NO_SCENE if not row.scene_id else "" if found else NOBODY,

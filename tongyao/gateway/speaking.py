@@ -49,6 +49,7 @@ DONE: Final[dict[str, tuple[str, str]]] = {
         "it by sending it anew, under a new key",
         "已逐字保存；整理结果见本过程的 own；本轮结束之前，可用新的 key 重新提交来更正",
     ),
+    "nothing_new": ("noted for this round; you are asked again in the next one", "本轮已记录；下一轮仍会询问你"),
     "switch_endpoint": (
         "from now on this speaks for you, until you switch again",
         "从现在起由它代你发言，直到再次切换",
@@ -144,7 +145,8 @@ async def _branch(gateway: Gateway, standing: Standing, message: ApproveResidual
 
 def receipt(stored: StoredMessage) -> Receipt:
     verdict = stored.verdict
-    en, zh = DONE.get(stored.kind, ("", "")) if verdict and verdict.accepted else ("", "")
+    kind = "nothing_new" if stored.payload.get("nothing_new") else stored.kind
+    en, zh = DONE.get(kind, ("", "")) if verdict and verdict.accepted else ("", "")
     return Receipt(
         id=stored.id,
         process_id=stored.process_id,

@@ -139,7 +139,7 @@ ACCEPTED: Final = Verdict(accepted=True)
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
 """Where the demander may end the waiting: for more rounds, for answers, for children."""
 
-_GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
+GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
 """Decisions after which the same people go on with the rounds."""
 
 _BY_DEMANDER: Final = (
@@ -270,7 +270,7 @@ def _decision(state: State, message: Decide, *, max_participants: int, quorum: i
         return Refusal.NOT_NOW
     if message.decision is Decision.ADD_PARTICIPANTS:
         return _people(state, message.participants, limit=max_participants, least=quorum)
-    if message.decision in _GOING_ON and state.present == (DEMANDER,):
+    if message.decision in GOING_ON and state.present == (DEMANDER,):
         return Refusal.DEMANDER_ALONE
     if message.decision is Decision.RAISE_BUDGET:
         if message.tokens is None and message.cost is None:
