@@ -79,6 +79,23 @@ async def test_ids_that_stand_twice_are_told_and_the_first_one_counts(pool: Pool
     assert await text_of(pool, "c") == "会：焊\n会：铆", "a field given twice loses nothing"
 
 
+async def test_one_who_cannot_be_stored_costs_none_of_those_stored_with_them(pool: Pool, tmp_path: Path) -> None:
+    await Profiles(pool).put_scene("elsewhere", "Elsewhere")
+    await Profiles(pool).save("li", scene_id="elsewhere", display_name="li", text=GOOD, grade="C", language="zh")
+    await imported(pool, tmp_path / "p.json", json.dumps({"gone": GOOD}))
+    await Profiles(pool).delete("gone")
+    people = {"li": GOOD, "gone": GOOD, **{f"p{number}": f"技能：第 {number} 种手艺" for number in range(30)}}
+    report = await imported(pool, tmp_path / "p.json", json.dumps(people))
+    assert report.stored == 30
+    assert sorted(id for id, _ in report.refused) == ["gone", "li"]
+    assert all("was deleted, or belongs to another scene" in reason for _, reason in report.refused)
+    changed = await imported(
+        pool, tmp_path / "p.json", json.dumps({"p1": "技能：另一种手艺", "p2": "技能：第 2 种手艺"})
+    )
+    assert (changed.stored, (await Profiles(pool).version("p1")).version) == (2, 2)
+    assert (await Profiles(pool).version("p2")).version == 1
+
+
 async def test_tags_and_control_characters_are_taken_out_and_words_stay(pool: Pool, tmp_path: Path) -> None:
     text = "<script>alert('x')</script><b>修船</b>&amp;木工\x00\x07\x1b[31m，水温 < 5 度也下水"
     report = await imported(pool, tmp_path / "p.json", json.dumps({"a": text}))

@@ -62,6 +62,33 @@ class BM25:
         return bm25(counts, self._lengths, restricted(query, features), Statistics.of(counts, self._lengths))
 
 
+@dataclass(frozen=True)
+class Counts:
+    """A matrix of counts (documents, `features`) and how long the documents are, whichever features are kept."""
+
+    features: npt.NDArray[np.int32]
+    matrix: csr_matrix
+    lengths: Array
+
+    @classmethod
+    def of(cls, counts: csr_matrix, features: npt.NDArray[np.int32] | None = None) -> Counts:
+        """Of a matrix with millions of columns those that are used, or the given ones (sorted)."""
+        lengths = row_sums(counts)
+        if features is not None:
+            return cls(features, restricted(counts, features), lengths)
+        used, places = np.unique(counts.indices, return_inverse=True)
+        matrix = csr_matrix((counts.data, places, counts.indptr), shape=(counts.shape[0], len(used)))
+        return cls(used.astype(np.int32), matrix, lengths)
+
+    def common(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Those of `features` (sorted) that are here."""
+        return features[np.isin(features, self.features, assume_unique=True)]
+
+    def columns(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """The columns of `features`, all of which are here."""
+        return np.searchsorted(self.features, features)
+
+
 def row_sums(counts: csr_matrix) -> Array:
     """As `counts.sum(axis=1)`, in time that goes with the entries and not with the columns."""
     before = np.concatenate([[0.0], np.cumsum(counts.data, dtype=np.float64)])
@@ -85,14 +112,14 @@ def restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
     return csr_matrix((counts.data[kept], columns[kept], before[counts.indptr]), shape=(counts.shape[0], len(features)))
 
 
-def standardised(values: Array, reference: int | None = None) -> Array:
-    """Each row in standard deviations from the mean of its first `reference` values (None: of all).
+def standardised(values: Array, among: Array | None = None) -> Array:
+    """Each row in standard deviations from the mean of the same row of `among` (None: of itself).
 
     A row without spread is all zeros.
     """
-    known = values[..., :reference]
-    spread = known.std(axis=-1, keepdims=True)
+    among = values if among is None else among
+    spread = among.std(axis=-1, keepdims=True)
     result: Array = np.divide(
-        values - known.mean(axis=-1, keepdims=True), spread, out=np.zeros_like(values), where=spread > 1e-12
+        values - among.mean(axis=-1, keepdims=True), spread, out=np.zeros_like(values), where=spread > 1e-12
     )
     return result

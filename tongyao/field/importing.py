@@ -12,13 +12,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from tongyao.protocol.profile_grade import grade_profile
 from tongyao.protocol.sizes import language_of
 from tongyao.records.database import DatabaseUnreachable, RecordsError
-from tongyao.records.profiles import Profiles, SceneUnknown
+from tongyao.records.profiles import NewProfile, Profiles, SceneUnknown
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BROKEN = re.compile(r"[\udc80-\udcff]")
@@ -28,8 +29,9 @@ _NAMES: Final = ("name", "display_name", "姓名", "名字", "昵称", "nickname
 _IDS: Final = ("id", "profile_id", "编号")
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
-AT_A_TIME: Final = 4
-"""Profiles stored at a time."""
+AT_A_TIME: Final = 2
+BATCH: Final = 200
+"""Profiles of one transaction, and transactions at a time."""
 
 
 class NotProfiles(Exception):
@@ -55,7 +57,8 @@ async def import_profiles(
 ) -> Report:
     """Store every profile of `path` in `scene`, which is made when missing.
 
-    Each is its own transaction, and what is there already is passed over: an import that was killed is repeated.
+    A few hundred are one transaction, and what is there already is passed over: an import that was killed is repeated.
+    Where one of them cannot be stored, each of the few hundred is tried alone.
 
     Args:
         sample: nobody real; such profiles stand behind registered people where scores tie.
@@ -75,24 +78,52 @@ async def import_profiles(
     waiting = iter(rows)
     done = 0
 
+    def checked(id: str, value: object) -> NewProfile | None:
+        """One row; None when it is refused, or is there as it is."""
+        try:
+            text = _checked(id, value, seen, max_chars)
+        except ValueError as error:
+            report.refused.append((_BROKEN.sub("?", id), str(error)))
+            return None
+        if there.get(id) == hashlib.sha256(text.encode()).hexdigest():
+            report.stored += 1
+            return None
+        return NewProfile(
+            id=id, display_name=_display_name(value) or id, text=text, grade=grade_profile(text).value,
+            language=language_of(text), contact={"sample": True} if sample else {},
+        )  # fmt: skip
+
+    async def alone(one: NewProfile) -> None:
+        try:
+            await profiles.save(
+                one.id, scene_id=scene, display_name=one.display_name, text=one.text, grade=one.grade,
+                language=one.language, contact=one.contact,
+            )  # fmt: skip
+        except DatabaseUnreachable:
+            raise
+        except RecordsError as error:
+            report.refused.append((one.id, str(error)))
+        else:
+            report.stored += 1
+
     async def store() -> None:
         nonlocal done
-        for id, value in waiting:  # one iterator for all: each row is taken once
+        while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
+            wanted = [one for id, value in batch if (one := checked(id, value)) is not None]
+            new = [one for one in wanted if one.id not in there]
             try:
-                text = _checked(id, value, seen, max_chars)
-                if there.get(id) != hashlib.sha256(text.encode()).hexdigest():
-                    await profiles.save(
-                        id, scene_id=scene, display_name=_display_name(value) or id, text=text,
-                        grade=grade_profile(text).value, language=language_of(text),
-                        contact={"sample": True} if sample else None,
-                    )  # fmt: skip
-            except (ValueError, RecordsError) as error:
-                if isinstance(error, DatabaseUnreachable):
-                    raise
-                report.refused.append((_BROKEN.sub("?", id), str(error)))
-            else:
-                report.stored += 1
-            done += 1
+                if new:
+                    await profiles.add(scene, new)
+            except DatabaseUnreachable:
+                raise
+            except RecordsError:
+                new = []
+            report.stored += len(new)
+            stored = {one.id for one in new}
+            for one in wanted:
+                if one.id not in stored:
+                    await alone(one)
+            done += len(batch)
             progress(done, len(rows))
 
     async with asyncio.TaskGroup() as together:

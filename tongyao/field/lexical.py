@@ -65,6 +65,8 @@ class LexicalEncoder:
         whole: Sequence[str] | None = None,
         dimension: int = DIMENSION,
         max_features: int = MAX_FEATURES,
+        rarity: float = RARITY,
+        flattening: float = FLATTENING,
     ) -> LexicalEncoder:
         """Learn how rare features are from `texts` (chunks), and what goes together from `whole` texts.
 
@@ -77,14 +79,14 @@ class LexicalEncoder:
         features = np.flatnonzero(frequency >= least)
         if len(features) > max_features:
             features = np.sort(features[np.argsort(-frequency[features], kind="stable")[:max_features]])
-        idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** RARITY
+        idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** rarity
         together = counts if whole is None else counted(whole, grams)
         weighted = _weighted(restricted(together, features), idf)
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
         if rank >= 1:
             _, strengths, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
-            components[:, :rank] = right.T / np.maximum(strengths, 1e-6) ** FLATTENING
+            components[:, :rank] = right.T / np.maximum(strengths, 1e-6) ** flattening
         elif len(features):
             components[:, 0] = 1  # one text alone: whatever it shares with a query is near
         return cls(features.astype(np.int32), idf.astype(np.float32), components)

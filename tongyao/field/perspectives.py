@@ -47,8 +47,7 @@ class View:
         asked = scene.ask(list(parts.values()), spoken)
         self._near = [scene.near(asked, [side]) for side in SIDES]
         self._scores = np.stack([near.scores for near in self._near])  # (sides, parts, people)
-        left_out = set(excluded)
-        self._people = np.array([n for n in scene.answerable if scene.profile_ids[n] not in left_out], dtype=np.int64)
+        self._people = scene.without(excluded)
 
     def lists(self, limit: int) -> dict[str, list[Found]]:
         """Each perspective's best `limit` people."""

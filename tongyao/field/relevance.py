@@ -21,8 +21,7 @@ def relevant(
     Everything but names is looked at: what somebody is looking for tells what they move toward.
     """
     near = scene.near(scene.ask(needs, spoken), SIDES)
-    left_out = set(excluded)
-    people = np.array([n for n in scene.answerable if scene.profile_ids[n] not in left_out], dtype=np.int64)
+    people = scene.without(excluded)
     answers = []
     for scores, chunks in zip(np.round(near.scores[:, people], 4), near.chunks[:, people], strict=True):
         order = np.lexsort((scene.precedence[people], -scores))[:top]

@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
+from threadpoolctl import ThreadpoolController
 
-from tongyao.field.bm25 import Statistics, bm25, restricted, row_sums, standardised
+from tongyao.field.bm25 import Counts, Statistics, bm25, restricted, standardised
 from tongyao.field.encoder import Encoder, Vectors
 from tongyao.field.facets import Chunk, Facet, split
 from tongyao.field.features import counted, words
@@ -22,6 +23,9 @@ MODEL_WEIGHT: Final = 2.0
 WORDS_WEIGHT: Final = 1.0
 UNIT: Final = 3.0
 """The score of who is one standard deviation above the mean in everything, whichever spaces a query is asked in."""
+
+ONE_THREAD: Final = ThreadpoolController()
+"""A handful of queries over a few thousand chunks: more threads of BLAS would mostly wait for each other."""
 
 Scores = npt.NDArray[np.float64]
 
@@ -37,8 +41,9 @@ class Space:
 
 @dataclass(frozen=True)
 class Spoken:
-    """Queries as each encoder sees them: a row each, and whether the encoder speaks the query's language at all."""
+    """Queries as counts of hashed words, and as each encoder sees them: a row each, and whether it speaks their language."""
 
+    words: csr_matrix
     vectors: list[Vectors]
     speaking: list[npt.NDArray[np.bool_]]
 
@@ -54,18 +59,44 @@ class Spoken:
                 made[speaks] = encoder.encode([q for q, s in zip(queries, speaks, strict=True) if s], query=True)
             vectors.append(made)
             speaking.append(speaks)
-        return cls(vectors, speaking)
+        return cls(counted(queries, words), vectors, speaking)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries laid over a scene, before a side is chosen: how near every chunk is (queries, chunks), what words they share."""
+    """Queries laid over a scene, before a side is chosen: how near every chunk is (queries, chunks), which words are shared.
+
+    `held`: the columns of the scene's counts that a query speaks of; `features`: the queries' own counts of the same.
+    `reference`: the same queries laid over those who tell mean and spread.
+    """
 
     cosines: list[Scores]
     speaking: list[npt.NDArray[np.bool_]]
     features: csr_matrix
-    held: csr_matrix
+    held: npt.NDArray[np.int64]
     statistics: Statistics | None
+    reference: Asked | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """The chunks of some sides: `rows` of the scene, whose (`people`, from which place of `rows` on), and their words."""
+
+    rows: npt.NDArray[np.int64]
+    owners: npt.NDArray[np.int64]
+    people: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    roots: Scores
+    counts: csc_matrix
+    lengths: Scores
+
+
+@dataclass(frozen=True)
+class Raw:
+    """How near each person is, as each space and BM25 count it: (queries, people)."""
+
+    spaces: list[Scores]
+    words: Scores
 
 
 @dataclass(frozen=True)
@@ -82,14 +113,14 @@ class Nearness:
 class Scene:
     """People in the order of `profile_ids`, chunks in the order of people and of their texts.
 
-    `counts`: hashed words of each chunk. `samples`: who stands behind others on a tie. `reference`: how many people,
-    from the first, only tell mean and spread (None: everybody does, and everybody is an answer). `statistics`: of
-    hashed words (sorted) in the whole scene, where these people are only some of it.
+    `counts`: hashed words of each chunk. `samples`: who stands behind others on a tie. `reference`: others of the same
+    scene, in the same spaces, who alone tell mean and spread (None: those who are here do). `statistics`: of hashed words
+    (sorted) in the whole scene, where these people are only some of it.
     """
 
     def __init__(
         self, profile_ids: Sequence[str], owners: npt.NDArray[np.int64], chunks: Sequence[Chunk], spaces: Sequence[Space],
-        counts: csr_matrix, *, samples: Iterable[str] = (), reference: int | None = None,
+        counts: Counts, *, samples: Iterable[str] = (), reference: Scene | None = None,
         statistics: Callable[[npt.NDArray[np.int32]], Statistics] | None = None,
     ) -> None:  # fmt: skip
         self.profile_ids = list(profile_ids)
@@ -97,13 +128,13 @@ class Scene:
         self.spaces = list(spaces)
         self._owners = owners
         self._counts = counts
-        self._lengths = row_sums(counts)
-        self._facets = np.array([chunk.facet.value for chunk in chunks])
         self._reference = reference
         self._statistics = statistics
         self._samples = frozenset(samples)
-        self.answerable = range(reference or 0, len(self.profile_ids))
-        standing = sorted(self.answerable, key=lambda n: (self.profile_ids[n] in self._samples, self.profile_ids[n]))
+        self._sides: dict[tuple[Facet, ...], Side] = {}
+        standing = sorted(
+            range(len(self.profile_ids)), key=lambda n: (self.profile_ids[n] in self._samples, self.profile_ids[n])
+        )
         self.precedence = np.zeros(len(self.profile_ids), dtype=np.int64)
         self.precedence[standing] = np.arange(len(standing))
 
@@ -121,9 +152,8 @@ class Scene:
             whole[owner].append(piece)
         encoder = LexicalEncoder.fit(pieces or ["-"], whole=["\n".join(one) for one in whole] or ["-"])
         space = Space(encoder, encoder.encode(pieces), SVD_WEIGHT)
-        return cls(
-            list(texts), np.array(owners, dtype=np.int64), chunks, [space], counted(pieces, words), samples=samples
-        )
+        counts = Counts.of(counted(pieces, words))
+        return cls(list(texts), np.array(owners, dtype=np.int64), chunks, [space], counts, samples=samples)
 
     @property
     def owner_ids(self) -> list[str]:
@@ -141,54 +171,81 @@ class Scene:
         """The same people in other spaces."""
         return Scene(
             self.profile_ids, self._owners, self.chunks, spaces, self._counts,
-            samples=self._samples, reference=self._reference, statistics=self._statistics,
+            samples=self._samples, statistics=self._statistics,
         )  # fmt: skip
+
+    def without(self, profile_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Everybody's number but theirs."""
+        left_out = set(profile_ids)
+        return np.array([n for n, id in enumerate(self.profile_ids) if id not in left_out], dtype=np.int64)
 
     def ask(self, queries: Sequence[str], spoken: Spoken | None = None) -> Asked:
         """Lay queries over the scene. `spoken`: their vectors in the order of `spaces`, where they are known."""
-        spoken = spoken or Spoken.of(queries, [space.encoder for space in self.spaces])
-        asked = counted(queries, words)
-        features = np.unique(asked.indices)
-        statistics = self._statistics(features) if self._statistics else None
+        with ONE_THREAD.limit(limits=1):
+            return self._ask(spoken or Spoken.of(queries, [space.encoder for space in self.spaces]))
+
+    def _ask(self, spoken: Spoken) -> Asked:
+        features = self._counts.common(np.unique(spoken.words.indices))
         cosines = [
             np.maximum(vectors @ space.vectors.T, 0).astype(np.float64)
             for space, vectors in zip(self.spaces, spoken.vectors, strict=True)
         ]
         return Asked(
-            cosines, spoken.speaking, restricted(asked, features), restricted(self._counts, features), statistics
-        )
+            cosines, spoken.speaking, restricted(spoken.words, features), self._counts.columns(features),
+            self._statistics(features) if self._statistics else None,
+            self._reference._ask(spoken) if self._reference else None,
+        )  # fmt: skip
 
     def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
         """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""
         people, queries = len(self.profile_ids), asked.features.shape[0]
-        rows = np.flatnonzero(np.isin(self._facets, [side.value for side in sides]))
-        if not len(rows) or not queries:
-            return Nearness(np.zeros((queries, people)), np.full((queries, people), -1))
-        owners = self._owners[rows]
-        membership = csr_matrix((np.ones(len(rows)), (owners, np.arange(len(rows)))), shape=(people, len(rows)))
-        roots = np.sqrt(np.maximum(np.asarray(membership.sum(axis=1)).ravel(), 1))
-
-        scores = np.zeros((queries, people))
-        weights = np.full((queries, 1), WORDS_WEIGHT)
-        nearest = np.zeros((queries, len(rows)))
-        for space, everywhere, speaks in zip(self.spaces, asked.cosines, asked.speaking, strict=True):
-            cosines = everywhere[:, rows]
-            dense = np.asarray((membership @ (cosines**2).T).T) / roots
-            weight = space.weight * speaks[:, None]
-            scores += weight * standardised(dense, self._reference)
-            nearest += weight * cosines
-            weights += weight
-
-        counts = csr_matrix(membership @ asked.held[rows])
-        lengths = np.asarray(membership @ self._lengths[rows])
-        known = asked.statistics or Statistics.of(counts, lengths)
-        scores += WORDS_WEIGHT * standardised(bm25(counts, lengths, asked.features, known), self._reference)
-
         best = np.full((queries, people), -1)
+        side = self._side(tuple(sides))
+        if not len(side.rows) or not queries:
+            return Nearness(np.zeros((queries, people)), best)
+        raw = self._raw(asked, side)
+        known = raw
+        if self._reference is not None and asked.reference is not None:
+            known = self._reference._raw(asked.reference, self._reference._side(tuple(sides)))
+
+        scores = WORDS_WEIGHT * standardised(raw.words, known.words)
+        weights = np.full((queries, 1), WORDS_WEIGHT)
+        nearest = np.zeros((queries, len(side.rows)))
+        for number, space in enumerate(self.spaces):
+            weight = space.weight * asked.speaking[number][:, None]
+            scores += weight * standardised(raw.spaces[number], known.spaces[number])
+            nearest += weight * asked.cosines[number][:, side.rows]
+            weights += weight
         for query, row in enumerate(nearest):
             order = np.argsort(row, kind="stable")
-            best[query, owners[order]] = rows[order]
+            best[query, side.owners[order]] = side.rows[order]
         return Nearness(scores * (UNIT / weights), best)
+
+    def _side(self, sides: tuple[Facet, ...]) -> Side:
+        if sides not in self._sides:
+            rows = np.array([row for row, chunk in enumerate(self.chunks) if chunk.facet in sides], dtype=np.int64)
+            owners = self._owners[rows]
+            people, starts, sizes = np.unique(owners, return_index=True, return_counts=True)
+            membership = csr_matrix(
+                (np.ones(len(rows)), (owners, np.arange(len(rows)))), shape=(len(self.profile_ids), len(rows))
+            )
+            self._sides[sides] = Side(
+                rows, owners, people, starts, np.sqrt(sizes), csc_matrix(membership @ self._counts.matrix[rows]),
+                np.asarray(membership @ self._counts.lengths[rows]),
+            )  # fmt: skip
+        return self._sides[sides]
+
+    def _raw(self, asked: Asked, side: Side) -> Raw:
+        """Summed over the chunks of each person; who has none on these sides is at zero."""
+        spaces = []
+        for cosines in asked.cosines:
+            dense = np.zeros((len(cosines), len(self.profile_ids)))
+            if len(side.rows):
+                dense[:, side.people] = np.add.reduceat(cosines[:, side.rows] ** 2, side.starts, axis=1) / side.roots
+            spaces.append(dense)
+        counts = csr_matrix(side.counts[:, asked.held])
+        statistics = asked.statistics or Statistics.of(counts, side.lengths)
+        return Raw(spaces, bm25(counts, side.lengths, asked.features, statistics))
 
 
 def searched(text: str) -> list[Chunk]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,21 +11,24 @@ import numpy.typing as npt
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
+from psycopg.rows import tuple_row
 from psycopg.types.json import Jsonb
 
-from tongyao.field.encoder import Encoder, IndexGone, Vectors
+from tongyao.field.encoder import Encoder, IndexGone
 from tongyao.field.facets import Chunk, Facet
 from tongyao.field.stored import Stored, packed, unpacked
 from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.protocol.value import Value
 from tongyao.records.database import Connection, Pool, reading, session, transaction
 
-EF_SEARCH: Final = 200
+EF_SEARCH: Final = 240
 """Measured: recall@10 and time for this and other values stand in docs/field.md §6."""
 
 _ONE_WRITER: Final = 0x66696C  # any constant that no other program uses as the first half of an advisory lock
-BUILD_MEMORY: Final = "512MB"
+BUILD_MEMORY: Final = "224MB"
+"""Of shared memory, when workers build together: what `shm_size` in docker-compose.yml allows."""
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
+_FACETS: Final = {facet.value: facet for facet in Facet}
 _BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) AS behind"
 
 
@@ -54,6 +58,16 @@ class Member(Value):
     profile_id: str
     version: int
     text_id: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """The `most` chunks of one side that are nearest to `vector`, looked for among `ef` at a time."""
+
+    vector: npt.NDArray[np.float32]
+    side: Facet
+    most: int
+    ef: int = EF_SEARCH
 
 
 class IndexStore:
@@ -229,11 +243,7 @@ class IndexStore:
         """Build what makes `index` fast, make it live, and drop the one it replaces."""
         async with transaction(self._pool) as connection:
             await connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
-            await connection.execute(
-                sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING hnsw ((vector::halfvec({})) halfvec_ip_ops)").format(
-                    sql.Identifier(f"field_chunks_{index.id}_hnsw"), _partition(index.id), sql.Literal(index.dimension)
-                )
-            )
+            await connection.execute("SELECT field_index_sides(%s, %s)", [index.id, index.dimension])
             if index.kind == "lexical":
                 await connection.execute(
                     sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING gin (rare)").format(
@@ -275,19 +285,17 @@ class IndexStore:
                 [scene],
             )
 
-    async def nearest(
-        self, index: Index, vectors: Vectors, sides: Sequence[str], *, without: Sequence[str], most: int,
-        ef: int = EF_SEARCH,
-    ) -> list[str]:  # fmt: skip
-        """People with a chunk among the `most` nearest to any of `vectors`; `sides`: comma-separated, per vector."""
+    async def nearest(self, index: Index, asked: Sequence[Question], *, without: Sequence[str]) -> set[str]:
+        """People with a chunk among the nearest of any question."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT DISTINCT profile_id FROM field_nearest(%s, %s::halfvec[], %s, %s, %s, %s)",
-                [index.id, [_written(vector) for vector in vectors], list(sides), list(without), most, ef],
-            )
-            return [row["profile_id"] for row in await cursor.fetchall()]
+                [index.id, [_written(one.vector) for one in asked], [one.side.value for one in asked], list(without),
+                 [one.most for one in asked], [one.ef for one in asked]],
+            )  # fmt: skip
+            return {row["profile_id"] for row in await cursor.fetchall()}
 
-    async def using(self, index: Index, words: Sequence[int], *, without: Sequence[str], most: int) -> list[str]:
+    async def using(self, index: Index, words: Sequence[int], *, without: Sequence[str], most: int) -> set[str]:
         """At most `most` people for each of these hashed words, who use it."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
@@ -297,12 +305,12 @@ class IndexStore:
                 ).format(_partition(index.id)),
                 [list(words), list(without), most],
             )
-            return [row["profile_id"] for row in await cursor.fetchall()]
+            return {row["profile_id"] for row in await cursor.fetchall()}
 
     async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> Stored:
         """Everything `index` holds of these people, people in the order of their ids."""
         column = "c.terms" if terms else "NULL::bytea AS terms"
-        async with session(self._pool) as connection, connection.cursor(binary=True) as cursor:
+        async with session(self._pool) as connection, connection.cursor(binary=True, row_factory=tuple_row) as cursor:
             await cursor.execute(
                 sql.SQL(
                     f"""SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {column},
@@ -313,15 +321,19 @@ class IndexStore:
                 [sorted(profile_ids)],
             )
             rows = await cursor.fetchall()
-        halves = np.frombuffer(b"".join(row["vector"] for row in rows), dtype=">f2")
-        vectors: npt.NDArray[np.float32] = halves.reshape(len(rows), index.dimension + 2)[:, 2:].astype(np.float32)
+        ids, numbers, facets, starts, ends, halves, terms_, samples = zip(*rows, strict=True) if rows else [()] * 8
+        vectors: npt.NDArray[np.float32] = (
+            np.frombuffer(b"".join(halves), dtype=">f2")
+            .reshape(len(rows), index.dimension + 2)[:, 2:]
+            .astype(np.float32)
+        )
         return Stored(
-            ids=[row["profile_id"] for row in rows],
-            numbers=[row["no"] for row in rows],
-            chunks=[Chunk(facet=Facet(row["facet"]), start=row["start_at"], end=row["end_at"]) for row in rows],
+            ids=list(ids),
+            numbers=list(numbers),
+            chunks=[Chunk(_FACETS[one], start, end) for one, start, end in zip(facets, starts, ends, strict=True)],
             vectors=vectors,
-            counts=unpacked([row["terms"] for row in rows]) if terms else None,
-            samples=frozenset(row["profile_id"] for row in rows if row["sample"]),
+            counts=unpacked(terms_) if terms else None,
+            samples=frozenset(id for id, sample in zip(ids, samples, strict=True) if sample),
         )
 
     async def some_people(self, index: Index, most: int) -> list[str]:

@@ -7,25 +7,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
 
+from tongyao.field.bm25 import Counts
 from tongyao.field.encoder import Encoder, Vectors
-from tongyao.field.features import counted, words
+from tongyao.field.facets import Facet
 from tongyao.field.learned import Learned
 from tongyao.field.perspectives import Found, View
-from tongyao.field.relevance import relevant
+from tongyao.field.relevance import SIDES, relevant
 from tongyao.field.scene import MODEL_WEIGHT, SVD_WEIGHT, Scene, Space, Spoken
-from tongyao.field.store import Index, IndexStore
+from tongyao.field.store import EF_SEARCH, Index, IndexStore, Question
 from tongyao.field.stored import Stored
 from tongyao.protocol.tension import Tension
 
 SAMPLE_PEOPLE = 300
 """People who tell mean and spread of a scene: its scores are in their standard deviations."""
 
-NEAREST_CHUNKS = 100
-"""Chunks asked of the index for a raw text; whose they are is scored exactly, over all of their chunks."""
+NEAREST = 40
+"""Chunks of each side asked of the index for a raw text; whose they are is scored exactly, over all of their chunks."""
 
-NEAREST_FOR_A_PART = 40
+NEAREST_FOR_A_PART = 25
+NEAREST_ASIDE = 10
+EF_ASIDE = 64
+"""For a part of a tension: on the side that a perspective compares it with, and on the others (for interference)."""
+
 RARE_WORDS = 8
 """Looked up as they are: so many of a raw text, fewer of each part of a tension, whose parts are several."""
 
@@ -52,7 +56,7 @@ class WideScene:
         self._indexes = list(indexes)
         self._encoders = list(encoders)
         self._learned = learned
-        self._sample = sample
+        self._sample = self._scene(sample, Counts.of(sample.stored.counts), None)
 
     @classmethod
     async def load(
@@ -67,7 +71,8 @@ class WideScene:
         answers = []
         for need in needs:
             spoken = await asyncio.to_thread(Spoken.of, [need], self._encoders)
-            scene = await self._around([need], spoken, [(0, "")], excluded, max(NEAREST_CHUNKS, 4 * top))
+            asked = [(0, side, max(NEAREST, 2 * top), EF_SEARCH) for side in SIDES]
+            scene = await self._around(spoken, asked, excluded)
             answers += await asyncio.to_thread(relevant, scene, [need], top=top, excluded=excluded, spoken=spoken)
         return answers
 
@@ -77,66 +82,60 @@ class WideScene:
         """`View.lists`, over whoever is near any part on the side that a perspective compares it with, or on any side."""
         parts = tension.targets()
         spoken = await asyncio.to_thread(Spoken.of, list(parts.values()), self._encoders)
-        own = {"T": "moves", "E": "needs"}
+        own = {"T": Facet.MOVES, "E": Facet.NEEDS}
+        most = max(NEAREST_FOR_A_PART, 2 * limit)
         asked = [
-            (number, sides)
+            (number, side, most, EF_SEARCH)
+            if side is own.get(label, Facet.OFFERS)
+            else (number, side, NEAREST_ASIDE, EF_ASIDE)
             for number, label in enumerate(parts)
             if label != "I"
-            for sides in (own.get(label, "offers"), "")
+            for side in SIDES
         ]
-        scene = await self._around(list(parts.values()), spoken, asked, excluded, max(NEAREST_FOR_A_PART, 2 * limit))
+        scene = await self._around(spoken, asked, excluded)
         return await asyncio.to_thread(_lists, scene, tension, limit, excluded, threshold, spoken)
 
     async def _around(
-        self,
-        queries: Sequence[str],
-        spoken: Spoken,
-        asked: Sequence[tuple[int, str]],
-        excluded: Sequence[str],
-        most: int,
-    ) -> Scene:
-        """The sample, then everybody with a chunk among the nearest `most` of a question: (query, its sides).
-
-        And who uses one of a question's rarest words.
-        """
-        rare = await asyncio.to_thread(self._rare_words, [queries[number] for number in {query for query, _ in asked}])
-        near: set[str] = (
-            set(await self._store.using(self._indexes[0], rare, without=excluded, most=USING_A_WORD)) if rare else set()
-        )
+        self, spoken: Spoken, asked: Sequence[tuple[int, Facet, int, int]], excluded: Sequence[str]
+    ) -> Scene:  # fmt: skip
+        """Everybody with a chunk among the nearest of a question (query, side, how many, ef), or who uses its rarest words."""
+        rare = self._rare_words(spoken, sorted({query for query, *_ in asked}))
+        near = await self._store.using(self._indexes[0], rare, without=excluded, most=USING_A_WORD) if rare else set()
         for index, vectors, speaking in zip(self._indexes, spoken.vectors, spoken.speaking, strict=True):
-            put = [(query, sides) for query, sides in asked if speaking[query] and vectors[query].any()]
+            put = [
+                Question(vectors[query], side, most, ef)
+                for query, side, most, ef in asked
+                if speaking[query] and vectors[query].any()
+            ]
             if put:
-                rows = vectors[[query for query, _ in put]]
-                near |= set(
-                    await self._store.nearest(index, rows, [sides for _, sides in put], without=excluded, most=most)
-                )
+                near |= await self._store.nearest(index, put, without=excluded)
         found = await _seen(self._store, self._indexes, sorted(near))
-        return await asyncio.to_thread(self._scene, found)
+        return await asyncio.to_thread(self._asked, found, spoken)
 
-    def _rare_words(self, queries: Sequence[str]) -> list[int]:
+    def _rare_words(self, spoken: Spoken, queries: Sequence[int]) -> list[int]:
         most = RARE_WORDS if len(queries) == 1 else RARE_WORDS_OF_A_PART
         found: dict[int, None] = {}
-        for features in (np.unique(counted([query], words).indices) for query in queries):
+        for features in (np.unique(spoken.words[query].indices) for query in queries):
             rare = features[self._learned.rare(features)]
             order = np.argsort(self._learned.statistics(rare).frequency, kind="stable")
             found |= dict.fromkeys(rare[order][:most].tolist())
         return list(found)
 
-    def _scene(self, found: Seen) -> Scene:
-        known, reference = _people(self._sample.stored.ids)
-        people, answers = _people(found.stored.ids)
+    def _asked(self, found: Seen, spoken: Spoken) -> Scene:
+        """Those who were found, with the words that are asked for, against the sample's mean and spread."""
+        features = np.unique(spoken.words.indices)
+        return self._scene(found, Counts.of(found.stored.counts, features), self._sample)
+
+    def _scene(self, seen: Seen, counts: Counts, reference: Scene | None) -> Scene:
+        people, owners = _people(seen.stored.ids)
         weights = [SVD_WEIGHT, *[MODEL_WEIGHT] * (len(self._encoders) - 1)]
         spaces = [
-            Space(encoder, np.vstack([before, after]), weight)
-            for encoder, before, after, weight in zip(
-                self._encoders, self._sample.vectors, found.vectors, weights, strict=True
-            )
+            Space(encoder, vectors, weight)
+            for encoder, vectors, weight in zip(self._encoders, seen.vectors, weights, strict=True)
         ]
         return Scene(
-            [*known, *people], np.concatenate([reference, answers + len(known)]),
-            [*self._sample.stored.chunks, *found.stored.chunks], spaces,
-            csr_matrix(vstack([self._sample.stored.counts, found.stored.counts], format="csr")),
-            samples=found.stored.samples, reference=len(known), statistics=self._learned.statistics,
+            people, owners, seen.stored.chunks, spaces, counts,
+            samples=seen.stored.samples, reference=reference, statistics=self._learned.statistics,
         )  # fmt: skip
 
 

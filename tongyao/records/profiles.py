@@ -9,14 +9,19 @@ from typing import Any
 
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
+from pydantic import Field
 
 from tongyao.protocol.value import Value
 from tongyao.records.database import Pool, RecordsError, reading, session, transaction
-from tongyao.records.texts import put_text, text_id
+from tongyao.records.texts import put_first_texts, put_text, text_id
 
 
 class ProfileUnknown(RecordsError):
     """No profile, or no such version of it."""
+
+
+class ProfileKnown(RecordsError):
+    """A profile that should be new is there already, or was deleted."""
 
 
 class SceneUnknown(RecordsError):
@@ -60,6 +65,17 @@ class ProfileVersion(Value):
     sections: tuple[Section, ...]
     sha256: str
     created_at: datetime
+
+
+class NewProfile(Value):
+    """What `Profiles.save` takes, of somebody who comes for the first time."""
+
+    id: str
+    display_name: str
+    text: str
+    grade: str
+    language: str
+    contact: dict[str, Any] = Field(default_factory=dict)
 
 
 class MandateRow(Value):
@@ -165,6 +181,38 @@ class Profiles:
             await connection.execute("UPDATE profiles SET current_version = %s WHERE id = %s", [version, profile_id])
         assert new is not None
         return new
+
+    async def add(self, scene_id: str, new: Sequence[NewProfile]) -> None:
+        """Store profiles that come for the first time, all or none, as many `save`s would, in a few statements.
+
+        Raises `SceneUnknown`; `ProfileKnown`, `TextConflict` or `TextErased` when one of them was there before, which
+        is not told: `save` each.
+        """
+        ids = [one.id for one in new]
+        texts = [text_id("profile", id, 1) for id in ids]
+        async with transaction(self._pool) as connection:
+            if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
+                raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
+            added = await connection.execute(
+                """INSERT INTO profiles (id, scene_id, display_name, contact)
+                   SELECT id, %s, name, contact FROM unnest(%s::text[], %s::text[], %s::jsonb[]) AS t (id, name, contact)
+                   ORDER BY id ON CONFLICT (id) DO NOTHING""",
+                [scene_id, ids, [one.display_name for one in new], [Jsonb(one.contact) for one in new]],
+            )
+            if added.rowcount != len(new):
+                raise ProfileKnown("one of these profiles is there already, or was deleted")
+            await put_first_texts(
+                connection, "profile", [(text, one.id, one.text) for text, one in zip(texts, new, strict=True)]
+            )
+            await connection.execute(
+                """INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sections, sha256)
+                   SELECT id, 1, text_id, chars, grade, language, '[]', sha256
+                   FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[])
+                     AS t (id, text_id, chars, grade, language, sha256)""",
+                [ids, texts, [len(one.text) for one in new], [one.grade for one in new],
+                 [one.language for one in new], [hashlib.sha256(one.text.encode("utf-8")).hexdigest() for one in new]],
+            )  # fmt: skip
+            await connection.execute("UPDATE profiles SET current_version = 1 WHERE id = ANY(%s)", [ids])
 
     async def get(self, profile_id: str) -> Profile:
         """Raises `ProfileUnknown`, also when it was deleted."""

@@ -7,7 +7,7 @@ are plain UTF-8 and say so; they stay readable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
@@ -123,6 +123,44 @@ async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tupl
     for id, (kind, text) in texts.items():
         if id not in inserted:
             await _expect(connection, id, owner, kind, text)
+
+
+async def put_first_texts(connection: Connection, kind: str, texts: Sequence[tuple[str, str, str]]) -> None:
+    """The first texts of many new owners, each `(id, owner, text)`, in a few statements of the caller's transaction.
+
+    Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
+    """
+    owners = [owner for _, owner, _ in texts]
+    await connection.execute(  # held until commit: erasure waits for us
+        "SELECT pg_advisory_xact_lock(hashtextextended('owner/' || o, 0)) FROM unnest(%s::text[]) o", [sorted(owners)]
+    )
+    if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
+        raise TextErased(_GONE)
+    keys, bodies = [], []
+    for id, owner, text in texts:
+        key, secret = str(uuid4()), new_data_key() if connection.keys is not None else None
+        ring = connection.keys
+        wrapped = ring.wrap(secret, f"{key}/{owner}") if ring is not None and secret is not None else None
+        keys.append((key, owner, wrapped, ring.active if ring is not None else None))
+        bodies.append(text.encode("utf-8") if secret is None else seal(secret, text, _context(id, owner, kind)))
+    made = await connection.execute(
+        """INSERT INTO data_keys (id, owner, wrapped, master_id)
+           SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bytea[], %s::text[])
+           ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
+        [list(column) for column in zip(*keys, strict=True)],
+    )
+    if made.rowcount != len(texts):
+        raise TextConflict("one of these owners has texts already: nothing was stored")
+    stored = await connection.execute(
+        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
+           SELECT id, owner, key_id, %s, body, %s, chars
+           FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::bytea[], %s::int[]) AS t (id, owner, key_id, body, chars)
+           ON CONFLICT (id) DO NOTHING""",
+        [kind, connection.keys is not None, [id for id, _, _ in texts], owners, [key for key, *_ in keys], bodies,
+         [len(text) for _, _, text in texts]],
+    )  # fmt: skip
+    if stored.rowcount != len(texts):
+        raise TextConflict("one of these ids stands for another text already: nothing was stored")
 
 
 async def get_texts(

@@ -30,6 +30,7 @@ PORT = 5432  # part of the socket's name only
 SOCKET_PATH_LIMIT = 100  # bytes of a socket's path; the kernels' limits are 104 (macOS) and 108 (Linux)
 SETTINGS = {
     "max_connections": "200",
+    "shared_buffers": "512MB",  # a field of 100,000 people is searched from here (docs/field.md §6); taken as it is used
     "timezone": "UTC",
     "log_timezone": "UTC",
     "listen_addresses": "",
