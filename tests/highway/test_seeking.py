@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tongyao.highway.explanation import explain
@@ -115,6 +115,7 @@ def test_neighbours_light_each_other_only_where_they_belong_together() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text("甲乙丙丁，。\n", max_size=30), min_size=1, max_size=4))
+@example(["丁。丁", "丁丁"])
 def test_the_collapsed_table_holds_what_walking_the_texts_finds(texts: list[str]) -> None:
     """The reference: a unit leads to every segment one of whose phrases contains its surface."""
     memory = recite(texts)

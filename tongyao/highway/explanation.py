@@ -30,7 +30,7 @@ class Touch:
 class Explanation:
     """`touches`, strongest first. By label: `converged`, the share of the query's weight that met in the
     piece; `activation`, with saturation, length and what earlier use lends; `surroundings`, what neighbours
-    lent it. The piece's score is the sum of the last two over all labels."""
+    lent it and the category field added. The piece's score is the sum of the last two over all labels."""
 
     touches: tuple[Touch, ...]
     converged: dict[str, float]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tongyao.highway.direction import Encoder, give_direction, label
 from tongyao.highway.explanation import Explanation
 from tongyao.highway.explanation import explain as explain_piece
 from tongyao.highway.memory import Memory
@@ -54,8 +55,17 @@ class Progress:
 class Highway:
     """Memories by owner and version. Safe to share between tasks of one event loop."""
 
-    def __init__(self, pool: Pool, *, settings: Settings | None = None, cache_bytes: int = 512 << 20) -> None:
-        """`cache_bytes` bounds the arrays kept for seeking; the least recently sought go first."""
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        settings: Settings | None = None,
+        encoder: Encoder | None = None,
+        cache_bytes: int = 512 << 20,
+    ) -> None:
+        """`encoder`: the category field, or none. `cache_bytes` bounds the arrays kept for seeking; the least recently
+        sought go first."""
+        self._encoder = encoder
         self._store = Store(pool)
         self._settings = settings or Settings()
         self._limit = cache_bytes
@@ -85,7 +95,10 @@ class Highway:
             await self._store.put_stage(owner, version, level, state)
             if recitation.next is not None:
                 return Progress(level, False)
-        await self._store.finish(owner, version, await asyncio.to_thread(recitation.memory))
+        memory = await asyncio.to_thread(recitation.memory)
+        if self._encoder is not None:
+            await asyncio.to_thread(give_direction, memory, texts, self._encoder)
+        await self._store.finish(owner, version, memory)
         return Progress(Level.TEXT, True)
 
     async def seek(
@@ -106,7 +119,7 @@ class Highway:
         bound = await self._strengths(owner, version, memory)
 
         def work() -> tuple[Found, Session]:
-            session = seek_memory(memory, queries, self._settings, bound)
+            session = seek_memory(memory, queries, self._settings, bound, encoder=self._encoder)
             return converge(session, texts, budget), session
 
         return await asyncio.to_thread(work)
@@ -191,10 +204,11 @@ class Highway:
 
     def _fingerprint(self, texts: Sequence[str]) -> bytes:
         """Of what is recited and how; only the settings of reciting count."""
-        digest = hashlib.blake2b(repr((_FORMAT, self._settings.passes)).encode(), digest_size=16)
+        made = (_FORMAT, self._settings.passes, self._settings.scaffolding, label(self._encoder))
+        digest = hashlib.blake2b(repr(made).encode(), digest_size=16)
         for text in texts:
             digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
         return digest.digest()
 
 
-_FORMAT = 1  # raised when a stored memory can no longer be read
+_FORMAT = 2  # raised when a stored memory can no longer be read

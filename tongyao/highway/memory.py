@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
+from tongyao.highway.pruning import pruned
 from tongyao.highway.recitation import Paths, Recited, Trie, Units
 from tongyao.highway.segments import Layout, Level
 from tongyao.highway.tables import Table, collapse
@@ -28,7 +29,8 @@ class Memory:
     int32[V] sorts the base units by key; `occurs` int32[V] is their dictionary frequency in these texts.
     `words` bool[U]: the unit is made of words (else of characters). `spans[level]` int32[S, 2] of every
     segment in the joined text. `kin[level]` float in [0, 1]: how much neighbouring segments belong together.
-    `character_share`: which part of the base units are characters.
+    `character_share`: which part of the base units are characters. `directions[level]` float16[R, d] a vector per row,
+    made by `encoder` (`direction.py`); empty without one.
     """
 
     sources: NDArray[np.int32]
@@ -43,6 +45,8 @@ class Memory:
     kin: dict[Level, float]
     character_share: float
     rarity: dict[Level, NDArray[np.float32]]
+    directions: dict[Level, NDArray[np.float16]] = field(default_factory=dict)
+    encoder: str = ""
 
     @property
     def base(self) -> int:
@@ -127,6 +131,8 @@ def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
         flat[f"spans{int(level)}"] = spans
         flat[f"kin{int(level)}"] = np.array(memory.kin[level])
         flat[f"rarity{int(level)}"] = memory.rarity[level]
+    flat["encoder"] = np.array(memory.encoder)
+    flat |= {f"direction{int(level)}": vectors for level, vectors in memory.directions.items()}
     return flat
 
 
@@ -147,16 +153,23 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
         kin={level: float(flat[f"kin{int(level)}"]) for level in SOUGHT},
         character_share=float(flat["share"]),
         rarity={level: flat[f"rarity{int(level)}"] for level in SOUGHT},
+        directions={level: flat[f"direction{int(level)}"] for level in SOUGHT if f"direction{int(level)}" in flat},
+        encoder=str(flat["encoder"]),
     )
 
 
-def assemble(texts: Sequence[str], layout: Layout, units: Units, recited: dict[Level, Recited]) -> Memory:
-    """Collapse what was recited into tables for seeking."""
+def assemble(
+    texts: Sequence[str], layout: Layout, units: Units, recited: dict[Level, Recited], *, scaffolding: bool = True
+) -> Memory:
+    """Collapse what was recited into tables for seeking; without `scaffolding`, unless it is wanted."""
+    trie = recited[Level.PHRASE].trie
+    if not scaffolding:
+        trie = pruned(trie, units, len(layout.keys), recited[Level.PHRASE].segments)
     tables = collapse(
         layout.symbols,
         {level: layout.bounds(level) for level in RECITED},
         {level: recited[level].segments for level in RECITED},
-        recited[Level.PHRASE].trie,
+        trie,
         units.n,
     )
     first = layout.symbols[units.first] if len(units) else np.zeros(0, np.int32)
@@ -168,7 +181,7 @@ def assemble(texts: Sequence[str], layout: Layout, units: Units, recited: dict[L
         order=np.argsort(layout.keys).astype(np.int32),
         occurs=np.bincount(layout.symbols, minlength=len(layout.keys)).astype(np.int32),
         words=words,
-        trie=recited[Level.PHRASE].trie,
+        trie=trie,
         tables=tables,
         spans={level: _stripped("\n".join(texts), layout.spans(level)) for level in SOUGHT},
         paths={level: recited[level].paths for level in RECITED},

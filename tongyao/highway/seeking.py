@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
+from tongyao.highway.direction import Encoder, toward
 from tongyao.highway.memory import SOUGHT, Memory
 from tongyao.highway.segments import Level
 from tongyao.highway.settings import Script, Settings, Touch
@@ -23,7 +24,8 @@ from tongyao.highway.tables import Table
 class Lit:
     """What one query lit on one level: `starts` int32[Q] unit ids and their `weights`; per row the
     `activation` (as a share of the query's weight) and `convergence` (share of the weight that meets there,
-    in [0, 1]); per place the `glow`: activation and what the surroundings lend it. `everywhere` bool[Q]: the start
+    in [0, 1]); per place the `glow`: activation and what the surroundings and the direction
+    add to it. `everywhere` bool[Q]: the start
     lights all it leads to; else only its instances in the cells that are `open` (bool, by `Settings.cell` rows)."""
 
     starts: NDArray[np.int32]
@@ -136,8 +138,9 @@ def light(
     starts: NDArray[np.int32],
     settings: Settings,
     strengths: Bound | None = None,
+    direction: NDArray[np.float32] | None = None,
 ) -> Lit:
-    """Light one level from the starts of one query."""
+    """Light one level from the starts of one query. `direction` float32[R]: how far each row lies in its direction."""
     table = memory.tables[level]
     weights = weights_of(memory, level, starts, settings, strengths)
     total = max(float(weights.sum()), 1e-9)
@@ -170,6 +173,8 @@ def light(
         )  # fmt: skip
         # Only what is lit itself can be lit further: no path is an answer.
         glow = glow + np.where(glow > 0, lending * around / total, 0).astype(np.float32)
+    if direction is not None:
+        glow = glow * (1 + settings.pull * direction[table.places])
     return Lit(starts, weights, everywhere, opened, activation, convergence, glow)
 
 
@@ -179,6 +184,7 @@ def seek(
     settings: Settings | None = None,
     strengths: Bound | None = None,
     levels: Sequence[Level] = SOUGHT,
+    encoder: Encoder | None = None,
 ) -> Session:
     """Seek labelled queries (label, text) in a memory. Lighting starts from zero; there is no search by
     radius: a query without a path lights nothing, and `Session.unknown` says how much of it the memory does
@@ -188,5 +194,7 @@ def seek(
     for label, text in queries:
         starts, unknown = starts_of(memory, text)
         session.unknown[label] = unknown
-        session.lit.append((label, {level: light(memory, level, starts, settings, strengths) for level in levels}))
+        ahead = toward(memory, text, encoder)
+        lit = {level: light(memory, level, starts, settings, strengths, ahead.get(level)) for level in levels}
+        session.lit.append((label, lit))
     return session

@@ -41,6 +41,8 @@ class Settings:
 
     passes: int = 3
     """Times each level is recited."""
+    scaffolding: bool = True
+    """Whether phrases that were sought once and never consolidated stay findable (`pruning.py`)."""
     ttl: int = 8
     """Most index hops a start is followed (seed 004, TTL)."""
     short: Touch = Touch(k=0.3, b=0.3, rarity=1.0)
@@ -60,6 +62,9 @@ class Settings:
     """How much a start that lights a neighbouring segment counts, where neighbours belong together."""
     reach: int = 2
     """How many segments away a neighbour may be."""
+    pull: float = 0.5
+    """Category field: how much brighter, at most, a lit segment is that lies wholly in the query's direction. Without
+    an encoder there is none."""
     prior: float = 10.0
     """Write-back: how many imagined seeks stand behind a unit's first success rate."""
     direct: float = 2.0

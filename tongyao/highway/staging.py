@@ -23,7 +23,7 @@ class Recitation:
         """`stages`: what `step` returned for the levels that are done. Raises ValueError if one of them is
         damaged."""
         self._texts = texts
-        self._passes = settings.passes
+        self._passes, self._scaffolding = settings.passes, settings.scaffolding
         self._layout = lay_out(texts)
         self._recited: dict[Level, Recited] = {}
         units: Units | None = None
@@ -52,7 +52,8 @@ class Recitation:
         """The finished memory. Raises RuntimeError when levels are missing."""
         if self.next is not None:
             raise RuntimeError(f"level {self.next.name} is not recited yet")
-        return assemble(self._texts, self._layout, self._reciter.units, self._recited)
+        units = self._reciter.units
+        return assemble(self._texts, self._layout, units, self._recited, scaffolding=self._scaffolding)
 
 
 def recite(

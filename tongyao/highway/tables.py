@@ -203,6 +203,27 @@ def _transpose(start: Any, units: Any, touches: Any, hops: Any, n_units: int) ->
     return out, rows, out_touches, out_hops
 
 
+def _distinct(
+    segments: NDArray[np.int32], inner: NDArray[np.int64], below: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first place of every row, in the order of the text, and the row of every place.
+
+    Segments of the same surface are one unit; they are one row only if they have the same parts too (`below`, cut at
+    `inner`; none at the lowest level), since a unit may cross in one what punctuation separates in the other.
+    """
+    key = segments.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    if len(below):
+        ordinal = np.arange(len(below)) - np.repeat(inner[:-1], np.diff(inner))
+        mixed = (below.astype(np.uint64) + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * (2 * ordinal + 1).astype(np.uint64)
+        key += np.add.reduceat(mixed, inner[:-1])
+    _, first, rows = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[rows.ravel()]
+
+
 def collapse(
     symbols: NDArray[np.int32],
     bounds: dict[Level, NDArray[np.int64]],
@@ -221,7 +242,9 @@ def collapse(
     parts: tuple[Any, Any, Any, Any] = (below_rows,) * 4
     for level in (Level.PHRASE, Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT):
         edges = bounds[level]
-        units, first, rows = np.unique(segments[level], return_index=True, return_inverse=True)
+        inner = edges if level is Level.PHRASE else np.searchsorted(bounds[Level(level - 1)], edges)
+        first, rows = _distinct(segments[level], inner, below_rows)
+        units = segments[level][first]
         start = np.zeros(len(units) + 1, np.int64)
         if level is Level.PHRASE:
             extent = np.stack([edges[first], edges[first + 1]], axis=1)
@@ -236,7 +259,6 @@ def collapse(
                 3 * len(symbols) + LONGEST**2,
             )
         else:
-            inner = np.searchsorted(bounds[Level(level - 1)], edges)
             extent = np.stack([inner[first], inner[first + 1]], axis=1)
             found = _gather(extent, below_rows, parts, start, n_units)
             outer = bounds[Level(level + 1)] if level < Level.TEXT else edges

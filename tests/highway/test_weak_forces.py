@@ -1,0 +1,149 @@
+"""What bends a seek without making a way: frequency, length, instances, scaffolding, the category field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tongyao.highway.direction import Encoder, give_direction
+from tongyao.highway.explanation import explain
+from tongyao.highway.memory import Memory
+from tongyao.highway.output import converge
+from tongyao.highway.seeking import Session, seek
+from tongyao.highway.segments import Level
+from tongyao.highway.settings import Settings
+from tongyao.highway.staging import recite
+from tongyao.highway.starts import unit_named
+from tongyao.highway.strengths import Bound, Strengths, walked
+
+ALONE = Settings(surroundings=0)
+
+
+def brightest(session: Session, text: str, level: Level = Level.PARAGRAPH) -> str:
+    start, end = session.memory.spans[level][int(np.argmax(session.glow(level)))]
+    return text[start:end]
+
+
+def test_what_stands_in_a_line_that_is_said_a_hundred_times_is_frequent() -> None:
+    """A dialogue: the filler is one row, and yet its words must not outshine the name that the question asks for."""
+    talk = [f"{who}: I {verb} the tools." for who in ("Tom", "Maya") for verb in ("sold", "oiled", "found", "lent")]
+    text = "\n".join([*talk, *["Maya: How did it go?"] * 60])
+    found = brightest(seek(recite([text]), [("T", "How did it go when Maya lent the tools?")], ALONE), text)
+    assert found == "Maya: I lent the tools."
+
+
+def test_long_segments_are_weighed_as_long_ones_and_short_ones_as_short() -> None:
+    settings = Settings()
+    for script in (settings.characters, settings.words):
+        assert script.blend(script.short / 2) == script.blend(script.short) == 0
+        assert script.blend(script.long) == script.blend(10 * script.long) == 1
+        assert 0.4 < script.blend((script.short * script.long) ** 0.5) < 0.6
+
+
+def rooms() -> str:
+    """Forty places, eight sentences each; every sentence says 门, and one in each place names it."""
+    names = [chr(0x4E00 + 7 * i) for i in range(40)]
+    return "\n".join(
+        "。".join([f"{name}门", *(f"门{k}号" for k in range(300 + 8 * i, 307 + 8 * i))]) for i, name in enumerate(names)
+    )
+
+
+def test_a_frequent_unit_is_lit_only_where_a_rarer_one_lit_something() -> None:
+    text = rooms()
+    memory = recite([text])
+    query = [("T", f"{chr(0x4E00 + 7 * 20)}的门")]
+    whole = seek(memory, query, replace(ALONE, instances=0))
+    parted = seek(memory, query, replace(ALONE, instances=10, cell=8))
+    lit, near = (int((session.glow(Level.LONG) > 0).sum()) for session in (whole, parted))
+    assert lit == 320
+    assert 1 <= near <= 16, "the instance of 门 that serves this cell, not the one of all others"
+    assert brightest(whole, text, Level.LONG) == brightest(parted, text, Level.LONG)
+
+
+def test_a_frequent_unit_alone_is_still_a_way() -> None:
+    session = seek(recite([rooms()]), [("T", "门")], replace(ALONE, instances=10, cell=8))
+    assert (session.glow(Level.LONG) > 0).all()
+
+
+def test_an_explanation_names_only_the_instances_that_were_lit() -> None:
+    text = rooms()
+    session = seek(recite([text]), [("T", f"{chr(0x4E00 + 7 * 20)}的门")], replace(ALONE, instances=10, cell=8))
+    for piece in converge(session, [text]).long:
+        why = explain(session, piece)
+        assert sum(touch.share for touch in why.touches) == pytest.approx(why.converged["T"], abs=1e-5)
+
+
+def test_scaffolding_taken_down_leaves_every_way_of_its_parts() -> None:
+    text = "甲乙丙丁。甲乙戊己。庚辛壬癸。"
+    kept, bare = recite([text]), recite([text], Settings(scaffolding=False))
+    assert len(bare.trie.keys) <= len(kept.trie.keys)
+    lost = set(kept.trie.unit.tolist()) - set(bare.trie.unit.tolist())
+    assert {unit_named(kept, "甲乙丙丁"), unit_named(kept, "庚辛壬癸")} <= lost
+    consolidated = unit_named(kept, "甲乙")
+    assert consolidated in bare.trie.unit.tolist()
+    for query in ("甲乙", "戊", "庚辛"):
+        for level in (Level.SHORT, Level.LONG, Level.PARAGRAPH):
+            lit = [seek(memory, [("T", query)], ALONE).glow(level) > 0 for memory in (kept, bare)]
+            assert np.array_equal(lit[0], lit[1])
+
+
+class Compass:
+    """An encoder of two directions: water or wood."""
+
+    name, version = "compass", "1"
+
+    def encode(self, texts: Sequence[str], *, query: bool = False) -> NDArray[Any]:
+        return np.array([[1.0, 0.0] if set("河水舟") & set(text) else [0.0, 1.0] for text in texts])
+
+
+def directed(text: str, encoder: Encoder) -> Memory:
+    memory = recite([text])
+    give_direction(memory, [text], encoder)
+    return memory
+
+
+def test_direction_decides_between_what_is_lit_alike_and_lights_nothing_itself() -> None:
+    text = "老木匠修门。\n老河工修闸。\n一条小舟。"
+    memory = directed(text, Compass())
+    assert brightest(seek(memory, [("T", "水边修")], ALONE), text) == "老木匠修门。"
+    session = seek(memory, [("T", "水边修")], ALONE, encoder=Compass())
+    assert brightest(session, text) == "老河工修闸。"
+    assert session.glow(Level.PARAGRAPH)[2] == 0, "in the direction, and without a way: dark"
+
+
+def test_vectors_are_kept_with_the_memory_and_never_compared_with_another_encoders() -> None:
+    class Other(Compass):
+        version = "2"
+
+    text = "老木匠修门。\n老河工修闸。"
+    memory = Memory.load(directed(text, Compass()).dump())
+    assert brightest(seek(memory, [("T", "水边修")], ALONE, encoder=Compass()), text) == "老河工修闸。"
+    assert brightest(seek(memory, [("T", "水边修")], ALONE, encoder=Other()), text) == "老木匠修门。"
+
+
+def test_a_start_that_led_everywhere_points_nowhere() -> None:
+    text = (
+        "\n".join(f"第{c}间放着{d}。" for c, d in zip("一二三四五六七八", "桶绳灯锤伞犁秤钟", strict=True))
+        + "\n谁丢了帆。"
+    )
+    memory = recite([text])
+    lines = text.split("\n")
+    at = [text.index(line) for line in lines]
+
+    def lent(*asked: tuple[str, int]) -> float:
+        left = Strengths()
+        for query, line in asked:
+            left.add(walked(memory, [query], [(at[line], at[line] + len(lines[line]))]))
+        starts = np.array([unit_named(memory, "帆")], np.int32)
+        everything = np.ones(len(memory.tables[Level.PARAGRAPH].units), np.float32)
+        bound = Bound(memory, left, replace(Settings(), trodden=0))
+        return float(bound.lend(Level.PARAGRAPH, starts, np.ones(1, np.float32), everything)[0])
+
+    once = lent(("帆", 0))
+    often = lent(*(("帆", line) for line in range(8)))
+    assert 0 < often < once / 4
