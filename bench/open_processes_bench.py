@@ -21,6 +21,7 @@ import psutil
 import psycopg
 
 from bench.orchestration_bench import PROFILE, Bench, opened
+from tongyao.protocol.messages import MESSAGE, Author
 from tongyao.protocol.process import Choice
 from tongyao.protocol.projection import EndpointKind
 from tongyao.protocol.tension import Tension
@@ -104,15 +105,31 @@ async def inbox_milliseconds(bench: Bench, people: Sequence[str]) -> float:
 
 
 async def killed_to_applied(bench: Bench, worker: WorkerProcess, open_ids: Sequence[str]) -> float:
-    """SIGKILL, start again, and one message to the process that has waited longest."""
+    """SIGKILL, start again, and one message to the process that has waited longest, brought by the relay of the service."""
     began = time.monotonic()
+    house, process, stop = bench.house, open_ids[0], asyncio.Event()
     worker.kill()
     await worker.start()
-    [ask] = await bench.house.library.inbox.of_process(open_ids[0], open_only=True)
-    hours = {"seconds": 3600, "key": uuid.uuid4().hex, "role": "operator"}
-    verdict = await bench.house.say(open_ids[0], "extend_deadline", alias=ask.alias, **hours)
-    assert verdict.accepted, verdict
-    return time.monotonic() - began
+    [ask] = await house.library.inbox.of_process(process, open_only=True)
+    message = MESSAGE.validate_python(
+        {
+            "kind": "extend_deadline",
+            "key": uuid.uuid4().hex,
+            "author": Author(role="operator"),
+            "alias": ask.alias,
+            "seconds": 3600,
+        }
+    )
+    relaying = asyncio.create_task(house.door.relay(stop))
+    stored = await house.door.send(process, message, author_id="operator", door="bench")
+    while stored.verdict is None:
+        await asyncio.sleep(0.05)
+        stored = await house.library.messages.get(stored.id)
+    assert stored.verdict.accepted, stored.verdict
+    took = time.monotonic() - began
+    stop.set()
+    await relaying
+    return took
 
 
 def records_megabytes(bench: Bench) -> float:
