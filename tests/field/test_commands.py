@@ -65,6 +65,12 @@ def test_what_was_refused_is_told_and_again_changes_nothing(people: Path, tmp_pa
     assert (scene["scene"], scene["profiles"]) == ("s", 3)
 
 
+def test_a_file_of_which_everybody_is_refused_ends_with_2(tmp_path: Path) -> None:
+    told = field("import", written(tmp_path / "p.json", {"a": {}, "b": 7}), "--scene", "s")
+    assert told.exit_code == 2
+    assert "refused a" in told.output and "refused b" in told.output
+
+
 def test_an_index_is_made_without_a_service_and_shown(people: Path) -> None:
     made = field("reindex", "--scene", "s")
     assert made.exit_code == 0, made.output

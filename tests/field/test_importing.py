@@ -42,12 +42,23 @@ async def text_of(pool: Pool, id: str) -> str:
         ({}, "it is empty"),
         ({"name": " ", "skills": []}, "it is empty"),
         ("<p> </p>", "it is empty"),
+        ({"姓名": "李", "age": 30}, "nothing but a name"),
         (7, "an object of fields, or text"),
         (None, "an object of fields, or text"),
         ([["a", 1]], "an object of fields, or text"),
         ("长" * 5_000_001, "5,000,001 characters; at most 2,000,000"),
     ],
-    ids=["nothing", "no fields", "blank fields", "only tags", "a number", "null", "a list", "one line of 15 MB"],
+    ids=[
+        "nothing",
+        "no fields",
+        "blank fields",
+        "only tags",
+        "a name alone",
+        "a number",
+        "null",
+        "a list",
+        "one line of 15 MB",
+    ],
 )
 async def test_a_profile_that_is_none_is_refused_and_the_rest_comes_in(
     pool: Pool, tmp_path: Path, bad: object, said: str
@@ -107,13 +118,33 @@ async def test_tags_and_control_characters_are_taken_out_and_words_stay(pool: Po
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("p.json", "[1, 2"), ("p.json", "7"), ("p.json", '"text"'), ("p.json", "[" * 100_000), ("p.json", "")],
-    ids=["cut off", "a number", "text alone", "nested too deeply", "nothing"],
+    [
+        ("p.json", "[1, 2"),
+        ("p.json", "7"),
+        ("p.json", '"text"'),
+        ("p.json", "[" * 100_000),
+        ("p.json", ""),
+        ("p.json", "{}"),
+        ("p.json", "[]"),
+        ("p.csv", "id,skills\n"),
+        ("p.json", '{"a": "b"}'.encode("utf-16")),
+    ],
+    ids=[
+        "cut off",
+        "a number",
+        "text alone",
+        "nested too deeply",
+        "nothing",
+        "an empty object",
+        "an empty list",
+        "headings alone",
+        "UTF-16",
+    ],
 )
 async def test_a_file_of_the_wrong_shape_is_refused_whole_with_what_is_expected(
-    pool: Pool, tmp_path: Path, name: str, content: str
+    pool: Pool, tmp_path: Path, name: str, content: str | bytes
 ) -> None:
-    with pytest.raises(NotProfiles, match=r"p\.json"):
+    with pytest.raises(NotProfiles, match=r"p\.(json|csv)"):
         await imported(pool, tmp_path / name, content)
 
 

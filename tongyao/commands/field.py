@@ -65,6 +65,8 @@ async def _import(file: Path, scene: str, as_json: bool) -> None:
         for id, reason in report.refused:
             errors.print(f"refused {id}: {reason}", markup=False, highlight=False)
         console.print(f"{report.stored} profiles in scene {scene}, {len(report.refused)} refused", markup=False)
+    if report.refused and not report.stored:
+        raise typer.Exit(EXIT_BAD_INPUT)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -35,6 +36,8 @@ from tongyao.runtime.settings import Settings
 if TYPE_CHECKING:
     from tongyao.field.evaluation import Labelled, Result
     from tongyao.field.indexing import Indexer
+
+LINE_SECONDS = 5
 
 Scene = Annotated[str, typer.Option("--scene", help="The scene's id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
@@ -71,11 +74,26 @@ async def records() -> AsyncIterator[tuple[Settings, Library]]:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error: call it with how many are done, of how many."""
+    """Progress on standard error, a bar or, in a log, a line now and then: call it with how many are done, of how many."""
+    if not errors.is_terminal:
+        yield _lines(what)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _lines(what: str) -> Callable[[int, int], None]:
+    last = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            errors.print(f"{what}: {done} of {total}", markup=False, highlight=False)
+
+    return show
 
 
 def reindex(

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from tongyao.field.scene import searched
 from tongyao.protocol.profile_grade import grade_profile
 from tongyao.protocol.sizes import language_of
 from tongyao.records.database import DatabaseUnreachable, RecordsError
@@ -69,6 +70,8 @@ async def import_profiles(
     """
     report = Report()
     rows = list(_rows(path, report))
+    if not rows and not report.refused:
+        raise NotProfiles(f"{path} holds nobody: expected an object of id → profile, or a list")
     try:
         await profiles.scene(scene)
     except SceneUnknown:
@@ -146,6 +149,8 @@ def _checked(id: str, value: object, seen: set[str], max_chars: int) -> str:
         raise ValueError("it is empty: write who this is and what they do")
     if len(text) > max_chars:
         raise ValueError(f"it has {len(text):,} characters; at most {max_chars:,}")
+    if not searched(text):
+        raise ValueError("it says nothing but a name: write what they do, and what they are looking for")
     return text
 
 
@@ -204,9 +209,12 @@ def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:
                 report.refused.append((file.stem, f"not UTF-8 (byte {error.start}): save it as UTF-8"))
         return
     try:
-        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
+        raw = path.read_bytes()
     except FileNotFoundError:
         raise NotProfiles(f"there is no file {path}") from None
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotProfiles(f"{path} is UTF-16: save it as UTF-8")
+    text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)
         try:

@@ -1,0 +1,114 @@
+"""Which lexical scheme finds whom, judged on needs that it was not chosen on (docs/field.md §4).
+
+`python -m bench.field_schemes` asks the labelled needs of `scenes/` of all their people in one pool, three times: of whole
+profiles, of their first 250 characters, of their first 120. Knobs are chosen on the needs of three scenes and judged on
+those of the fourth, four times over.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tongyao.field.evaluation import TOP, Labelled
+from tongyao.field.importing import profile_text
+from tongyao.field.lexical import FLATTENING, RARITY, LexicalEncoder
+from tongyao.field.plain import plain_lists
+from tongyao.field.relevance import relevant
+from tongyao.field.scene import SVD_WEIGHT, Scene, Space
+
+SCENES: Final = Path(__file__).parent.parent / "scenes"
+FORMS: Final = (None, 250, 120)
+"""Characters of each profile; None: all."""
+
+
+class Knobs(NamedTuple):
+    """Power of the inverse document frequency, of a direction's strength, and what directions are fitted on."""
+
+    rarity: float
+    flattening: float
+    whole: bool
+
+
+CHOICES: Final = [Knobs(*one) for one in itertools.product((1.0, RARITY), (0.0, FLATTENING, 1.0), (False, True))]
+DEFAULT: Final = Knobs(RARITY, FLATTENING, True)
+Answers = list[list[str]]
+
+
+def pool(folder: Path) -> tuple[dict[str, str], list[tuple[str, Labelled]]]:
+    """Everybody's text by id, and the labelled needs, each with its scene."""
+    texts: dict[str, str] = {}
+    needs = []
+    for path in sorted(folder.glob("*/needs.jsonl")):
+        people = json.loads((path.parent / "profiles.json").read_text(encoding="utf-8"))
+        texts |= {id: profile_text(value) for id, value in people.items()}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            needs.append((path.parent.name, Labelled.model_validate_json(line)))
+    return texts, needs
+
+
+def answers(texts: dict[str, str], asked: Sequence[str]) -> dict[str | Knobs, Answers]:
+    """The nearest ten of each need, by every scheme."""
+    scene = Scene.of(texts)
+    pieces = scene.pieces(texts)
+    whole = [
+        "\n".join(piece for _, piece in group)
+        for _, group in itertools.groupby(zip(scene.owner_ids, pieces, strict=True), lambda one: one[0])
+    ]
+
+    def found(spaces: list[Space]) -> Answers:
+        return [[one.profile_id for one in each] for each in relevant(scene.seen_by(spaces), asked, top=TOP)]
+
+    made: dict[str | Knobs, Answers] = {"plain": plain_lists(texts, asked, top=TOP), "BM25 alone": found([])}
+    for knobs in CHOICES:
+        encoder = LexicalEncoder.fit(
+            pieces, whole=whole if knobs.whole else None, rarity=knobs.rarity, flattening=knobs.flattening
+        )
+        made[knobs] = found([Space(encoder, encoder.encode(pieces), SVD_WEIGHT)])
+        print(".", end="", flush=True)
+    return made
+
+
+def counted(needs: Sequence[Labelled], lists: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """How many needs pass, and how many expected people are in the top tens."""
+    hits = [len(set(found) & set(need.expected)) for need, found in zip(needs, lists, strict=True)]
+    return sum(hit >= need.minimum for need, hit in zip(needs, hits, strict=True)), sum(hits)
+
+
+def main() -> None:
+    texts, labelled = pool(SCENES)
+    needs = [need for _, need in labelled]
+    asked = [need.need for need in needs]
+    forms = [answers({id: text[:chars] for id, text in texts.items()}, asked) for chars in FORMS]
+    print()
+
+    def score(scheme: str | Knobs, wanted: Sequence[int]) -> tuple[int, int]:
+        counts = [counted([needs[n] for n in wanted], [form[scheme][n] for n in wanted]) for form in forms]
+        return sum(passed for passed, _ in counts), sum(hits for _, hits in counts)
+
+    everywhere = range(len(needs))
+    passed = hits = 0
+    for held_out in dict.fromkeys(scene for scene, _ in labelled):
+        inside = [n for n in everywhere if labelled[n][0] == held_out]
+        best = max(CHOICES, key=lambda knobs: score(knobs, [n for n in everywhere if n not in inside]))
+        passed, hits = passed + score(best, inside)[0], hits + score(best, inside)[1]
+        print(f"judged on {held_out}: {best}")
+    told("chosen on three scenes, judged on the fourth", (passed, hits), everywhere, needs)
+    for scheme in forms[0]:
+        told(f"{scheme}{' (the default)' if scheme == DEFAULT else ''}", score(scheme, everywhere), everywhere, needs)
+    for level in dict.fromkeys(need.level for need in needs):
+        inside = [n for n in everywhere if needs[n].level == level]
+        for name, scheme in (("plain", "plain"), ("BM25 alone", "BM25 alone"), ("the default", DEFAULT)):
+            told(f"{level}: {name}", score(scheme, inside), inside, needs)
+
+
+def told(name: str, score: tuple[int, int], asked: Sequence[int], needs: Sequence[Labelled]) -> None:
+    people = len(FORMS) * sum(len(needs[n].expected) for n in asked)
+    print(f"{score[0]:4} of {len(FORMS) * len(asked)} passed, {score[1]:4} of {people} hits  {name}")
+
+
+if __name__ == "__main__":
+    main()
