@@ -164,12 +164,27 @@ def small_model() -> Callable[[list[str]], NDArray[Any]]:
     model = SentenceTransformer(str(get_model_path()), device="cpu")
     model.max_seq_length = 192
 
+    known: dict[str, NDArray[Any]] = {}
+
     def encode(texts: list[str]) -> NDArray[Any]:
-        return np.asarray(
-            model.encode(texts, batch_size=64, normalize_embeddings=True, show_progress_bar=False), np.float32
-        )
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        vectors = model.encode(new, batch_size=64, normalize_embeddings=True, show_progress_bar=False)
+        known.update(zip(new, vectors, strict=True))
+        return np.asarray([known[text] for text in texts], np.float32)
 
     return encode
+
+
+class Direction:
+    """An encoder of the bench as the Highway's category field; what was encoded before is not encoded again."""
+
+    name, version = "small model", "bench"
+
+    def __init__(self, encode: Callable[[list[str]], NDArray[Any]]) -> None:
+        self._encode = encode
+
+    def encode(self, texts: Sequence[str], *, query: bool = False) -> NDArray[Any]:
+        return self._encode(list(texts))
 
 
 class Fusion:

@@ -30,6 +30,7 @@ from bench import highway_baselines as base
 from bench.highway_measures import CUTS, Method, measure
 from bench.highway_sets import Collection, Query, cmrc, json_lines
 from tongyao.field.lexical import LexicalEncoder
+from tongyao.highway.direction import give_direction
 from tongyao.highway.memory import Memory
 from tongyao.highway.seeking import seek
 from tongyao.highway.segments import Level
@@ -46,7 +47,8 @@ class Lines:
         groups = np.asarray(collection.groups)
         edges = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(lines)] if lines else [0, 0]
         began = time.perf_counter()
-        self.memory: Memory = recite(["\n".join(lines[a:b]) for a, b in pairwise(edges)], settings)
+        self.texts = ["\n".join(lines[a:b]) for a, b in pairwise(edges)]
+        self.memory: Memory = recite(self.texts, settings)
         self.took = time.perf_counter() - began
         ends = np.cumsum([len(line) + 1 for line in lines])
         self.starts = np.concatenate([[0], ends[:-1]]) if lines else np.zeros(0)
@@ -59,8 +61,10 @@ class Lines:
 class HighwayMethod:
     """Seek on the level of the lines; with `history`, what was found before has been written back."""
 
-    def __init__(self, lines: Lines, settings: Settings, history: Sequence[Query] = ()) -> None:
-        self._lines, self._settings = lines, settings
+    def __init__(
+        self, lines: Lines, settings: Settings, history: Sequence[Query] = (), encoder: base.Direction | None = None
+    ) -> None:
+        self._lines, self._settings, self._encoder = lines, settings, encoder
         self._bound: Bound | None = None
         if history:
             left = Strengths()
@@ -70,7 +74,8 @@ class HighwayMethod:
             self._bound = Bound(lines.memory, left, settings)
 
     def scores(self, query: str) -> NDArray[Any]:
-        session = seek(self._lines.memory, [("T", query)], self._settings, self._bound, [Level.PARAGRAPH])
+        memory, sought = self._lines.memory, [("T", query)]
+        session = seek(memory, sought, self._settings, self._bound, [Level.PARAGRAPH], self._encoder)
         scores = np.zeros(self._lines.count, np.float32)
         np.maximum.at(scores, self._lines.line, session.glow(Level.PARAGRAPH))
         return scores
@@ -107,14 +112,18 @@ def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> 
     fused: list[base.Scorer] = [tuned, tfidf]
     if not only or "field_lexical" in only:
         out["field_lexical"] = base.Ranked(field_encoder(texts, asked))
-    if not only or {"small_model", "fusion"} & set(only):
+    if not only or {"small_model", "fusion", "highway_direction"} & set(only):
         try:
-            model = base.Dense(texts, asked, base.small_model())
+            encode = base.small_model()
         except ImportError as error:
             note(f"small_model left out: {error}")
         else:
+            model = base.Dense(texts, asked, encode)
             out["small_model"] = base.Ranked(model)
             fused.append(model)
+            direction = base.Direction(encode)
+            give_direction(lines.memory, lines.texts, direction, [Level.PARAGRAPH])
+            out["highway_direction"] = HighwayMethod(lines, settings, history, direction)
     out["fusion"] = base.Fusion(fused)
     if history:
         out["bm25_clicks"] = base.Ranked(
@@ -185,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         shuffled = random.Random(0).sample(collection.queries, len(collection.queries))
         half = len(shuffled) // 2
         collection.history, collection.queries = shuffled[:half], shuffled[half:]
-        results = run(collection, only or [*set(results) - {"small_model", "fusion"}, *LEARNING])
+        results = run(collection, only or [*set(results) - {"small_model", "fusion", "highway_direction"}, *LEARNING])
     if collection.history:
         print("\n" + table(results, "resought") + "\n\n" + table(results, "never_sought"))
 

@@ -35,10 +35,10 @@ def label(encoder: Encoder | None) -> str:
     return f"{encoder.name} {encoder.version}" if encoder is not None else ""
 
 
-def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder) -> None:
-    """Encode every long sentence and paragraph of a recited memory, once. Blocking: call it in a thread."""
+def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder, levels: Sequence[Level] = DIRECTED) -> None:
+    """Encode every segment of these levels of a recited memory, once. Blocking: call it in a thread."""
     whole = "\n".join(texts)
-    for level in DIRECTED:
+    for level in levels:
         table, spans = memory.tables[level], memory.spans[level]
         _, first = np.unique(table.places, return_index=True)
         pieces = [whole[start:end] for start, end in spans[first].tolist()]
