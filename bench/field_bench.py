@@ -1,6 +1,7 @@
 """The field's index over generated profiles: build time, size, search times, recall@10 (docs/field.md §6).
 
-`python -m bench.field_bench --people 10000` makes a database of its own under a temporary directory and removes it.
+`python -m bench.field_bench --people 10000` makes a database of its own under a temporary directory and removes it;
+`--keep FOLDER` leaves it there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from psycopg import sql
 from tongyao.field.intent_field import IntentField
 from tongyao.field.relevance import SIDES
 from tongyao.field.scene import Spoken
-from tongyao.field.store import EF_SEARCH, Index
+from tongyao.field.store import EF_SEARCH, Index, IndexStore
 from tongyao.protocol.tension import Tension
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.migrate import migrate
@@ -86,24 +87,9 @@ async def bench(people: int, url: str, postmaster: int) -> dict[str, Any]:
     fields, tensions, needs = sentences_of(SCENES)
     pool = await open_pool(url)
     try:
-        await fill(pool, fields, people)
-        async with session(pool) as connection:
-            await connection.execute("VACUUM ANALYZE")
+        built = await build(pool, fields, people) if not await IndexStore(pool).indexes(SCENE) else {"people": people}
         field = IntentField(pool)
-        indexer = field.indexer
-        begun = time.perf_counter()
-        index = await indexer.begin(SCENE, "lexical")
-        fitted = time.perf_counter()
-        told(f"fitted after {fitted - begun:.0f} s")
-        held = 0
-        while taken := await indexer.fill(index):
-            held += taken
-            if held % 5000 == 0:
-                told(f"{held} of {people} filled after {time.perf_counter() - fitted:.0f} s")
-        filled = time.perf_counter()
-        await indexer.finish(index)
-        built = time.perf_counter()
-        [index] = await indexer.store.indexes(SCENE)
+        [index] = await field.indexer.store.indexes(SCENE)
         async with session(pool) as connection:
             cursor = await connection.execute(
                 """SELECT count(*) AS chunks, (SELECT pg_total_relation_size(%s::regclass)) AS bytes,
@@ -113,21 +99,46 @@ async def bench(people: int, url: str, postmaster: int) -> dict[str, Any]:
             )
             size = await cursor.fetchone()
         assert size is not None
-        told(f"indexed after {built - filled:.0f} s")
-        await field.relevant(needs, scene=SCENE, top=10)  # what a server that has been up for a while holds in memory
+        told("measured: one perspective, a discovery, recall")
+        for number, need in enumerate(needs):  # what a server that has been up for a while holds in memory
+            await field.relevant([need], scene=SCENE, top=10)
+            await field.discover(tensions[number], scene=SCENE, limit=8, excluded=["p000001"])
         one = await timed(lambda n: field.relevant([needs[n]], scene=SCENE, top=10), len(needs), postmaster)
         whole = await timed(
             lambda n: field.discover(tensions[n], scene=SCENE, limit=8, excluded=["p000001"]), len(tensions), postmaster
         )
         nearest, recalls = await recall(pool, field, index, needs)
         return {
-            "people": people, "chunks": size["chunks"], "fit s": round(fitted - begun, 1), "fill s": round(filled - fitted, 1),
-            "hnsw s": round(built - filled, 1), "table MB": round(size["bytes"] / 1e6), "hnsw MB": round(size["hnsw"] / 1e6),
+            **built, "chunks": size["chunks"], "table MB": round(size["bytes"] / 1e6), "hnsw MB": round(size["hnsw"] / 1e6),
             "one perspective ms p50/p99/processor": one, "discovery ms p50/p99/processor": whole, "vectors ms p50/p99": nearest,
-            "recall@10": recalls, "load": os.getloadavg()[0], "worker MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+            "recall@10": recalls, "load": os.getloadavg()[0],
+            "worker MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         }  # fmt: skip
     finally:
         await pool.close()
+
+
+async def build(pool: Pool, fields: list[str], people: int) -> dict[str, Any]:
+    """People and their index, with the seconds that each step took."""
+    await fill(pool, fields, people)
+    async with session(pool) as connection:
+        await connection.execute("VACUUM ANALYZE")
+    indexer = IntentField(pool).indexer
+    begun = time.perf_counter()
+    index = await indexer.begin(SCENE, "lexical")
+    fitted = time.perf_counter()
+    told(f"fitted after {fitted - begun:.0f} s")
+    held = 0
+    while taken := await indexer.fill(index):
+        held += taken
+        if held % 5000 == 0:
+            told(f"{held} of {people} filled after {time.perf_counter() - fitted:.0f} s")
+    filled = time.perf_counter()
+    await indexer.finish(index)
+    built = time.perf_counter()
+    told(f"indexed after {built - filled:.0f} s")
+    return {"people": people, "fit s": round(fitted - begun, 1), "fill s": round(filled - fitted, 1),
+            "hnsw s": round(built - filled, 1)}  # fmt: skip
 
 
 def told(what: str) -> None:
@@ -200,16 +211,16 @@ async def recall(
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--people", type=int, nargs="+", default=[1000, 10_000])
-    for people in arguments.parse_args().people:
-        with tempfile.TemporaryDirectory(prefix="tongyao-bench-") as home:
-            server = LocalPostgres(Path(home), durable=False)
+    arguments.add_argument("--keep", type=Path, help="A folder where the databases stay: the next run only measures.")
+    chosen = arguments.parse_args()
+    for people in chosen.people:
+        with tempfile.TemporaryDirectory(prefix="tongyao-bench-") as made:
+            server = LocalPostgres((chosen.keep or Path(made)) / str(people), durable=False)
             url = server.start()
             try:
                 migrate(url)
-                print(
-                    json.dumps(asyncio.run(bench(people, url, server.pid or 0)), ensure_ascii=False, indent=1),
-                    flush=True,
-                )
+                result = asyncio.run(bench(people, url, server.pid or 0))
+                print(json.dumps(result, ensure_ascii=False, indent=1), flush=True)
             finally:
                 server.stop()
 

@@ -30,6 +30,9 @@ NEAREST_ASIDE = 10
 EF_ASIDE = 64
 """For a part of a tension: on the side that a perspective compares it with, and on the others (for interference)."""
 
+LANES = 2
+"""Connections that search an index at once for one tension."""
+
 RARE_WORDS = 8
 """Looked up as they are: so many of a raw text, fewer of each part of a tension, whose parts are several."""
 
@@ -100,15 +103,17 @@ class WideScene:
     ) -> Scene:  # fmt: skip
         """Everybody with a chunk among the nearest of a question (query, side, how many, ef), or who uses its rarest words."""
         rare = self._rare_words(spoken, sorted({query for query, *_ in asked}))
-        near = await self._store.using(self._indexes[0], rare, without=excluded, most=USING_A_WORD) if rare else set()
+        searches = [self._store.using(self._indexes[0], rare, without=excluded, most=USING_A_WORD)] if rare else []
         for index, vectors, speaking in zip(self._indexes, spoken.vectors, spoken.speaking, strict=True):
             put = [
                 Question(vectors[query], side, most, ef)
                 for query, side, most, ef in asked
                 if speaking[query] and vectors[query].any()
             ]
-            if put:
-                near |= await self._store.nearest(index, put, without=excluded)
+            searches += [
+                self._store.nearest(index, put[lane::LANES], without=excluded) for lane in range(min(LANES, len(put)))
+            ]
+        near = set[str]().union(*await asyncio.gather(*searches))
         found = await _seen(self._store, self._indexes, sorted(near))
         return await asyncio.to_thread(self._asked, found, spoken)
 
