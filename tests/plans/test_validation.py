@@ -17,7 +17,7 @@ from tongyao.llm.reading import read
 from tongyao.protocol.guards.fallback import block_in_text, minimal_delivery, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.lineage import for_another_room
+from tongyao.protocol.lineage import duplicate_of, for_another_room
 from tongyao.protocol.plan import Plan, PlanDraft
 from tongyao.protocol.plan_holes import hole
 from tongyao.protocol.plan_markdown import with_notes
@@ -229,9 +229,13 @@ async def holds_to_a_plan(language: Language, intent: str, demander: str, profil
     )  # fmt: skip
     assert wrong(plan, record) == []
     assert plan.panorama
+    asked: dict[str, tuple[Tension, set[str]]] = {}
     for residual in plan.residuals:
         assert residual.tension.units <= TENSION_UNITS
-        assert for_another_room(residual.tension).units <= TENSION_UNITS
+        there = for_another_room(residual.tension)
+        apart = {id: tension for id, (tension, sources) in asked.items() if not sources & set(residual.sources)}
+        assert duplicate_of(there, apart) is None, "what stands on other words may go to the field beside it"
+        asked[residual.id] = there, set(residual.sources)
     for alias in record.contributors():
         left = hole(plan, alias, ran.tension, LINEAGE)
         assert left is None or left.tension.units <= TENSION_UNITS

@@ -31,6 +31,10 @@ LOCAL_SCENE = "local"
 """The scene of profiles that were given as files."""
 
 
+_SIDES = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
+"""How a side of a person is called that the field found."""
+
+
 def add_to(app: typer.Typer) -> None:
     app.command()(start)
     app.command()(watch)
@@ -287,7 +291,7 @@ async def print_choices(here: Office, process_id: str) -> None:
             console.print(Text("Who could be added for it:", style="bold"))
             table = Table("profile", "perspective", "rank", "score", "because", box=None)
             for found in given.proposals:
-                why = ", ".join(f"{one['part']} meets {one['facet']}" for one in found.reasons)
+                why = ", ".join(f"{one['part']}: {_SIDES.get(one['facet'], one['facet'])}" for one in found.reasons)
                 table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}", why)
             console.print(table)
         if given.note:

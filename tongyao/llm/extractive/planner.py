@@ -3,6 +3,7 @@ its sources."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -65,6 +66,11 @@ class Record:
 
     def owner(self, item_id: str) -> str:
         return item_id.split("/")[1]
+
+    def said_by(self, sources: Iterable[str]) -> list[str]:
+        """What the items among `sources` say, each in a few words of its own."""
+        said = (wording.said_in(self._item[source].claim) for source in sources if source in self._item)
+        return [wording.repeated(one, self.language, 18) for one in said]
 
     def uncovered(self) -> list[tuple[str, Gap | None]]:
         """Barriers that no offer of those who stayed points at, with the catalyst's gap on each if it named
@@ -196,7 +202,7 @@ def _tasks(record: Record) -> list[TaskDraft]:
             tasks.append(
                 TaskDraft(
                     id=name,
-                    title=words["task"].format(target=target, said=_quote(record, item)),
+                    title=_quote(record, item),
                     assignee=alias,
                     prerequisites=before,
                     sources=[item.id, f"T/{target}"],
@@ -269,7 +275,7 @@ def _residuals(record: Record) -> list[ResidualDraft]:
         found.append(
             ResidualDraft(
                 title=words["offset"].format(a=pair.a, b=pair.b),
-                transition=words["hold_both"].format(a=pair.a, b=pair.b),
+                transition=words["hold_both"].format(both=words["and"].join(record.said_by(pair.sources))),
                 initial_state=state,
                 barriers=[cut(pair.text, 90)],
                 exchange=exchange,
