@@ -93,7 +93,7 @@ async def bench(people: int, url: str, postmaster: int) -> dict[str, Any]:
         async with session(pool) as connection:
             cursor = await connection.execute(
                 """SELECT count(*) AS chunks, (SELECT pg_total_relation_size(%s::regclass)) AS bytes,
-                          (SELECT sum(pg_relation_size(side::regclass)) FROM unnest(%s::text[]) AS side) AS hnsw
+                          (SELECT sum(pg_relation_size(side::regclass))::bigint FROM unnest(%s::text[]) AS side) AS hnsw
                    FROM field_chunks WHERE index_id = %s""",
                 [f"field_chunks_{index.id}", [f"field_chunks_{index.id}_{side.value}" for side in SIDES], index.id],
             )
