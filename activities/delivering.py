@@ -27,7 +27,7 @@ class Delivering:
 
     @activity.defn(name=DELIVER.name)
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
-        """All deliveries of one revision; those settled before are not asked for again.
+        """All deliveries of one revision; those written before are not asked for again.
 
         The first goes ahead, the others follow side by side and read the plan from the cache that it wrote.
         """
@@ -37,7 +37,8 @@ class Delivering:
             seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
             record = await library.record(row)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
-            parts = [self._one(what, record, plan, alias, seconds) for alias in what.aliases]
+            done = {one.alias for one in record.deliveries if one.plan_revision == what.revision}
+            parts = [self._one(what, record, plan, alias, seconds) for alias in what.aliases if alias not in done]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)
             ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # none is given up for another's sake
             for failed in ended:
@@ -64,12 +65,8 @@ class Delivering:
         except (StepFailed, Unreadable, OutOfBudget):
             markdown = ""
         library = self._deps.library
-        stored = await library.texts.put(
-            owner,
-            "delivery",
-            markdown.strip() or minimal_delivery(request),
-            id=text_id("delivery", what.process_id, what.revision, alias),
-        )
+        stored = text_id("delivery", what.process_id, what.revision, alias)
+        await library.texts.first(owner, "delivery", markdown.strip() or minimal_delivery(request), id=stored)
         await library.plans.put_delivery(
             what.process_id,
             DeliveryRow(revision=what.revision, alias=alias, text_id=stored, language=request.language),

@@ -39,11 +39,12 @@ class Formulating:
                 tension, fallback = await self._formulated(request, what.process_id, row.demander, seconds), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
                 tension, fallback = from_raw(record.intent, language=record.language), True
-        text_id = await library.texts.put(
-            row.demander, "tension", tension.model_dump_json(), id=effects.text_id(what.process_id, "tension")
+        stored = effects.text_id(what.process_id, "tension")
+        tension = Tension.model_validate_json(
+            await library.texts.first(row.demander, "tension", tension.model_dump_json(), id=stored)
         )
         return FormulateOutput(
-            tension=TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers)),
+            tension=TensionRef(text_id=stored, grade=tension.grade, barriers=len(tension.barriers)),
             fallback=fallback,
             spent=await self._deps.settling.spent(what.process_id),
         )

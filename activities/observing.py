@@ -57,7 +57,7 @@ class Observing:
                 struck=struck,
                 earlier=_before(record),
             )
-            await self._write(what, observation, guards, time.monotonic() - began)
+            observation = await self._write(what, observation, guards, time.monotonic() - began)
         return ObserveOutput(
             verdict=observation.verdict,
             relations=sum(pair.relation.related for pair in observation.pairs),
@@ -119,14 +119,16 @@ class Observing:
             return draft
         return _merged(draft, again.draft, wanted, bool(found))
 
-    async def _write(self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float) -> None:
+    async def _write(
+        self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float
+    ) -> Observation:
+        """Write it down; returns the one that counts, which is an earlier attempt's if that came so far."""
         library = self._deps.library
-        stored = await library.texts.put(
-            f"process:{what.process_id}",
-            "observation",
-            observation.model_dump_json(),
-            id=text_id("observation", what.process_id, what.round),
+        stored = text_id("observation", what.process_id, what.round)
+        seen = await library.texts.first(
+            f"process:{what.process_id}", "observation", observation.model_dump_json(), id=stored
         )
+        observation = Observation.model_validate_json(seen)
         await library.rounds.put_observation(
             what.process_id,
             ObservationRow(
@@ -143,6 +145,7 @@ class Observing:
                 for pair in observation.pairs
             ],
         )
+        return observation
 
 
 def _before(record: Record) -> tuple[Observation, ...]:

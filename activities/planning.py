@@ -70,13 +70,13 @@ class Planning:
                 open_points=open_points,
                 reduced=reduced,
             )
-            await self._write(what, plan)
+            plan = await self._write(what, plan)
         claims = plan.claims()
         return PlanOutput(
             claims=len(claims),
             supported=sum(claim.supported for claim in claims),
             residuals=tuple(residual.id for residual in plan.residuals),
-            reduced=reduced,
+            reduced=plan.reduced,
             spent=await self._deps.settling.spent(what.process_id),
         )
 
@@ -120,14 +120,16 @@ class Planning:
                 materials[alias] = await brief.retrieve(profile, text, record.tension)
         return materials
 
-    async def _write(self, what: PlanInput, plan: Plan) -> None:
+    async def _write(self, what: PlanInput, plan: Plan) -> Plan:
+        """Write it down; returns the one that counts, which is an earlier attempt's if that came so far."""
         library = self._deps.library
         owner = f"process:{what.process_id}"
         markdown = with_notes(plan)
         whole = plan.model_copy(update={"markdown": markdown})
         parts = ("plan", what.process_id, what.revision)
-        structure = await library.texts.put(owner, "plan", whole.model_dump_json(), id=text_id(*parts, "json"))
-        words = await library.texts.put(owner, "plan", markdown, id=text_id(*parts, "markdown"))
+        structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
+        plan = Plan.model_validate_json(await library.texts.first(owner, "plan", whole.model_dump_json(), id=structure))
+        await library.texts.first(owner, "plan", plan.markdown, id=words)
         claims = plan.claims()
         await library.plans.put_plan(
             what.process_id,
@@ -140,6 +142,7 @@ class Planning:
                 supported=sum(claim.supported for claim in claims),
             ),
         )
+        return plan
 
 
 def _title(record: Record, child: str) -> str:

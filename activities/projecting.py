@@ -56,10 +56,10 @@ class Projecting:
                     reason = error.reason
                     projection = Projection(round=what.round, alias=what.alias, outcome=Outcome.FAILED)
             try:
-                await self._write(what, projection, owner, guards, time.monotonic() - began)
+                projection = await self._write(what, projection, owner, guards, time.monotonic() - began)
             except TextErased:
                 projection = _gone(what)
-                await self._write(what, projection, owner, guards, time.monotonic() - began)
+                projection = await self._write(what, projection, owner, guards, time.monotonic() - began)
         return ProjectOutput(
             outcome=projection.outcome,
             items=len(projection.items),
@@ -175,16 +175,14 @@ class Projecting:
 
     async def _write(
         self, what: ProjectInput, projection: Projection, owner: str, guards: Counter[str], seconds: float
-    ) -> None:
+    ) -> Projection:
+        """Write the turn down; returns the one that counts, which is an earlier attempt's if that came so far."""
         library = self._deps.library
         stored = None
         if projection.outcome.spoken:
-            stored = await library.texts.put(
-                owner,
-                "projection",
-                projection.model_dump_json(),
-                id=text_id("projection", what.process_id, what.round, what.alias, what.revision),
-            )
+            stored = text_id("projection", what.process_id, what.round, what.alias, what.revision)
+            said = await library.texts.first(owner, "projection", projection.model_dump_json(), id=stored)
+            projection = Projection.model_validate_json(said)
         await library.rounds.put_projection(
             what.process_id,
             ProjectionRow(
@@ -200,6 +198,7 @@ class Projecting:
                 seconds=seconds,
             ),
         )
+        return projection
 
 
 def _gone(what: ProjectInput) -> Projection:

@@ -107,3 +107,18 @@ async def test_even_while_erasing_a_body_can_only_become_nothing(pool: Pool, new
         await connection.execute("UPDATE texts SET body = 'forged' WHERE id = %s", [id])
     with pytest.raises(TextErased):
         await texts.get(id)
+
+
+async def test_of_two_attempts_at_a_text_the_first_one_stands(pool: Pool, new_id: NewId) -> None:
+    texts, owner = Texts(pool), new_id("owner")
+    id = text_id(owner, "delivery")
+    assert (
+        await texts.first(owner, "delivery", "what the first attempt came to", id=id)
+        == "what the first attempt came to"
+    )
+    assert await texts.first(owner, "delivery", "what the second would say", id=id) == "what the first attempt came to"
+    with pytest.raises(TextConflict):
+        await texts.first(owner, "plan", "of another kind", id=id)
+    await texts.erase(owner)
+    with pytest.raises(TextErased):
+        await texts.first(owner, "delivery", "once more", id=id)

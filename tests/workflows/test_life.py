@@ -232,6 +232,22 @@ async def test_the_demander_selects_among_the_found(house: Opened) -> None:
     assert len(record.participants) == 2
 
 
+async def test_a_delivery_that_was_written_stands_when_another_one_is_tried_again(house: Opened) -> None:
+    """The first could not be read and was assembled from the plan; asked again it would be another text."""
+    rules = [
+        Rule(step="deliver", alias="P01", do="unreadable", attempt=1),
+        Rule(step="deliver", alias="P02", do="transient", attempt=[1, 2]),
+    ]
+    async with house(verdicts=["exhausted"], rules=rules) as (here, _):
+        pid = await three(here)
+        record = await here.end(pid)
+        calls = [one for one in await here.library.ledger.calls(pid) if one.step == "deliver"]
+
+    assert record.phase is Phase.COMPLETED
+    assert sorted(one.alias for one in record.deliveries) == ["P01", "P02", "P03"]
+    assert {one.alias: one.state for one in calls} == {"P01": "failed", "P02": "settled", "P03": "settled"}
+
+
 class NoMemory:
     """A memory that cannot be strengthened."""
 

@@ -30,6 +30,10 @@ class TextConflict(RecordsError):
     """The id already stands for another text, owner or kind: nothing was stored."""
 
 
+class AnotherText(TextConflict):
+    """Of this owner and kind, in other words."""
+
+
 def text_id(*parts: object) -> str:
     """The id that `parts` (process, step, round, …) name: the same on every retry."""
     return str(uuid5(_NAMESPACE, "\x1f".join(str(part) for part in parts)))
@@ -48,6 +52,17 @@ class Texts:
         """
         async with session(self._pool) as connection:
             return await put_text(connection, owner, kind, text, id=id)
+
+    async def first(self, owner: str, kind: str, text: str, *, id: str) -> str:
+        """Store `text` under `id`, unless another one was before; returns the one that stands.
+
+        For what a step that is tried again may come to otherwise. Raises as `put`.
+        """
+        try:
+            await self.put(owner, kind, text, id=id)
+        except AnotherText:
+            return await self.get(id)
+        return text
 
     async def put_signalled(self, process_id: str, text: SignalledText) -> None:
         """Store what an operator signalled by hand, and note that it stands in this process's history as well.
@@ -287,5 +302,7 @@ async def _expect(connection: Connection, id: str, owner: str, kind: str, text: 
     stored = None if row["gone"] else _text_of(connection, row)
     if stored is None:
         raise TextErased(f"text {id} was erased by its owner: it is not stored again")
-    if (row["owner"], row["kind"], stored) != (owner, kind, text):
+    if (row["owner"], row["kind"]) != (owner, kind):
         raise TextConflict(f"text {id} already stands for another text (a {row['kind']}): texts are never changed")
+    if stored != text:
+        raise AnotherText(f"text {id} already stands for another {kind} of the same owner: texts are never changed")
