@@ -69,5 +69,5 @@ class Settings:
     """Write-back: how many imagined seeks stand behind a unit's first success rate."""
     direct: float = 2.0
     """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
-    trodden: float = 0.01
+    trodden: float = 0.005
     """Write-back: strength of a target's own walks, gated by the square of convergence."""
