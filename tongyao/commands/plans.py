@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -18,6 +19,7 @@ from tongyao.protocol.plan_validation import Fault, faults, plan_schema
 from tongyao.protocol.process import DEMANDER
 from tongyao.records.feedback import FeedbackRow, NothingToJudge, Result
 from tongyao.records.lineage import Branch
+from tongyao.records.plans import Acceptance
 from tongyao.records.profiles import ProfileUnknown
 from tongyao.runtime import office
 from tongyao.runtime.office import Office
@@ -88,6 +90,32 @@ async def _machine(process: str, revision: int | None) -> object:
         record = await here.library.record(process)
         chosen = _revision(record.plans, process, revision)
         return machine_of(views.anonymizer(record).model(chosen), process).model_dump(mode="json")
+
+
+@plan.command()
+def acceptance(
+    process: Annotated[str | None, typer.Argument(help="Id of one process; all by default.")] = None,
+    scene: Annotated[str | None, typer.Option(help="Of this scene only.")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Plans made since then (UTC).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Say how plans were answered: of each, the revision that holds. The rate is of those who answered."""
+    found = run(_acceptance(process, scene, since.replace(tzinfo=UTC) if since else None))
+    if as_json:
+        print_json({**found.model_dump(), "rate": found.rate})
+        return
+    rate = "nobody has answered yet" if found.rate is None else f"{found.rate:.0%} of those who answered commit"
+    console.print(
+        f"{rate}: deliveries {found.asked}, commit {found.commit}, decline {found.decline}, propose {found.propose}",
+        highlight=False,
+    )
+
+
+async def _acceptance(process: str | None, scene: str | None, since: datetime | None) -> Acceptance:
+    async with office.running(settings()) as here:
+        if process is not None:
+            await here.library.processes.get(process)  # an unknown one is no process without answers
+        return await here.library.plans.acceptance(process_id=process, scene=scene, since=since)
 
 
 def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
