@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from tongyao.protocol.lineage import child_id, hole_id, hole_of
+from tongyao.protocol.lineage import child_id, duplicate_of, hole_id, hole_of
 from tongyao.protocol.plan import Claim, Plan, Role, Task
 from tongyao.protocol.plan_holes import hole
 from tongyao.protocol.tension import TENSION_UNITS, Lineage, Tension
@@ -69,6 +71,19 @@ def test_a_hole_is_a_tension_however_much_somebody_was_to_do() -> None:
         plan = PLAN.model_copy(update={"tasks": tasks, "language": language})
         left = hole(plan, "P02", TENSION.model_copy(update={"initial_state": long[:150]}), LINEAGE)
         assert left is not None and left.tension.units <= TENSION_UNITS
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"), [("en", "Drive on Tuesdays", "Paint the sign"), ("zh", "周二开车", "画招牌")]
+)
+def test_two_holes_are_as_different_as_what_was_to_be_done(language: Literal["en", "zh"], one: str, other: str) -> None:
+    asked: dict[str, Tension] = {}
+    for alias, title in (("P02", one), ("P03", other)):
+        tasks = (Task(id="T1", title=title, assignee=alias),)
+        left = hole(Plan(panorama=(), tasks=tasks, language=language), alias, TENSION, LINEAGE)
+        assert left is not None
+        assert duplicate_of(left.tension, asked) is None
+        asked[alias] = left.tension
 
 
 def test_a_hole_and_its_child_have_ids_of_their_own() -> None:

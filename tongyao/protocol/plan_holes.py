@@ -9,21 +9,22 @@ from tongyao.protocol.plan import Plan, Residual
 from tongyao.protocol.sizes import cut
 from tongyao.protocol.tension import MISSING, Lineage, Tension
 
+# Few words of its own: what two holes share would make them look alike (docs/plans.md, "Children").
 _WORDS: Final = {
     "en": {
         "title": "What {alias} was to give",
-        "change": "From a plan in which nobody does this to one in which somebody does: {what}",
+        "change": "Somebody who does this: {what}",
         "stands": "The rest of the plan stands.",
         "waits": "What waits for it: {tasks}.",
-        "gone": "Who was to give this is not there: {what}",
+        "gone": "Missing: {what}",
         "between": "; ",
     },
     "zh": {
         "title": "{alias} 原定的那一份",
-        "change": "让方案里没有人做的事有人来做：{what}",
+        "change": "有人来做：{what}",
         "stands": "方案的其余部分已经成立。",
         "waits": "等着它的有：{tasks}。",
-        "gone": "原定付出这一点的人不在了：{what}",
+        "gone": "缺：{what}",
         "between": "；",
     },
 }
