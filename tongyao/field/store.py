@@ -314,10 +314,9 @@ class IndexStore:
             await cursor.execute(
                 sql.SQL(
                     f"""SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {column},
-                               p.contact @> '{{{{"sample": true}}}}' AS sample
-                        FROM {{}} c JOIN profiles p ON p.id = c.profile_id
-                        WHERE c.profile_id = ANY(%s) ORDER BY c.profile_id, c.no"""
-                ).format(_partition(index.id)),
+                               (SELECT p.contact @> '{{{{"sample": true}}}}' FROM profiles p WHERE p.id = c.profile_id) AS sample
+                        FROM {{}} c WHERE c.index_id = {{}} AND c.profile_id = ANY(%s) ORDER BY c.profile_id, c.no"""
+                ).format(_partition(index.id), sql.Literal(index.id)),
                 [sorted(profile_ids)],
             )
             rows = await cursor.fetchall()
