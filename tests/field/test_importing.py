@@ -107,6 +107,14 @@ async def test_one_who_cannot_be_stored_costs_none_of_those_stored_with_them(poo
     assert (await Profiles(pool).version("p2")).version == 1
 
 
+async def test_who_was_erased_is_not_brought_back_by_a_file(pool: Pool, tmp_path: Path) -> None:
+    async with pool.connection() as connection:
+        await connection.execute("INSERT INTO tombstones (owner) VALUES ('erased')")
+    report = await imported(pool, tmp_path / "p.json", json.dumps({"erased": GOOD, "other": GOOD}))
+    assert (report.stored, [id for id, _ in report.refused]) == (1, ["erased"])
+    assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"other"}
+
+
 async def test_tags_and_control_characters_are_taken_out_and_words_stay(pool: Pool, tmp_path: Path) -> None:
     text = "<script>alert('x')</script><b>修船</b>&amp;木工\x00\x07\x1b[31m，水温 < 5 度也下水"
     report = await imported(pool, tmp_path / "p.json", json.dumps({"a": text}))
