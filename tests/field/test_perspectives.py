@@ -70,6 +70,23 @@ def test_who_is_left_out_is_in_no_list_and_a_threshold_shortens_lists() -> None:
     assert [one.profile_id for one in lists(people, threshold=3.0)["resonance"]] == ["singer"]
 
 
+def test_among_no_more_people_than_are_asked_for_nobody_is_left_out_for_being_below_the_mean() -> None:
+    """The demander, whose words the tension has, raises the mean above nearly everybody in a small room."""
+    people = {
+        "me": "我想把方言童谣传给下一代，会教钢琴",
+        "smith": "技能：打铁，也会修铁门和农具\n兴趣：爬山\n在找：木炭",
+        "potter": "技能：烧陶、录音整理\n兴趣：釉色\n在找：黏土",
+        "weaver": "技能：织布\n兴趣：棉花，想把手艺传给下一代\n在找：钢琴老师",
+    }
+
+    def found(limit: int, **options: Any) -> list[str]:
+        return [one.profile_id for one in View(Scene.of(people), TENSION, ["me"], **options).lists(limit)["complement"]]
+
+    assert found(3) == ["smith", "potter", "weaver"]
+    assert found(2) == ["smith", "potter"]
+    assert found(3, threshold=3.0) == ["smith"], "a threshold that somebody set holds"
+
+
 @pytest.mark.parametrize("sample_first", [False, True])
 async def test_registered_people_stand_before_samples_where_scores_tie(pool: Pool, sample_first: bool) -> None:
     profiles = Profiles(pool)

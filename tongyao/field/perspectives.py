@@ -102,7 +102,9 @@ class View:
         self, perspective: str, people: Indices, scores: Scores, links: Mapping[int, list[tuple[int, int]]], limit: int,
         above: npt.NDArray[np.bool_] | None = None,
     ) -> list[Found]:  # fmt: skip
-        kept = scores >= self._threshold
+        # Among no more people than are asked for, being below the mean says little: they are put in order, not left out.
+        few = self._threshold <= 0 and len(self._people) <= limit
+        kept = np.ones(len(people), dtype=bool) if few else scores >= self._threshold
         people, scores = people[kept], np.round(scores[kept], 4)
         first = above[kept] if above is not None else np.zeros(len(people), dtype=bool)
         order = np.lexsort((self._scene.precedence[people], -scores, ~first))[:limit]
