@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
@@ -84,6 +86,21 @@ async def test_other_texts_under_the_same_version_are_recited_anew(pool: Pool, o
 async def test_seeking_before_reciting_says_so(pool: Pool, owner: str) -> None:
     with pytest.raises(NotRecited, match="recite it first"):
         await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
+
+
+async def test_a_memory_that_another_build_recited_is_recited_again(pool: Pool, owner: str) -> None:
+    await Highway(pool).recite(owner, 1, [PROFILE])
+    other = io.BytesIO()
+    np.savez(other, sources=np.zeros(1))
+    async with pool.connection() as connection:
+        await connection.execute(
+            "UPDATE highway_memories SET arrays = %s, fingerprint = 'other' WHERE owner = %s", [other.getvalue(), owner]
+        )
+    with pytest.raises(NotRecited, match="of another build"):
+        await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
+    await Highway(pool).recite(owner, 1, [PROFILE])
+    found, _ = await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
+    assert found.long
 
 
 async def test_what_was_used_is_lit_more_the_next_time(pool: Pool, owner: str) -> None:

@@ -11,9 +11,12 @@ from tongyao.llm.extractive.cues import RECOMMENDING
 from tongyao.llm.extractive.wording import said_in
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.observation import Pair, Relation
+from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS
 from tongyao.protocol.tension import Grade, Lineage, Tension
 
 CASES = {case.id: case for case in cases()}
+SHORT = [case.id for case in CASES.values() if max(map(len, case.profiles.values())) <= WHOLE_PROFILE_CHARS]
+"""Longer profiles are read in pieces (tests/highway); whole, they would fill more rounds than a process has."""
 Run = Callable[[str, str], Awaitable[Ran]]
 """Runs the profiles of one case with the intent of another (or the same)."""
 
@@ -36,13 +39,13 @@ def run() -> Run:
 
 def _foreign(language: str) -> list[tuple[str, str]]:
     same = [case.id for case in CASES.values() if case.language == language]
-    return [(profiles, intent) for profiles in same for intent in same if profiles != intent]
+    return [(one, two) for one in same for two in same if CASES[one].intent != CASES[two].intent]
 
 
 FOREIGN = _foreign("zh") + _foreign("en")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", SHORT)
 async def test_a_process_converges_because_the_texts_are_used_up(run: Run, case: str) -> None:
     ran = await run(case, case)
     assert 2 <= len(ran.rounds) <= 5

@@ -175,7 +175,12 @@ class Highway:
         key = (owner, version)
         memory = self._memories.get(key)
         if memory is None:
-            memory = await self._store.memory(owner, version)
+            try:
+                memory = await self._store.memory(owner, version)
+            except ValueError as error:
+                raise NotRecited(
+                    f"the memory of {owner!r}, version {version} is of another build: recite it again"
+                ) from error
             if memory is None:
                 raise NotRecited(f"no recited memory of {owner!r}, version {version}: recite it first")
             self._memories[key] = memory
