@@ -4,7 +4,7 @@ texts."""
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -200,7 +200,9 @@ class Store:
             binary=True,
         )
         row = await cursor.fetchone()
-        if row is not None and row[0] is not None:
+        if row is None or row[0] is None:
+            return
+        with suppress(ValueError):  # of another build: its share of the global frequencies stays counted
             await _count(cursor, Memory.load(bytes(row[0])), -1)
 
 
