@@ -77,12 +77,14 @@ class Steps(Doors):
     ) -> OutputT:
         """Run one activity, taking the outbox along. Whatever it cannot get past suspends the process, then it runs again."""
         while True:
+            before = self.state.resumptions
             try:
                 return await self._once(contract, what, summary=summary, using=using, on_models=on_models)
             except ActivityError as error:
                 if is_cancelled_exception(error):
                     raise
-                await self.suspended(_reason(contract.name, error))
+                if self.state.resumptions == before:  # else it failed of what somebody has mended since
+                    await self.suspended(_reason(contract.name, error))
 
     async def attempt(
         self, contract: ActivityContract[InputT, OutputT], what: InputT, *, summary: str

@@ -63,6 +63,7 @@ def apply(state: State, message: m.Message, *, now: datetime) -> list[Effect]:
             state.move(target)
             _give_back(state, now)
             state.suspended_reason, state.suspended_at = "", None
+            state.resumptions += 1
             return [(EventKind.RESUMED, {"to": target.value})]
         case m.Cancel():
             state.cancel_requested = True

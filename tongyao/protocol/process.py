@@ -145,6 +145,7 @@ class State(BaseModel):
     resume_to: Phase | None = None
     suspended_reason: str = ""
     suspended_at: datetime | None = None
+    resumptions: int = 0
     tension: TensionRef | None = None
     demander_profile: str = Field(default="", description="Profile id of the demander, when there is one.")
     confirmed: bool = False
