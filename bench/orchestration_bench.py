@@ -277,13 +277,15 @@ class Bench:
 
     async def _speak(self, pid: str) -> None:
         """Answer for the people at once, whenever something waits for them."""
-        library = self.house.library
+        library, said = self.house.library, set[tuple[str, str, int]]()
         while not (await library.processes.get(pid)).ended_at:
             for ask in await library.inbox.of_process(pid, open_only=True):
+                if (ask.ask, ask.alias, ask.round) in said:  # it is being taken down; again would be a correction
+                    continue
+                said.add((ask.ask, ask.alias, ask.round))
                 if ask.ask == "projection":
-                    await self.house.say(
-                        pid, "submit_projection", alias=ask.alias, round=ask.round, nothing_new=ask.round > 1
-                    )
+                    words = PROFILE.format(n=ask.alias) if ask.round == 1 else None
+                    await self.house.speak(pid, ask.alias, ask.round, words)
                 elif ask.ask == "answer":
                     await self.house.say(pid, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
             await asyncio.sleep(0.1)
