@@ -91,6 +91,8 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
     except TimeSkippingUnavailable as missing:
         if "CI" in os.environ:
             raise
-        pytest.skip(str(missing))  # no Java or no Maven on this machine: the message says what to install
+        pytest.skip(
+            reason=f"{missing}"
+        )  # reason: only Python and make are asked of a machine, this needs Java and Maven
     async with time_skipping_environment() as environment:
         yield environment

@@ -24,26 +24,12 @@ class Options(TypedDict, total=False):
 
 def records() -> Options:
     """Short transactions: about ten minutes of a database that is away are sat out."""
-    return Options(
-        start_to_close_timeout=timedelta(seconds=30),
-        retry_policy=RetryPolicy(
-            initial_interval=timedelta(milliseconds=200),
-            maximum_interval=timedelta(seconds=30),
-            maximum_attempts=25,
-        ),
-    )
+    return _short(attempts=25)
 
 
 def spare() -> Options:
     """What a process can do without: sat out for about a minute and a half, then passed over."""
-    return Options(
-        start_to_close_timeout=timedelta(seconds=30),
-        retry_policy=RetryPolicy(
-            initial_interval=timedelta(milliseconds=200),
-            maximum_interval=timedelta(seconds=30),
-            maximum_attempts=10,
-        ),
-    )
+    return _short(attempts=10)
 
 
 def models(settings: ProcessSettings, *, calls: int = 2) -> Options:
@@ -60,3 +46,14 @@ def models(settings: ProcessSettings, *, calls: int = 2) -> Options:
 
 
 MODEL_ATTEMPTS = 10
+
+
+def _short(*, attempts: int) -> Options:
+    return Options(
+        start_to_close_timeout=timedelta(seconds=30),
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(milliseconds=200),
+            maximum_interval=timedelta(seconds=30),
+            maximum_attempts=attempts,
+        ),
+    )

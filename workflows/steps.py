@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
@@ -40,6 +40,14 @@ BUDGET_WARNING = 0.8
 """Share of a budget at which the demander is warned (docs/protocol.md §10.2)."""
 
 
+class How(TypedDict):
+    """How an activity is run: its line in the Temporal UI, time-outs and retries, and whether it asks a model."""
+
+    summary: str
+    using: Options
+    on_models: NotRequired[bool]
+
+
 def give_up(task: asyncio.Task[Any]) -> None:
     """Cancel a task that nobody waits for any more; however it ends then, it is no news."""
     task.cancel()
@@ -70,16 +78,13 @@ class Steps(Doors):
         self,
         contract: ActivityContract[InputT, OutputT],
         what: InputT,
-        *,
-        summary: str,
-        using: Options,
-        on_models: bool = False,
+        **how: Unpack[How],
     ) -> OutputT:
         """Run one activity, taking the outbox along. Whatever it cannot get past suspends the process, then it runs again."""
         while True:
             before = self.state.resumptions
             try:
-                return await self._once(contract, what, summary=summary, using=using, on_models=on_models)
+                return await self._once(contract, what, **how)
             except ActivityError as error:
                 if is_cancelled_exception(error):
                     raise
@@ -100,24 +105,16 @@ class Steps(Doors):
             )
             return None
 
-    async def _once(
-        self,
-        contract: ActivityContract[InputT, OutputT],
-        what: InputT,
-        *,
-        summary: str,
-        using: Options,
-        on_models: bool = False,
-    ) -> OutputT:
-        outbox = self.journal.take()
+    async def _once(self, contract: ActivityContract[InputT, OutputT], what: InputT, **how: Unpack[How]) -> OutputT:
+        outbox, on_models = self.journal.take(), how.get("on_models", False)
         try:
-            output = await workflow.execute_activity(
+            output: OutputT = await workflow.execute_activity(
                 contract.name,
                 what.model_copy(update={"outbox": outbox, **(self._budget if on_models else {})}),
                 result_type=contract.output,
                 task_queue=self.start.models_queue if on_models else None,
-                summary=summary,
-                **using,
+                summary=how["summary"],
+                **how["using"],
             )
         except BaseException:
             self.journal.lost(outbox)
@@ -125,7 +122,7 @@ class Steps(Doors):
         self.journal.written(outbox)
         if isinstance(output, ModelOutput):
             self._spend(output)
-        return output  # type: ignore[no-any-return]  # execute_activity by name is untyped; result_type makes it OutputT
+        return output
 
     async def suspended(self, reason: str) -> None:
         """Suspend, say why, and wait until somebody resumes. Several steps may be stopped by one cause at once."""

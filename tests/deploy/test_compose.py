@@ -12,6 +12,7 @@ from typing import Any, get_args
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 from jsonschema import Draft7Validator
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from tests.deploy.compose import VARIABLE, read_compose
@@ -72,7 +73,9 @@ def test_the_settings_accept_every_value(
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_command_of_ours_exists(compose: dict[str, Any], name: str) -> None:
-    commands = get_command(app).commands  # type: ignore[attr-defined]  # a Typer app with commands is a group
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    commands = group.commands
     for command in (services(compose)[name]["command"], services(compose)[name]["healthcheck"].get("test", [])[1:]):
         match command:
             case ["tongyao", subcommand]:

@@ -7,10 +7,15 @@ from tests.llm.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.protocol.observation import Effect, GapKind, Relation, Verdict
 from tongyao.protocol.plan import Plan, Role, Task
-from tongyao.protocol.projection import Outcome, Projection
+from tongyao.protocol.projection import Item, Outcome, Projection
 from tongyao.protocol.requests import DeliveryRequest, Exchange, PlannerRequest
 
 # The catalyst
+
+
+async def relation(one: Item, other: Item) -> Relation:
+    """What is seen between two people who said so much."""
+    return (await observed(room(one, other))).pairs[0].relation
 
 
 async def test_an_offer_that_meets_a_need_is_complementary() -> None:
@@ -29,33 +34,27 @@ async def test_an_offer_that_meets_a_need_is_complementary() -> None:
 
 
 async def test_overlapping_directions_are_aligned() -> None:
-    draft = await observed(
-        room(
-            said("P01", 1, "We hope to map orchards where bees die.", "direction", ("T",)),
-            said("P02", 1, "My plan is a map of orchards where bees thrive.", "direction", ("T",)),
-        )
+    seen = await relation(
+        said("P01", 1, "We hope to map orchards where bees die.", "direction", ("T",)),
+        said("P02", 1, "My plan is a map of orchards where bees thrive.", "direction", ("T",)),
     )
-    assert draft.pairs[0].relation is Relation.ALIGNED
+    assert seen is Relation.ALIGNED
 
 
 async def test_a_limit_against_a_condition_is_offsetting_even_without_a_shared_word() -> None:
-    draft = await observed(
-        room(
-            said("P01", 1, "病历不外传，隐私由我们守着。", "boundary"),
-            said("P02", 1, "处方要传到云平台才能用。", "boundary"),
-        )
+    seen = await relation(
+        said("P01", 1, "病历不外传，隐私由我们守着。", "boundary"),
+        said("P02", 1, "处方要传到云平台才能用。", "boundary"),
     )
-    assert draft.pairs[0].relation is Relation.OFFSETTING
+    assert seen is Relation.OFFSETTING
 
 
 async def test_the_same_boat_at_two_hours_is_offsetting() -> None:
-    draft = await observed(
-        room(
-            said("P01", 1, "I need the Thursday ferry before 16:00.", "direction"),
-            said("P02", 1, "We need the Thursday ferry at 21:30.", "direction"),
-        )
+    seen = await relation(
+        said("P01", 1, "I need the Thursday ferry before 16:00.", "direction"),
+        said("P02", 1, "We need the Thursday ferry at 21:30.", "direction"),
     )
-    assert draft.pairs[0].relation is Relation.OFFSETTING
+    assert seen is Relation.OFFSETTING
 
 
 def test_one_pole_each_or_nothing() -> None:

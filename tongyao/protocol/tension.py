@@ -20,13 +20,8 @@ MAX_BARRIERS: Final = 6
 """More barriers than this cannot each be stated within `TENSION_UNITS`."""
 
 
-class Lens(StrEnum):
-    """The four parameters of a tension."""
-
-    T = "T"
-    I = "I"  # noqa: E741 - the protocol's own letter
-    B = "B"
-    E = "E"
+Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
+"""The four parameters of a tension, in the protocol's own letters."""
 
 
 class Grade(StrEnum):

