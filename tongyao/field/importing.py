@@ -30,8 +30,8 @@ _NAMES: Final = ("name", "display_name", "姓名", "名字", "昵称", "nickname
 _IDS: Final = ("id", "profile_id", "编号")
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
-AT_A_TIME: Final = 2
 BATCH: Final = 200
+AT_A_TIME: Final = 2
 """Profiles of one transaction, and transactions at a time."""
 
 

@@ -111,7 +111,7 @@ async def put_text(connection: Connection, owner: str, kind: str, text: str, *, 
 
 
 async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tuple[str, str]]) -> None:
-    """Several texts of one owner, by id: kind and words. All of them or none are stored; raises as `Texts.put`."""
+    """Several texts of one owner, by id: kind and words, inside the caller's transaction; raises as `Texts.put`."""
     key = await _active_key(connection, owner)
     bodies = [
         text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))

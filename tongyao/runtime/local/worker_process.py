@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import structlog
+
 from tongyao.runtime.local.processes import LocalServiceError
 from tongyao.runtime.local.supervise import die_with_parent
 
+log = structlog.get_logger()
 READY_SECONDS = 60
 
 
@@ -69,7 +72,8 @@ class WorkerProcess:
     async def keep_running(self, stop: asyncio.Event) -> None:
         """Start it again whenever it has died, until `stop`; and again, while the servers it needs are coming back."""
         while not stop.is_set():
-            if self._process is not None and self._process.poll() is not None:
+            if self._process is not None and (ended := self._process.poll()) is not None:
+                log.warning("the worker ended and is started again", exit_code=ended, log=str(self._log))
                 with suppress(LocalServiceError, TimeoutError):  # its log says why
                     await self.start()
             try:
