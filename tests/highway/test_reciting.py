@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.highway.named import unit_named
 from tongyao.highway.memory import RECITED, Memory
 from tongyao.highway.segments import Level
 from tongyao.highway.settings import Settings
 from tongyao.highway.staging import Recitation, recite
-from tongyao.highway.starts import unit_named
 from tongyao.highway.walking import threshold
 
 ONCE = Settings(passes=1)

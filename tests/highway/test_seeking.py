@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.highway.named import unit_named
 from tongyao.highway.explanation import explain
 from tongyao.highway.memory import SOUGHT, Memory
 from tongyao.highway.output import converge, fit
@@ -17,7 +18,7 @@ from tongyao.highway.seeking import seek
 from tongyao.highway.segments import Level, lay_out
 from tongyao.highway.settings import Settings
 from tongyao.highway.staging import recite
-from tongyao.highway.starts import starts_of, unit_named
+from tongyao.highway.starts import starts_of
 
 ALONE = Settings(surroundings=0)
 GARDEN = (

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tongyao.highway.memory import Memory
 from tongyao.highway.segments import lay_out
 from tongyao.highway.tables import matches
-from tongyao.highway.walking import LONGEST, join
+from tongyao.highway.walking import LONGEST
 
 
 def starts_of(memory: Memory, query: str) -> tuple[NDArray[np.int32], float]:
@@ -22,16 +22,3 @@ def starts_of(memory: Memory, query: str) -> tuple[NDArray[np.int32], float]:
     trie = memory.trie
     count = matches(symbols, 0, len(symbols), trie.keys, trie.child, trie.unit, out)
     return np.unique(out[:count, 2]).astype(np.int32), float((symbols < 0).mean())
-
-
-def unit_named(memory: Memory, surface: str) -> int | None:
-    """The unit with this surface, of whatever grain; None if the memory has none."""
-    layout = lay_out([surface])
-    if not len(layout.symbols):
-        return None
-    keys = layout.keys[layout.symbols].tolist()
-    whole = keys[0]
-    for key in keys[1:]:
-        whole = join(whole, key, 1)
-    unit = int(memory.key_order()(np.array([whole], np.int64))[0])
-    return unit if unit >= 0 else None
