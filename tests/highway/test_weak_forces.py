@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.highway.named import unit_named
 from tongyao.highway.direction import Encoder, give_direction
 from tongyao.highway.explanation import explain
 from tongyao.highway.memory import Memory
@@ -18,7 +19,6 @@ from tongyao.highway.seeking import Session, seek
 from tongyao.highway.segments import Level
 from tongyao.highway.settings import Settings
 from tongyao.highway.staging import recite
-from tongyao.highway.starts import unit_named
 from tongyao.highway.strengths import Bound, Strengths, walked
 
 ALONE = Settings(surroundings=0)
