@@ -15,6 +15,7 @@ from tongyao.records.database import RecordsError
 from tongyao.runtime import logs, wiring, workers
 from tongyao.runtime.build import build_id
 from tongyao.runtime.leaving import leave
+from tongyao.runtime.reciting import reciting
 from tongyao.runtime.settings import SettingsError, load_settings
 from tongyao.runtime.telemetry import Telemetry, records_answer
 from tongyao.runtime.temporal import TemporalUnreachable, connect
@@ -33,7 +34,8 @@ async def serve(role: workers.Role) -> None:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telemetry.served())
         records = await stack.enter_async_context(wiring.library(settings))
-        for worker in workers.build(client, wiring.deps(settings, records), settings, role=role):
+        given = wiring.deps(settings, records, recite=reciting(client))
+        for worker in workers.build(client, given, settings, role=role):
             await stack.enter_async_context(worker)
         telemetry.checks = {
             "records": records_answer(records.pool),

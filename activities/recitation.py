@@ -24,8 +24,8 @@ class Step(Protocol):
     def done(self) -> bool: ...
 
 
-ReciteLevel = Callable[[str, int, list[str]], Awaitable[Step]]
-"""`Highway.recite_level`: owner, version, texts → the step."""
+ReciteLevel = Callable[[str, int, list[str], int], Awaitable[Step]]
+"""`Highway.recite_level`: owner, version, texts, passes → the step."""
 
 
 class Reciting:
@@ -43,7 +43,7 @@ class Reciting:
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
         """Recite the next level and keep it; after a crash, the first level that is missing."""
         text = await self._text(ProfileRef(profile_id=what.profile_id, version=what.version))
-        work = asyncio.ensure_future(self._recite_level(what.profile_id, what.version, [text]))
+        work = asyncio.ensure_future(self._recite_level(what.profile_id, what.version, [text], what.passes))
         try:
             while not (await asyncio.wait([work], timeout=BEAT_SECONDS))[0]:
                 activity.heartbeat()

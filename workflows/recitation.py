@@ -16,8 +16,8 @@ with workflow.unsafe.imports_passed_through():
         RecitationProgress,
     )
 
-MOST_LEVELS = 8
-"""More steps than there are levels: a memory that is never done must not be recited for ever."""
+MOST_LEVELS = 12
+"""More than twice the levels (a turn that could not wait may have put what was done aside): none is recited for ever."""
 
 
 @workflow.defn(name=RECITATION)
@@ -34,7 +34,7 @@ class Recitation:
                 RECITE_LEVEL,
                 what,
                 result_type=RecitationProgress,
-                start_to_close_timeout=timedelta(minutes=10),
+                start_to_close_timeout=timedelta(hours=1),  # the vectors of a long profile, on one core
                 heartbeat_timeout=timedelta(seconds=30),
                 retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=1), maximum_attempts=20),
                 summary=f"after {self._progress.level.lower() or 'nothing'}",

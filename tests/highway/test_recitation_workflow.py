@@ -27,11 +27,11 @@ class Failing:
         self.highway, self.calls = highway, 0
         self.levels: list[str] = []
 
-    async def recite_level(self, owner: str, version: int, texts: list[str]) -> Progress:
+    async def recite_level(self, owner: str, version: int, texts: list[str], passes: int) -> Progress:
         self.calls += 1
         if self.calls == 2:
             raise ConnectionError("the database is away")
-        step = await self.highway.recite_level(owner, version, texts)
+        step = await self.highway.recite_level(owner, version, texts, passes)
         self.levels.append(step.level.name if step.level else "")
         return step
 

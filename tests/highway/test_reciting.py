@@ -146,6 +146,27 @@ def test_a_recitation_taken_up_again_is_the_same_to_the_byte(seeks: list[str], s
     assert second.memory().dump() == recite(texts, ONCE).dump()
 
 
+def test_a_pass_in_which_nothing_could_consolidate_settles_a_memory() -> None:
+    seeks = "甲乙丙丁\n甲乙丙戊\n己庚"
+    made = [recite([seeks], Settings(passes=passes)) for passes in range(1, 12)]
+    settled = [memory.settled for memory in made]
+    assert settled == sorted(settled), "and it stays so"
+    assert not settled[0]
+    first = settled.index(True)
+    assert len(made[first].units) > len(made[0].units)
+    assert len({memory.units.keys.tobytes() for memory in made[first - 1 :]}) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(lines, st.integers(1, 12))
+def test_more_passes_over_a_settled_memory_make_no_other_unit(seeks: list[str], passes: int) -> None:
+    memory = recite(["\n".join(seeks)], Settings(passes=passes))
+    if memory.settled:
+        again = recite(["\n".join(seeks)], Settings(passes=passes + 8))
+        assert again.settled
+        assert np.array_equal(memory.units.keys, again.units.keys)
+
+
 def test_a_damaged_stage_is_refused() -> None:
     with pytest.raises(ValueError, match="recite from the start"):
         Recitation(["甲乙"], ONCE, {Level.PHRASE: b"PK\x05\x06" + bytes(18)})

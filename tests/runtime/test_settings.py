@@ -71,6 +71,7 @@ def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytes
         ({"TONGYAO_ENGINE_STEPS": '{"watch": "auto"}'}, "TONGYAO_ENGINE_STEPS: unknown step watch"),
         ({"TONGYAO_ENGINE": "anthropic"}, "engine `anthropic` needs ANTHROPIC_API_KEY"),
         ({"TONGYAO_ENGINE": "recorded"}, "need TONGYAO_ENGINE_FILE"),
+        ({"TONGYAO_HIGHWAY__ENCODER": "model"}, "set TONGYAO_FIELD__MODEL too"),
         ({"TEMPORAL_ADDRESS": "h:1", "TONGYAO_TEMPORAL_PORT": "7233"}, "Unset one or the other"),
         ({"TONGYAO_TEMPORAL_PORT": "7233", "TONGYAO_TEMPORAL_UI_PORT": "7233"}, "are the same port"),
         ({"ANTHROPIC_API_KEY_FILE": "/no/such/file"}, "ANTHROPIC_API_KEY_FILE: cannot read /no/such/file"),

@@ -239,7 +239,7 @@ async def open_house(
     settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
     pool = await open_pool(database_url)
     library = Library(pool)
-    retriever, own, reciting = wiring.long_profiles(settings, library)
+    retriever, own, reciting = wiring.long_profiles(settings, library, recitations(client))
     deps = Deps(
         library=library,
         settling=Settling({"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)),

@@ -12,7 +12,8 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,14 @@ class Progress:
     done: bool
 
 
+@dataclass(frozen=True)
+class Recital:
+    """How a memory ought to be recited: `passes` of each level, its vectors made by `encoder` (a label; empty: none)."""
+
+    passes: int
+    encoder: str
+
+
 class Highway:
     """Memories by owner and version. Safe to share between tasks of one event loop."""
 
@@ -69,36 +78,50 @@ class Highway:
         self._store = Store(pool)
         self._settings = settings or Settings()
         self._limit = cache_bytes
-        self._memories: OrderedDict[tuple[str, int], Memory] = OrderedDict()
+        self._memories: OrderedDict[tuple[str, int], tuple[datetime, Memory]] = OrderedDict()
         self._bound: dict[tuple[str, int], tuple[int, Bound]] = {}
 
     async def recite(
-        self, owner: str, version: int, texts: Sequence[str], progress: Callable[[Level], None] | None = None
+        self,
+        owner: str,
+        version: int,
+        texts: Sequence[str],
+        progress: Callable[[Level], None] | None = None,
+        *,
+        passes: int = 0,
+        directed: bool = True,
     ) -> None:
         """Recite source texts as this version of the owner's memory; goes on where it was interrupted.
 
-        Reciting the same texts again does nothing; other texts under the same version replace it.
+        Reciting the same texts again does nothing, unless with more `passes` (at least those of the settings are made);
+        other texts under the same version replace it. Until it is done, what was recited before is sought in. Not
+        `directed`: without the vectors, which take long, even where there is an encoder.
         """
-        while not (step := await self.recite_level(owner, version, texts)).done:
+        while not (step := await self.recite_level(owner, version, texts, passes, directed=directed)).done:
             if progress is not None and step.level is not None:
                 progress(step.level)
 
-    async def recite_level(self, owner: str, version: int, texts: Sequence[str]) -> Progress:
+    async def recite_level(
+        self, owner: str, version: int, texts: Sequence[str], passes: int = 0, *, directed: bool = True
+    ) -> Progress:
         """Recite one more level, and keep it. After the last one the memory is there to be sought in."""
-        if not await self._store.begin(owner, version, self._fingerprint(texts)):
+        settings = replace(self._settings, passes=max(passes, self._settings.passes))
+        encoder = self._encoder if directed else None
+        fingerprint = await asyncio.to_thread(_fingerprint, texts, settings, encoder)
+        if not await self._store.begin(owner, version, fingerprint, settings.passes):
             return Progress(None, True)
-        self._release(owner, version)
-        stages = await self._store.stages(owner, version)
-        recitation = await asyncio.to_thread(Recitation, texts, self._settings, stages)
+        making = fingerprint + settings.passes.to_bytes(4)
+        stages = await self._store.stages(owner, version, making)
+        recitation = await asyncio.to_thread(Recitation, texts, settings, stages)
         if recitation.next is not None:
             level, state = await asyncio.to_thread(recitation.step)
-            await self._store.put_stage(owner, version, level, state)
+            await self._store.put_stage(owner, version, making, level, state)
             if recitation.next is not None:
                 return Progress(level, False)
         memory = await asyncio.to_thread(recitation.memory)
-        if self._encoder is not None:
-            await asyncio.to_thread(give_direction, memory, texts, self._encoder)
-        await self._store.finish(owner, version, memory)
+        if encoder is not None:
+            await asyncio.to_thread(give_direction, memory, texts, encoder)
+        await self._store.finish(owner, version, memory, fingerprint)
         return Progress(Level.TEXT, True)
 
     async def seek(
@@ -123,6 +146,14 @@ class Highway:
             return converge(session, texts, budget), session
 
         return await asyncio.to_thread(work)
+
+    def due(self, found: Found, session: Session) -> Recital | None:
+        """The recitation that a seek calls for: one pass more where too little was recited, until more passes would change
+        nothing or there are `Settings.most_passes`; the same anew where the vectors are not this encoder's. Else None."""
+        memory, settings = session.memory, self._settings
+        more = found.recite_more and not memory.settled and memory.passes < settings.most_passes
+        undirected = self._encoder is not None and memory.encoder != label(self._encoder)
+        return Recital(memory.passes + more, label(self._encoder)) if more or undirected else None
 
     def explain(self, session: Session, piece: Piece) -> Explanation:
         """Why a piece is lit: which starts lit it, over which paths."""
@@ -173,24 +204,26 @@ class Highway:
 
     async def _memory(self, owner: str, version: int) -> Memory:
         key = (owner, version)
-        memory = self._memories.get(key)
-        if memory is None:
+        recited_at = await self._store.recited_at(owner, version)
+        if key in self._memories and self._memories[key][0] != recited_at:
+            self._release(owner, version)  # recited again, or forgotten, by another worker
+        if key not in self._memories:
             try:
                 memory = await self._store.memory(owner, version)
             except ValueError as error:
                 raise NotRecited(
                     f"the memory of {owner!r}, version {version} is of another build: recite it again"
                 ) from error
-            if memory is None:
+            if memory is None or recited_at is None:
                 raise NotRecited(f"no recited memory of {owner!r}, version {version}: recite it first")
-            self._memories[key] = memory
+            self._memories[key] = recited_at, memory
         self._memories.move_to_end(key)
-        held = sum(each.nbytes() for each in self._memories.values())
+        held = sum(each.nbytes() for _, each in self._memories.values())
         while held > self._limit and len(self._memories) > 1:
             oldest = next(iter(self._memories))
-            held -= self._memories[oldest].nbytes()
+            held -= self._memories[oldest][1].nbytes()
             self._release(*oldest)
-        return memory
+        return self._memories[key][1]
 
     async def _strengths(self, owner: str, version: int, memory: Memory) -> Bound | None:
         revision = await self._store.revision(owner)
@@ -207,13 +240,13 @@ class Highway:
         self._memories.pop((owner, version), None)
         self._bound.pop((owner, version), None)
 
-    def _fingerprint(self, texts: Sequence[str]) -> bytes:
-        """Of what is recited and how; only the settings of reciting count."""
-        made = (_FORMAT, self._settings.passes, self._settings.scaffolding, label(self._encoder))
-        digest = hashlib.blake2b(repr(made).encode(), digest_size=16)
-        for text in texts:
-            digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
-        return digest.digest()
+
+def _fingerprint(texts: Sequence[str], settings: Settings, encoder: Encoder | None) -> bytes:
+    """Of what is recited and how, but for the passes: only the settings of reciting count."""
+    digest = hashlib.blake2b(repr((_FORMAT, settings.scaffolding, label(encoder))).encode(), digest_size=16)
+    for text in texts:
+        digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+    return digest.digest()
 
 
-_FORMAT = 2  # raised when a stored memory can no longer be read
+_FORMAT = 3  # raised when a stored memory can no longer be read

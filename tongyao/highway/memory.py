@@ -30,7 +30,8 @@ class Memory:
     `words` bool[U]: the unit is made of words (else of characters). `spans[level]` int32[S, 2] of every
     segment in the joined text. `kin[level]` float in [0, 1]: how much neighbouring segments belong together.
     `character_share`: which part of the base units are characters. `directions[level]` float16[R, d] a vector per row,
-    made by `encoder` (`direction.py`); empty without one.
+    made by `encoder` (`direction.py`); empty without one. `passes`: how often each level was recited; `settled`: whether
+    more passes would change nothing.
     """
 
     sources: NDArray[np.int32]
@@ -45,6 +46,8 @@ class Memory:
     kin: dict[Level, float]
     character_share: float
     rarity: dict[Level, NDArray[np.float32]]
+    passes: int
+    settled: bool
     directions: dict[Level, NDArray[np.float16]] = field(default_factory=dict)
     encoder: str = ""
 
@@ -121,6 +124,8 @@ def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
         "occurs": memory.occurs,
         "words": memory.words,
         "share": np.array(memory.character_share),
+        "passes": np.array(memory.passes),
+        "settled": np.array(memory.settled),
     }
     groups: list[tuple[str, Any]] = [("units", memory.units), ("trie", memory.trie)]
     groups += [(f"table{int(level)}", table) for level, table in memory.tables.items()]
@@ -153,13 +158,21 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
         kin={level: float(flat[f"kin{int(level)}"]) for level in SOUGHT},
         character_share=float(flat["share"]),
         rarity={level: flat[f"rarity{int(level)}"] for level in SOUGHT},
+        passes=int(flat["passes"]),
+        settled=bool(flat["settled"]),
         directions={level: flat[f"direction{int(level)}"] for level in SOUGHT if f"direction{int(level)}" in flat},
         encoder=str(flat["encoder"]),
     )
 
 
 def assemble(
-    texts: Sequence[str], layout: Layout, units: Units, recited: dict[Level, Recited], *, scaffolding: bool = True
+    texts: Sequence[str],
+    layout: Layout,
+    units: Units,
+    recited: dict[Level, Recited],
+    *,
+    passes: int,
+    scaffolding: bool = True,
 ) -> Memory:
     """Collapse what was recited into tables for seeking; without `scaffolding`, unless it is wanted."""
     trie = recited[Level.PHRASE].trie
@@ -188,6 +201,8 @@ def assemble(
         kin={level: kinship(table, rarity[level]) for level, table in tables.items()},
         character_share=float(1 - layout.words[layout.symbols].mean()) if len(layout.symbols) else 1.0,
         rarity=rarity,
+        passes=passes,
+        settled=all(level.settled for level in recited.values()),
     )
 
 

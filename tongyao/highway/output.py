@@ -41,8 +41,8 @@ class Piece:
 class Found:
     """What one seek lit. `short` ≤ 9, `long` ≤ 6, `paragraphs` ≤ 3 and `related` ≤ 2 pieces, `memory` the
     source text that is lit most; `fitted` pieces that do not overlap and together keep to the budget;
-    `unknown` by label the share of the query that was never recited; `recite_more` whether a background
-    recitation is called for."""
+    `unknown` by label the share of the query that was never recited; `recite_more` whether too
+    little was recited for it (`Highway.due` says what follows)."""
 
     short: tuple[Piece, ...]
     long: tuple[Piece, ...]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tongyao.highway import walking
 from tongyao.highway.segments import Layout, Level
-from tongyao.highway.walking import NODES, PAIRS, PATHS, SEEK, UNITS
+from tongyao.highway.walking import NODES, OPEN, PAIRS, PATHS, SEEK, UNITS
 
 _CHUNK = 1 << 15  # symbols recited between two looks at the room left
 
@@ -65,11 +65,13 @@ class Trie:
 
 @dataclass
 class Recited:
-    """One level, recited: its `paths`, its `trie`, and the unit of every segment (`segments` int32[S])."""
+    """One level, recited: its `paths`, its `trie`, the unit of every segment (`segments` int32[S]), and whether it has
+    `settled`: however often it were recited again, no other unit would come of it."""
 
     paths: Paths
     trie: Trie
     segments: NDArray[np.int32]
+    settled: bool
 
 
 def _grown(array: NDArray[Any], needed: int, fill: int) -> NDArray[Any]:
@@ -86,7 +88,7 @@ class Reciter:
     def __init__(self, layout: Layout, units: Units | None = None) -> None:
         """`units`: what the levels recited before have left, to go on from there."""
         self._layout = layout
-        self._sizes = np.zeros(4, np.int64)
+        self._sizes = np.zeros(5, np.int64)
         self._keys = np.zeros(0, np.int64)
         self._n, self._first, self._strength, self._use = (np.zeros(0, np.int32) for _ in range(4))
         self._level = np.zeros(0, np.uint8)
@@ -124,7 +126,7 @@ class Reciter:
         walks, tally, whole = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32)
         sizes[NODES], sizes[PATHS] = 1, 0
         for _ in range(passes):
-            first = 0
+            first, sizes[OPEN] = 0, 0
             while first < len(segments):
                 last = max(first + 1, int(np.searchsorted(stretches, stretches[first] + _CHUNK, side="right")) - 1)
                 load = int(stretches[last] - stretches[first])
@@ -149,7 +151,7 @@ class Reciter:
         ends[path_ids[used]] = np.stack([path_keys[used] >> 32, path_keys[used] & 0xFFFFFFFF], axis=1)
         paths = Paths(ends, walks[:count], tally[:count], whole[:count])
         kept = Trie(trie_keys, trie, node_unit[: int(sizes[NODES])])
-        return Recited(paths, kept, segments[owner])
+        return Recited(paths, kept, segments[owner], bool(sizes[OPEN] == 0))
 
     def _room(self, units: int) -> None:
         needed = int(self._sizes[UNITS]) + units

@@ -41,6 +41,8 @@ class Settings:
 
     passes: int = 3
     """Times each level is recited."""
+    most_passes: int = 6
+    """Times it is recited at most, where seeks find that too little was (seed 004: no way means not recited enough)."""
     scaffolding: bool = True
     """Whether phrases that were sought once and never consolidated stay findable (`pruning.py`)."""
     ttl: int = 8

@@ -53,7 +53,9 @@ class Recitation:
         if self.next is not None:
             raise RuntimeError(f"level {self.next.name} is not recited yet")
         units = self._reciter.units
-        return assemble(self._texts, self._layout, units, self._recited, scaffolding=self._scaffolding)
+        return assemble(
+            self._texts, self._layout, units, self._recited, passes=self._passes, scaffolding=self._scaffolding
+        )
 
 
 def recite(
@@ -74,7 +76,7 @@ def recite(
 
 def _dump(units: Units, recited: Recited) -> bytes:
     buffer = io.BytesIO()
-    arrays: dict[str, Any] = {"segments": recited.segments}
+    arrays: dict[str, Any] = {"segments": recited.segments, "settled": np.array(recited.settled)}
     for prefix, group in (("units", units), ("paths", recited.paths), ("trie", recited.trie)):
         arrays |= {f"{prefix}.{f.name}": getattr(group, f.name) for f in fields(group)}
     np.savez(buffer, allow_pickle=False, **arrays)
@@ -87,7 +89,8 @@ def _load(data: bytes) -> tuple[Units, Recited]:
 
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            recited = Recited(group(Paths, "paths"), group(Trie, "trie"), arrays["segments"])
+            paths, trie = group(Paths, "paths"), group(Trie, "trie")
+            recited = Recited(paths, trie, arrays["segments"], bool(arrays["settled"]))
             return group(Units, "units"), recited
     except (KeyError, OSError) as error:
         raise ValueError(f"not a stage of a recitation ({error}); recite from the start") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import AbstractAsyncContextManager, suppress
+from datetime import datetime
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,64 +29,84 @@ def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:
 
 
 class Store:
-    """The tables of migration 0030. Every method is one transaction; raises psycopg.Error when the database
+    """The tables of migrations 0030 and 0031. Every method is one transaction; raises psycopg.Error when the database
     does."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def begin(self, owner: str, version: int, fingerprint: bytes) -> bool:
-        """Note that a recitation begins; False if the same one is finished. Another text or setting starts
-        anew."""
+    async def begin(self, owner: str, version: int, fingerprint: bytes, passes: int) -> bool:
+        """Note that a recitation begins; False if the same one is finished, with as many passes. What another one has
+        finished stays until this one is."""
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             await cursor.execute(
-                "SELECT fingerprint, arrays IS NOT NULL FROM highway_memories"
-                " WHERE owner = %s AND version = %s FOR UPDATE",
+                "SELECT fingerprint, passes FROM highway_memories WHERE owner = %s AND version = %s FOR UPDATE",
                 (owner, version),
             )
             row = await cursor.fetchone()
-            if row is not None and bytes(row[0]) == fingerprint:
-                return not row[1]
             if row is not None:
-                await self._drop(cursor, owner, version)
+                return bytes(row[0]) != fingerprint or row[1] < passes
             await cursor.execute(
                 "INSERT INTO highway_memories (owner, version, fingerprint) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
                 (owner, version, fingerprint),
             )
             return True
 
-    async def stages(self, owner: str, version: int) -> dict[Level, bytes]:
-        """The levels recited so far of a memory in the making."""
+    async def stages(self, owner: str, version: int, making: bytes) -> dict[Level, bytes]:
+        """The levels recited so far of a memory in the making; `making` names the recitation."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
-                "SELECT level, state FROM highway_stages WHERE owner = %s AND version = %s", (owner, version)
+                "SELECT level, state FROM highway_stages WHERE owner = %s AND version = %s AND making = %s",
+                (owner, version, making),
             )
             return {Level(level): bytes(state) for level, state in await cursor.fetchall()}
 
-    async def put_stage(self, owner: str, version: int, level: Level, state: bytes) -> None:
+    async def put_stage(self, owner: str, version: int, making: bytes, level: Level, state: bytes) -> None:
         """Keep one recited level."""
         async with self._pool.connection() as connection, connection.transaction():
             await _cursor(connection).execute(
-                "INSERT INTO highway_stages (owner, version, level, state) VALUES (%s, %s, %s, %b)"
-                " ON CONFLICT (owner, version, level) DO UPDATE SET state = excluded.state",
-                (owner, version, int(level), state),
+                "INSERT INTO highway_stages (owner, version, making, level, state) VALUES (%s, %s, %s, %s, %b)"
+                " ON CONFLICT (owner, version, making, level) DO UPDATE SET state = excluded.state",
+                (owner, version, making, int(level), state),
             )
 
-    async def finish(self, owner: str, version: int, memory: Memory) -> None:
-        """Keep a finished memory, drop its stages, and count its base units into the dictionary."""
+    async def finish(self, owner: str, version: int, memory: Memory, fingerprint: bytes) -> None:
+        """Keep a finished memory in place of the one that was there, drop the stages, and count its base units into the
+        dictionary. Nothing where the memory was forgotten meanwhile, or another worker was faster."""
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             await cursor.execute(
-                "UPDATE highway_memories"
-                " SET arrays = %b, bytes = %s, units = %s, paths = %s, recited_at = now()"
-                " WHERE owner = %s AND version = %s AND arrays IS NULL",
-                (memory.dump(), memory.nbytes(), len(memory.units), memory.path_count(), owner, version),
+                "SELECT fingerprint, passes, arrays FROM highway_memories WHERE owner = %s AND version = %s FOR UPDATE",
+                (owner, version),
+                binary=True,
             )
-            if cursor.rowcount == 1:
+            row = await cursor.fetchone()
+            if row is None:
+                return
+            if row[2] is None or bytes(row[0]) != fingerprint or row[1] < memory.passes:
+                await _uncount(cursor, row[2])
+                await cursor.execute(
+                    "UPDATE highway_memories SET fingerprint = %s, passes = %s, arrays = %b, bytes = %s, units = %s,"
+                    " paths = %s, recited_at = clock_timestamp() WHERE owner = %s AND version = %s",
+                    (
+                        *(fingerprint, memory.passes, memory.dump(), memory.nbytes()),
+                        *(len(memory.units), memory.path_count(), owner, version),
+                    ),
+                )
                 await _count(cursor, memory, 1)
             await cursor.execute("DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version))
+
+    async def recited_at(self, owner: str, version: int) -> datetime | None:
+        """When the memory was finished, by whichever worker; None: it is not."""
+        async with self._pool.connection() as connection:
+            cursor = _cursor(connection)
+            await cursor.execute(
+                "SELECT recited_at FROM highway_memories WHERE owner = %s AND version = %s", (owner, version)
+            )
+            row = await cursor.fetchone()
+        return None if row is None else row[0]
 
     async def memory(self, owner: str, version: int) -> Memory | None:
         """A finished memory, or None."""
@@ -200,10 +221,15 @@ class Store:
             binary=True,
         )
         row = await cursor.fetchone()
-        if row is None or row[0] is None:
-            return
-        with suppress(ValueError):  # of another build: its share of the global frequencies stays counted
-            await _count(cursor, Memory.load(bytes(row[0])), -1)
+        if row is not None:
+            await _uncount(cursor, row[0])
+
+
+async def _uncount(cursor: AsyncCursor[TupleRow], arrays: bytes | None) -> None:
+    """Count a stored memory out of the dictionary; one of another build cannot be read, and its share stays counted."""
+    if arrays is not None:
+        with suppress(ValueError):
+            await _count(cursor, Memory.load(bytes(arrays)), -1)
 
 
 async def _count(cursor: AsyncCursor[TupleRow], memory: Memory, sign: int) -> None:

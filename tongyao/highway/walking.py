@@ -29,8 +29,9 @@ SEEK = 2048
 """Most symbols in one seek: the largest segment of any level but the last; a longer text is sought in
 stretches."""
 
-# Rows of `sizes`: how many there are of each.
-UNITS, NODES, PATHS, PAIRS = 0, 1, 2, 3
+# Rows of `sizes`: how many there are of each; of `OPEN`, in this pass, segments that were new and walks of paths that may
+# yet consolidate. A pass without any settles the level: the next would walk the same paths over the same units.
+UNITS, NODES, PATHS, PAIRS, OPEN = 0, 1, 2, 3, 4
 
 
 def table(capacity: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -135,6 +136,7 @@ def walk(
         i0, i1 = bounds[s], bounds[s + 1]
         # The segment is registered when it is first sought.
         if segment_units[s] < 0:
+            sizes[OPEN] += 1
             key, n = unit_keys[unit_of_symbol[symbols[i0]]], unit_n[unit_of_symbol[symbols[i0]]]
             for i in range(i0 + 1, i1):
                 part = unit_of_symbol[symbols[i]]
@@ -176,7 +178,10 @@ def walk(
             walks[path] += 1
             tally[path] += 1
             n = unit_n[a] + unit_n[b]
-            if refractory >= k or walks[path] < threshold(n) or begin[k + 2] - begin[k] > LONGEST:
+            if begin[k + 2] - begin[k] > LONGEST:
+                continue
+            sizes[OPEN] += whole[path] < 0
+            if refractory >= k or walks[path] < threshold(n):
                 continue
             if whole[path] < 0:
                 whole[path] = _unit(

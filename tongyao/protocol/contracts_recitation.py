@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 from tongyao.protocol.contracts import FIELD_QUEUE
@@ -14,15 +15,25 @@ RECITATION_QUEUE: Final = FIELD_QUEUE
 
 
 class RecitationInput(Value):
-    """Which version of which profile; its text stays in the records."""
+    """Which version of which profile; its text stays in the records.
+
+    `passes`, `encoder`: what a seek called for (docs/highway.md); else as the installation is set.
+    """
 
     profile_id: str
     version: int
+    passes: int = 0
+    encoder: str = ""
 
     @property
     def workflow_id(self) -> str:
-        """One recitation per profile version: a second start finds the first."""
-        return f"recitation-{self.profile_id}-{self.version}"
+        """One recitation per profile version, passes and encoder: a second start finds the first."""
+        parts = ["recitation", self.profile_id, str(self.version)]
+        if self.encoder:
+            parts.append(hashlib.blake2b(self.encoder.encode(), digest_size=4).hexdigest())
+        if self.passes:
+            parts.append(f"passes{self.passes}")
+        return "-".join(parts)
 
 
 class RecitationProgress(Value):

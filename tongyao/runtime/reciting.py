@@ -1,8 +1,8 @@
-"""Long profiles are recited in the background, once per version (docs/highway.md)."""
+"""Long profiles are recited in the background, once per version, and again where a seek calls for it (docs/highway.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
@@ -11,11 +11,17 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from tongyao.protocol.contracts_recitation import RECITATION, RECITATION_QUEUE, RecitationInput
 
 
-def reciting(client: Client) -> Callable[[str, int], Awaitable[None]]:
-    """Start the recitation of a profile version; again is harmless."""
+class Recite(Protocol):
+    """Have a profile version recited; `passes` and `encoder` where a seek calls for it. The same again is harmless."""
 
-    async def recite(profile_id: str, version: int) -> None:
-        what = RecitationInput(profile_id=profile_id, version=version)
+    async def __call__(self, profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None: ...
+
+
+def reciting(client: Client) -> Recite:
+    """Start the workflow `Recitation`, once for the same."""
+
+    async def recite(profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None:
+        what = RecitationInput(profile_id=profile_id, version=version, passes=passes, encoder=encoder)
         try:
             await client.start_workflow(
                 RECITATION,

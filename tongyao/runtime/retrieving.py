@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
+
+import structlog
+from temporalio.service import RPCError
 
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever
 from tongyao.highway.highway import Highway, NotRecited, Walk
@@ -11,6 +15,11 @@ from tongyao.highway.retriever import HighwayRetriever
 from tongyao.protocol.process import ProfileRef
 from tongyao.protocol.requests import Material, Piece
 from tongyao.protocol.tension import Tension
+from tongyao.runtime.reciting import Recite
+
+ASK_SECONDS: Final = 5
+"""As long as a turn may be held up by asking for a recitation; the next seek asks again."""
+_log = structlog.get_logger(__name__)
 
 
 class _Retriever(Protocol):
@@ -25,8 +34,10 @@ class HighwayMaterial:
 
     name: Final = "highway"
 
-    def __init__(self, highway: Highway, *, budget_chars: int = BUDGET_CHARS) -> None:
-        self._retriever = HighwayRetriever(highway)
+    def __init__(self, highway: Highway, recite: Recite | None = None, *, budget_chars: int = BUDGET_CHARS) -> None:
+        """`recite` queues the recitation that a seek calls for; None: nobody does."""
+        self._recite = recite
+        self._retriever = HighwayRetriever(highway, None if recite is None else self._queued)
         self._budget = budget_chars
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
@@ -39,6 +50,14 @@ class HighwayMaterial:
         )
         pieces = [Piece(start=one.start, text=text[one.start : one.end], labels=one.labels) for one in spans]
         return Material(pieces=tuple(sorted(pieces, key=lambda piece: piece.start)), total_chars=len(text))
+
+    async def _queued(self, owner: str, version: int, passes: int, encoder: str) -> None:
+        assert self._recite is not None  # else nobody is asked
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                await self._recite(owner, version, passes, encoder)
+        except (RPCError, TimeoutError) as error:
+            _log.warning("recitation_not_queued", profile=owner, version=version, reason=type(error).__name__)
 
 
 class BothMaterial:
@@ -73,14 +92,14 @@ class HighwayMemory:
             return
 
 
-def retriever(name: str, highway: Highway) -> _Retriever:
-    """The retriever of this name in the settings."""
+def retriever(name: str, highway: Highway, recite: Recite | None = None) -> _Retriever:
+    """The retriever of this name in the settings. `recite` queues a recitation."""
     if name == "chunks":
         return ChunkRetriever()
     if name == "highway":
-        return HighwayMaterial(highway)
+        return HighwayMaterial(highway, recite)
     half = BUDGET_CHARS // 2
-    return BothMaterial(ChunkRetriever(budget_chars=half), HighwayMaterial(highway, budget_chars=half))
+    return BothMaterial(ChunkRetriever(budget_chars=half), HighwayMaterial(highway, recite, budget_chars=half))
 
 
 def _joined(pieces: Sequence[Piece], text: str) -> tuple[Piece, ...]:

@@ -74,6 +74,19 @@ class FieldSettings(BaseModel):
     threads: int = Field(default=1, ge=1, le=64, description="Batches encoded at a time in one worker.")
 
 
+class HighwaySettings(BaseModel):
+    """Long memories, where the retriever is `highway` or `both` (docs/highway.md)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    encoder: Literal["none", "model"] = Field(
+        default="none", description="What gives a seek a weak direction; `model`: the field's encoder with weights."
+    )
+    most_passes: int = Field(
+        default=6, ge=1, le=100, description="Times a profile is recited at most, where a seek finds too little."
+    )
+
+
 class Settings(BaseSettings):
     """Read with :func:`load_settings`, which turns what is wrong into one readable error."""
 
@@ -154,6 +167,7 @@ class Settings(BaseSettings):
     retriever: Literal["chunks", "highway", "both"] = Field(
         default="chunks", description="What finds, in a profile of over 50,000 characters, what bears on a tension."
     )
+    highway: HighwaySettings = Field(default=HighwaySettings(), description="Long memories (docs/highway.md).")
     prices: Path | None = Field(default=None, description="A price table over the shipped one (docs/models.md §5).")
     prompts: Path | None = Field(default=None, description="Directory whose prompts replace those of the package.")
 
@@ -238,6 +252,8 @@ class Settings(BaseSettings):
             raise ValueError(
                 "engine `anthropic` needs ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL of a server of one's own)"
             )
+        if self.highway.encoder == "model" and self.field.model is None:
+            raise ValueError("TONGYAO_HIGHWAY__ENCODER=model is the field's model: set TONGYAO_FIELD__MODEL too")
         if engines & {"scripted", "recorded"} and self.engine_file is None:
             raise ValueError("the engines `scripted` and `recorded` need TONGYAO_ENGINE_FILE")
         if self.temporal_address is not None and (self.temporal_port or self.temporal_ui_port or self.temporal_binary):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 from collections.abc import AsyncIterator
@@ -22,6 +23,7 @@ from tongyao.records.keys import BadKey, Keyring
 from tongyao.records.library import Library
 from tongyao.records.sealing import acknowledge
 from tongyao.runtime.measuring import Measured
+from tongyao.runtime.reciting import Recite
 from tongyao.runtime.settings import STEPS, Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -59,14 +61,27 @@ def keyring(settings: Settings) -> Keyring:
 
 def forgetting(records: Library) -> tuple[Forgetting, ...]:
     """What keeps something of people besides the records: long memories."""
-    return (highway(records),)
-
-
-def highway(records: Library) -> Highway:
-    """Long memories over these records."""
     from tongyao.highway.highway import Highway
 
-    return Highway(records.pool)
+    return (Highway(records.pool),)
+
+
+def highway(settings: Settings, records: Library) -> Highway:
+    """Long memories over these records. Raises `SettingsError` when the encoder they are to have cannot be used."""
+    from tongyao.highway import settings as numbers
+    from tongyao.highway.highway import Highway
+
+    chosen, model = settings.highway, model_of(settings)
+    most = numbers.Settings(most_passes=chosen.most_passes)
+    if chosen.encoder == "none" or model is None:
+        return Highway(records.pool, settings=most)
+    from tongyao.field.encoder import EncoderUnusable
+
+    try:
+        encoder = encoder_with_weights(model, settings.field.threads)
+    except EncoderUnusable as error:
+        raise SettingsError(f"TONGYAO_HIGHWAY__ENCODER=model: {error}") from None
+    return Highway(records.pool, settings=most, encoder=encoder)
 
 
 def engines(settings: Settings) -> dict[str, Engine]:
@@ -79,12 +94,14 @@ def engines(settings: Settings) -> dict[str, Engine]:
     return {step: made[settings.engine_of(step)] for step in STEPS}
 
 
-def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | None = None) -> Deps:
-    """What the activities are given. `using` replaces the engines of the settings (tests)."""
+def deps(
+    settings: Settings, records: Library, *, using: dict[str, Engine] | None = None, recite: Recite | None = None
+) -> Deps:
+    """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation."""
     from tongyao.field.retriever import ChunkRetriever
 
     chosen = using or engines(settings)
-    retriever, memory, reciting = long_profiles(settings, records)
+    retriever, memory, reciting = long_profiles(settings, records, recite)
     field = intent_field(settings, records)
     return Deps(
         library=records,
@@ -114,7 +131,9 @@ def deps(settings: Settings, records: Library, *, using: dict[str, Engine] | Non
     )
 
 
-def long_profiles(settings: Settings, records: Library) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
+def long_profiles(
+    settings: Settings, records: Library, recite: Recite | None = None
+) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
     """What reads long profiles. The Highway's compiled code is loaded only where it is chosen."""
     if settings.retriever == "chunks":
         from tongyao.field.retriever import ChunkRetriever
@@ -122,8 +141,8 @@ def long_profiles(settings: Settings, records: Library) -> tuple[Retriever, Memo
         return ChunkRetriever(), None, None
     from tongyao.runtime import retrieving
 
-    memories = highway(records)
-    chosen = retrieving.retriever(settings.retriever, memories)
+    memories = highway(settings, records)
+    chosen = retrieving.retriever(settings.retriever, memories, recite)
     return chosen, retrieving.HighwayMemory(memories), memories.recite_level
 
 
@@ -134,12 +153,23 @@ def intent_field(settings: Settings, records: Library) -> IntentField:
     chosen = settings.field
 
     def load(spec: ModelSpec) -> Encoder:
-        from tongyao.field.transformer import TransformerEncoder
+        return encoder_with_weights(spec, chosen.threads)
 
-        return TransformerEncoder(spec, threads=chosen.threads)
+    return IntentField(records.pool, load=load, model=model_of(settings))
 
-    model = ModelSpec(**chosen.model_dump(exclude={"threads"})) if chosen.model is not None else None
-    return IntentField(records.pool, load=load, model=model)
+
+def model_of(settings: Settings) -> ModelSpec | None:
+    """The field's encoder with weights, which the Highway may share; None: lexical only."""
+    chosen = settings.field
+    return ModelSpec(**chosen.model_dump(exclude={"threads"})) if chosen.model is not None else None
+
+
+@functools.cache
+def encoder_with_weights(spec: ModelSpec, threads: int) -> Encoder:
+    """Loaded once in a worker, whoever asks. Raises `EncoderUnusable`."""
+    from tongyao.field.transformer import TransformerEncoder
+
+    return TransformerEncoder(spec, threads=threads)
 
 
 @asynccontextmanager
