@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,54 @@ from scipy.sparse import csr_matrix
 K1: Final = 1.2
 B: Final = 0.75
 
-SPARSE_ENOUGH: Final = 40_000
-"""Entries below which searching for each is quicker than a table of all columns."""
-
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Hashed words of documents, an entry for each word of each, in the order of features and, of one, of rows.
+
+    `features`, `rows`, `often`: which word, in which document, how many times. `lengths`: of whole documents, whichever
+    of their words are here.
+    """
+
+    features: npt.NDArray[np.int32]
+    rows: npt.NDArray[np.int64]
+    often: Array
+    lengths: Array
+
+    @classmethod
+    def of(cls, matrix: csr_matrix) -> Counts:
+        """Of a matrix (documents, features)."""
+        documents = matrix.shape[0]
+        rows = np.repeat(np.arange(documents), np.diff(matrix.indptr))
+        often = matrix.data.astype(np.float64)
+        return cls.sorted(matrix.indices, rows, often, totals(rows, often, documents))
+
+    @classmethod
+    def sorted(
+        cls, features: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], often: Array, lengths: Array
+    ) -> Counts:
+        """Of entries in the order of documents."""
+        order = np.argsort(features, kind="stable")
+        return cls(features[order], rows[order], often[order], lengths)
+
+    def grouped(self, groups: npt.NDArray[np.int64], size: int) -> Counts:
+        """The same of groups of documents: `groups` ascend, but for -1, which is left out; `size`: how many there are."""
+        of_entries = groups[self.rows]
+        kept = of_entries >= 0
+        features, rows, often = self.features[kept], of_entries[kept], self.often[kept]
+        first = np.ones(len(rows), dtype=bool)
+        first[1:] = (features[1:] != features[:-1]) | (rows[1:] != rows[:-1])
+        starts = np.flatnonzero(first)
+        summed = np.add.reduceat(often, starts) if len(starts) else often
+        lengths = totals(groups[groups >= 0], self.lengths[groups >= 0], size)
+        return Counts(features[starts], rows[starts], summed, lengths)
+
+    def places(self, features: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """From which entry on each of `features` (sorted) stands, and how many entries it has."""
+        first = np.searchsorted(self.features, features)
+        return first, np.searchsorted(self.features, features, side="right") - first
 
 
 @dataclass(frozen=True)
@@ -27,89 +71,49 @@ class Statistics:
     frequency: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, counts: csr_matrix, lengths: Array) -> Statistics:
-        """Those of `counts` (documents, features) themselves."""
-        average = float(lengths.mean()) if len(lengths) and lengths.any() else 1.0
-        return cls(counts.shape[0], average, np.bincount(counts.indices, minlength=counts.shape[1]))
-
-
-def bm25(counts: csr_matrix, lengths: Array, asked: csr_matrix, statistics: Statistics) -> Array:
-    """Shape (queries, documents). `counts` and `asked` have the same few columns, `lengths` are of whole documents.
-
-    A feature counts once however often the query says it.
-    """
-    weights = csr_matrix(counts, dtype=np.float64, copy=True)
-    norms = np.repeat(K1 * (1 - B + B * lengths / statistics.average), np.diff(weights.indptr))
-    frequency = statistics.frequency
-    idf = np.log1p((statistics.documents - frequency + 0.5) / (frequency + 0.5))
-    weights.data = idf[weights.indices] * weights.data * (K1 + 1) / (weights.data + norms)
-    once = csr_matrix(asked, dtype=np.float64, copy=True)
-    once.data[:] = 1.0
-    return np.asarray((weights @ once.T).todense()).T
-
-
-class BM25:
-    """Scores every row of a count matrix against queries."""
-
-    def __init__(self, counts: csr_matrix) -> None:
-        self._counts = counts
-        self._lengths = row_sums(counts)
-
-    def scores(self, query: csr_matrix) -> Array:
-        """Shape (queries, documents)."""
-        features = np.unique(query.indices)
-        counts = restricted(self._counts, features)
-        return bm25(counts, self._lengths, restricted(query, features), Statistics.of(counts, self._lengths))
+    def of(cls, counts: Counts, features: npt.NDArray[np.int32]) -> Statistics:
+        """Those of `counts` themselves."""
+        lengths = counts.lengths
+        return cls(len(lengths), float(lengths.mean()) if lengths.any() else 1.0, counts.places(features)[1])
 
 
 @dataclass(frozen=True)
-class Counts:
-    """A matrix of counts (documents, `features`) and how long the documents are, whichever features are kept."""
+class Said:
+    """Which words queries say: `features` (sorted), and a row of them for each query. How often it does is not asked."""
 
     features: npt.NDArray[np.int32]
-    matrix: csr_matrix
-    lengths: Array
+    words: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, counts: csr_matrix, features: npt.NDArray[np.int32] | None = None) -> Counts:
-        """Of a matrix with millions of columns those that are used, or the given ones (sorted)."""
-        lengths = row_sums(counts)
-        if features is not None:
-            return cls(features, restricted(counts, features), lengths)
-        used, places = np.unique(counts.indices, return_inverse=True)
-        matrix = csr_matrix((counts.data, places, counts.indptr), shape=(counts.shape[0], len(used)))
-        return cls(used.astype(np.int32), matrix, lengths)
-
-    def common(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Those of `features` (sorted) that are here."""
-        return features[np.isin(features, self.features, assume_unique=True)]
-
-    def columns(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """The columns of `features`, all of which are here."""
-        return np.searchsorted(self.features, features)
+    def of(cls, queries: csr_matrix) -> Said:
+        features, columns = np.unique(queries.indices, return_inverse=True)
+        words = np.zeros((queries.shape[0], len(features)), dtype=bool)
+        words[np.repeat(np.arange(len(words)), np.diff(queries.indptr)), columns] = True
+        return cls(features, words)
 
 
-def row_sums(counts: csr_matrix) -> Array:
-    """As `counts.sum(axis=1)`, in time that goes with the entries and not with the columns."""
-    before = np.concatenate([[0.0], np.cumsum(counts.data, dtype=np.float64)])
-    sums: Array = before[counts.indptr[1:]] - before[counts.indptr[:-1]]
-    return sums
+def bm25(counts: Counts, said: Said, statistics: Statistics | None = None) -> Array:
+    """Shape (queries, documents), in time that goes with the entries of what is said.
+
+    `statistics`: of `said.features` in more documents than these (None: of these).
+    """
+    known = statistics or Statistics.of(counts, said.features)
+    first, sizes = counts.places(said.features)
+    columns = np.repeat(np.arange(len(sizes)), sizes)
+    entries = np.arange(len(columns)) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+    rows, often = counts.rows[entries], counts.often[entries]
+    norms = K1 * (1 - B + B * counts.lengths / known.average)
+    idf = np.log1p((known.documents - known.frequency + 0.5) / (known.frequency + 0.5))
+    weights = idf[columns] * often * (K1 + 1) / (often + norms[rows])
+    scores = np.zeros((len(said.words), len(norms)))
+    for query, words in enumerate(said.words):
+        scores[query] = totals(rows, weights * words[columns], len(norms))
+    return scores
 
 
-def restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
-    """The columns `features` (sorted) of a matrix with millions of them, in time that goes with its entries."""
-    if len(features) == 0:
-        return csr_matrix((counts.shape[0], 0))
-    if counts.nnz < SPARSE_ENOUGH or len(features) > np.iinfo(np.int16).max:
-        columns = np.minimum(np.searchsorted(features, counts.indices), len(features) - 1)
-        kept = features[columns] == counts.indices
-    else:
-        places = np.zeros(counts.shape[1], dtype=np.int16)
-        places[features] = np.arange(1, len(features) + 1)
-        columns = places[counts.indices].astype(np.int32) - 1
-        kept = columns >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return csr_matrix((counts.data[kept], columns[kept], before[counts.indptr]), shape=(counts.shape[0], len(features)))
+def totals(groups: npt.NDArray[np.int64], values: Array, size: int) -> Array:
+    """The sum of the values of each of `size` groups."""
+    return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
 
 
 def standardised(values: Array, among: Array | None = None) -> Array:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from tongyao.field.chunks import CHUNK_CHARS, sentences, trimmed, windows
 
@@ -20,8 +19,7 @@ class Facet(StrEnum):
     IDENTITY = "identity"
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Characters `start` to `end` of a profile, on one side of it."""
 
     facet: Facet

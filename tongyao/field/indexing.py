@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from tongyao.field.encoder import Encoder, EncoderUnusable
 from tongyao.field.features import counted, words
 from tongyao.field.learned import Learned
 from tongyao.field.scene import searched
 from tongyao.field.store import Index, IndexStore, Member
-from tongyao.field.stored import Stored
+from tongyao.field.stored import Stored, packed
 from tongyao.protocol.contracts_reindex import ModelSpec, ReindexProgress
 from tongyao.records.database import Pool
 from tongyao.records.profiles import Profiles
@@ -177,5 +179,10 @@ def _stored(people: Sequence[tuple[str, str]], encoder: Encoder, learned: Learne
     counts = counted(pieces, words) if learned is not None and pieces else None
     return Stored(
         ids=[row[0] for row in rows], numbers=[row[1] for row in rows], chunks=[row[2] for row in rows], vectors=vectors,
-        counts=counts, rare=learned.rare(counts.indices) if learned is not None and counts is not None else None,
+        terms=packed(counts) if counts is not None else [], rare=_rare_words(learned, counts) if learned is not None and counts is not None else [],
     )  # fmt: skip
+
+
+def _rare_words(learned: Learned, counts: csr_matrix) -> list[list[int]]:
+    rare = learned.rare(counts.indices)
+    return [counts.indices[start:end][rare[start:end]].tolist() for start, end in pairwise(counts.indptr)]

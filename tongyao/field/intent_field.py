@@ -84,8 +84,7 @@ class IntentField:
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> list[list[Found]]:
         """For each raw text the nearest people, best first. Raises `SceneUnknown`."""
-        await self._profiles.scene(scene)
-        return await (await self._scene(scene)).relevant(needs, top=top, excluded=excluded)
+        return await (await self._scene(scene, strict=True)).relevant(needs, top=top, excluded=excluded)
 
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str] = ()
@@ -113,8 +112,11 @@ class IntentField:
             log.warning("scene %s: settings of its field are wrong and left aside (%d)", scene, error.error_count())
         return SceneField()
 
-    async def _scene(self, scene: str) -> HeldScene | WideScene:
-        """The scene as it is now. Where a lexical index is live it is asked; else the scene is held in memory."""
+    async def _scene(self, scene: str, *, strict: bool = False) -> HeldScene | WideScene:
+        """The scene as it is now. Where a lexical index is live it is asked; else the scene is held in memory.
+
+        `strict`: raises `SceneUnknown`; else a scene that is not there is empty.
+        """
         async with self._loading:
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
             await self.indexer.catch_up(scene, live, most=FRESH_PEOPLE)
@@ -123,6 +125,8 @@ class IntentField:
             marks = [(index.id, index.deletions) for index in live]
             if lexical is not None:
                 return await self._kept(scene, marks, lambda: self._wide(lexical, models))
+            if strict:
+                await self._profiles.scene(scene)
             versions = await self._profiles.of_scene(scene)
             key = (marks, [(version.profile_id, version.version) for version in versions])
 

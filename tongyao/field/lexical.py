@@ -6,14 +6,13 @@ import hashlib
 import io
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
-from tongyao.field.bm25 import restricted
 from tongyao.field.encoder import Vectors
 from tongyao.field.features import counted, grams
 
@@ -24,6 +23,9 @@ RARITY: Final = 1.5
 
 FLATTENING: Final = 0.5
 """Power of a direction's strength by which it is divided: 0 is a plain projection, 1 makes all equal (docs/field.md §4)."""
+
+SPARSE_ENOUGH: Final = 40_000
+"""Entries below which searching for each is quicker than a table of all columns."""
 
 
 class LexicalEncoder:
@@ -81,7 +83,7 @@ class LexicalEncoder:
             features = np.sort(features[np.argsort(-frequency[features], kind="stable")[:max_features]])
         idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** rarity
         together = counts if whole is None else counted(whole, grams)
-        weighted = _weighted(restricted(together, features), idf)
+        weighted = _weighted(_restricted(together, features), idf)
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
         if rank >= 1:
@@ -93,11 +95,27 @@ class LexicalEncoder:
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         """One row per text, of length 1 (or all zeros, where nothing is known), shape (texts, dimension)."""
-        weighted = _weighted(restricted(counted(texts, grams), self._features), self._idf)
+        weighted = _weighted(_restricted(counted(texts, grams), self._features), self._idf)
         vectors = np.asarray(weighted.astype(np.float32) @ self._components)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)
         return unit
+
+
+def _restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
+    """The columns `features` (sorted) of a matrix with millions of them, in time that goes with its entries."""
+    if len(features) == 0:
+        return csr_matrix((counts.shape[0], 0))
+    if counts.nnz < SPARSE_ENOUGH or len(features) > np.iinfo(np.int16).max:
+        columns = np.minimum(np.searchsorted(features, counts.indices), len(features) - 1)
+        kept = features[columns] == counts.indices
+    else:
+        places = np.zeros(counts.shape[1], dtype=np.int16)
+        places[features] = np.arange(1, len(features) + 1)
+        columns = places[counts.indices].astype(np.int32) - 1
+        kept = columns >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return csr_matrix((counts.data[kept], columns[kept], before[counts.indptr]), shape=(counts.shape[0], len(features)))
 
 
 def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr_matrix:

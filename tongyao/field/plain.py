@@ -11,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from tongyao.field.bm25 import BM25, standardised
+from tongyao.field.bm25 import Counts, Said, bm25, standardised
 from tongyao.field.facets import Facet, split
 from tongyao.field.features import grams, words
 
@@ -44,7 +44,7 @@ def plain_lists(texts: dict[str, str], needs: Sequence[str], *, top: int = 10) -
 
     counter = CountVectorizer(analyzer=lambda text: list(words(text)))
     counts: Any = counter.fit_transform(pieces)
-    sparse = BM25(csr_matrix(membership @ counts)).scores(csr_matrix(counter.transform(needs)))
+    sparse = bm25(Counts.of(csr_matrix(membership @ counts)), Said.of(csr_matrix(counter.transform(needs))))
 
     scores = SVD_WEIGHT * standardised(dense) + standardised(sparse)
     ids = list(texts)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tongyao.field.bm25 import BM25, standardised
+from tongyao.field.bm25 import Counts, Said, bm25, standardised
 from tongyao.field.chunks import windows
 from tongyao.field.encoder import Vectors
 from tongyao.field.features import counted, words
@@ -67,14 +67,14 @@ class _Fitted:
     spans: list[tuple[int, int]]
     encoder: LexicalEncoder
     vectors: Vectors
-    bm25: BM25
+    counts: Counts
 
 
 def _fit(text: str) -> _Fitted:
     spans = list(windows(text, chars=PIECE_CHARS))
     texts = [text[start:end] for start, end in spans]
     encoder = LexicalEncoder.fit(texts, dimension=SVD_DIMENSION, max_features=30_000)
-    return _Fitted(spans, encoder, encoder.encode(texts), BM25(counted(texts, words)))
+    return _Fitted(spans, encoder, encoder.encode(texts), Counts.of(counted(texts, words)))
 
 
 def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
@@ -84,7 +84,7 @@ def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple
     asked = list(targets.values())
     near: npt.NDArray[np.float64] = (fitted.encoder.encode(asked) @ fitted.vectors.T).astype(np.float64)
     scores = SVD_WEIGHT * standardised(np.maximum(near, 0.0) ** 2) + standardised(
-        fitted.bm25.scores(counted(asked, words))
+        bm25(fitted.counts, Said.of(counted(asked, words)))
     )
     orders = np.argsort(-scores, axis=1, kind="stable")
     chosen: dict[tuple[int, int], set[str]] = {}

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_matrix, csr_matrix
+from scipy.sparse import csr_matrix
 from threadpoolctl import ThreadpoolController
 
-from tongyao.field.bm25 import Counts, Statistics, bm25, restricted, standardised
+from tongyao.field.bm25 import Counts, Said, Statistics, bm25, standardised
 from tongyao.field.encoder import Encoder, Vectors
 from tongyao.field.facets import Chunk, Facet, split
 from tongyao.field.features import counted, words
@@ -64,31 +64,28 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries laid over a scene, before a side is chosen: how near every chunk is (queries, chunks), which words are shared.
+    """Queries laid over a scene, before a side is chosen: how near every chunk is (queries, chunks), which words are said.
 
-    `held`: the columns of the scene's counts that a query speaks of; `features`: the queries' own counts of the same.
     `reference`: the same queries laid over those who tell mean and spread.
     """
 
     cosines: list[Scores]
     speaking: list[npt.NDArray[np.bool_]]
-    features: csr_matrix
-    held: npt.NDArray[np.int64]
+    said: Said
     statistics: Statistics | None
     reference: Asked | None
 
 
 @dataclass(frozen=True)
 class Side:
-    """The chunks of some sides: `rows` of the scene, whose (`people`, from which place of `rows` on), and their words."""
+    """The chunks of some sides: `rows` of the scene, whose (`people`, from which place of `rows` on), and people's words."""
 
     rows: npt.NDArray[np.int64]
     owners: npt.NDArray[np.int64]
     people: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
     roots: Scores
-    counts: csc_matrix
-    lengths: Scores
+    counts: Counts
 
 
 @dataclass(frozen=True)
@@ -185,20 +182,19 @@ class Scene:
             return self._ask(spoken or Spoken.of(queries, [space.encoder for space in self.spaces]))
 
     def _ask(self, spoken: Spoken) -> Asked:
-        features = self._counts.common(np.unique(spoken.words.indices))
+        said = Said.of(spoken.words)
         cosines = [
             np.maximum(vectors @ space.vectors.T, 0).astype(np.float64)
             for space, vectors in zip(self.spaces, spoken.vectors, strict=True)
         ]
         return Asked(
-            cosines, spoken.speaking, restricted(spoken.words, features), self._counts.columns(features),
-            self._statistics(features) if self._statistics else None,
+            cosines, spoken.speaking, said, self._statistics(said.features) if self._statistics else None,
             self._reference._ask(spoken) if self._reference else None,
         )  # fmt: skip
 
     def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
         """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""
-        people, queries = len(self.profile_ids), asked.features.shape[0]
+        people, queries = len(self.profile_ids), len(asked.said.words)
         best = np.full((queries, people), -1)
         side = self._side(tuple(sides))
         if not len(side.rows) or not queries:
@@ -223,16 +219,11 @@ class Scene:
 
     def _side(self, sides: tuple[Facet, ...]) -> Side:
         if sides not in self._sides:
-            rows = np.array([row for row, chunk in enumerate(self.chunks) if chunk.facet in sides], dtype=np.int64)
-            owners = self._owners[rows]
-            people, starts, sizes = np.unique(owners, return_index=True, return_counts=True)
-            membership = csr_matrix(
-                (np.ones(len(rows)), (owners, np.arange(len(rows)))), shape=(len(self.profile_ids), len(rows))
-            )
-            self._sides[sides] = Side(
-                rows, owners, people, starts, np.sqrt(sizes), csc_matrix(membership @ self._counts.matrix[rows]),
-                np.asarray(membership @ self._counts.lengths[rows]),
-            )  # fmt: skip
+            among = np.array([chunk.facet in sides for chunk in self.chunks], dtype=bool)
+            rows = np.flatnonzero(among)
+            people, starts, sizes = np.unique(self._owners[rows], return_index=True, return_counts=True)
+            counts = self._counts.grouped(np.where(among, self._owners, -1), len(self.profile_ids))
+            self._sides[sides] = Side(rows, self._owners[rows], people, starts, np.sqrt(sizes), counts)
         return self._sides[sides]
 
     def _raw(self, asked: Asked, side: Side) -> Raw:
@@ -243,9 +234,7 @@ class Scene:
             if len(side.rows):
                 dense[:, side.people] = np.add.reduceat(cosines[:, side.rows] ** 2, side.starts, axis=1) / side.roots
             spaces.append(dense)
-        counts = csr_matrix(side.counts[:, asked.held])
-        statistics = asked.statistics or Statistics.of(counts, side.lengths)
-        return Raw(spaces, bm25(counts, side.lengths, asked.features, statistics))
+        return Raw(spaces, bm25(side.counts, asked.said, asked.statistics))
 
 
 def searched(text: str) -> list[Chunk]:

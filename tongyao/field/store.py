@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 
 from tongyao.field.encoder import Encoder, IndexGone
 from tongyao.field.facets import Chunk, Facet
-from tongyao.field.stored import Stored, packed, unpacked
+from tongyao.field.stored import Stored
 from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.protocol.value import Value
 from tongyao.records.database import Connection, Pool, reading, session, transaction
@@ -62,9 +62,9 @@ class Member(Value):
 
 @dataclass(frozen=True)
 class Question:
-    """The `most` chunks of one side that are nearest to `vector`, looked for among `ef` at a time."""
+    """The `most` chunks of one side that are nearest to `vector` (as `written`), looked for among `ef` at a time."""
 
-    vector: npt.NDArray[np.float32]
+    vector: str
     side: Facet
     most: int
     ef: int = EF_SEARCH
@@ -230,8 +230,8 @@ class IndexStore:
                 for row, (id, no, chunk) in enumerate(stored.rows()):
                     if id in there:
                         await copy.write_row(
-                            (index.id, id, no, chunk.facet.value, chunk.start, chunk.end,
-                             HalfVector(stored.vectors[row]), packed(stored.counts, row) if stored.counts is not None else None, stored.rare_words(row))
+                            (index.id, id, no, chunk.facet.value, chunk.start, chunk.end, HalfVector(stored.vectors[row]),
+                             stored.terms[row] if stored.terms else None, stored.rare[row] if stored.rare else [])
                         )  # fmt: skip
             async with connection.cursor() as cursor_:
                 await cursor_.executemany(
@@ -285,26 +285,23 @@ class IndexStore:
                 [scene],
             )
 
-    async def nearest(self, index: Index, asked: Sequence[Question], *, without: Sequence[str]) -> set[str]:
-        """People with a chunk among the nearest of any question."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT DISTINCT profile_id FROM field_nearest(%s, %s::halfvec[], %s, %s, %s, %s)",
-                [index.id, [_written(one.vector) for one in asked], [one.side.value for one in asked], list(without),
-                 [one.most for one in asked], [one.ef for one in asked]],
-            )  # fmt: skip
-            return {row["profile_id"] for row in await cursor.fetchall()}
-
-    async def using(self, index: Index, words: Sequence[int], *, without: Sequence[str], most: int) -> set[str]:
-        """At most `most` people for each of these hashed words, who use it."""
+    async def near(
+        self, index: Index, asked: Sequence[Question], words: Sequence[int], *, using: int, without: Sequence[str]
+    ) -> set[str]:
+        """People with a chunk among the nearest of any question, and at most `using` who use each of these hashed words."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 sql.SQL(
-                    """SELECT DISTINCT found.profile_id FROM unnest(%s::int[]) AS word, LATERAL (
-                         SELECT profile_id FROM {} WHERE rare @> ARRAY[word] AND profile_id <> ALL (%s) LIMIT %s) found"""
+                    """SELECT profile_id FROM field_nearest(%(index)s, %(vectors)s::halfvec[], %(sides)s, %(without)s, %(most)s, %(ef)s)
+                       UNION
+                       SELECT found.profile_id FROM unnest(%(words)s::int[]) AS word, LATERAL (
+                         SELECT profile_id FROM {} WHERE rare @> ARRAY[word] AND profile_id <> ALL (%(without)s) LIMIT %(using)s
+                       ) found"""
                 ).format(_partition(index.id)),
-                [list(words), list(without), most],
-            )
+                {"index": index.id, "vectors": [one.vector for one in asked], "sides": [one.side.value for one in asked],
+                 "most": [one.most for one in asked], "ef": [one.ef for one in asked], "without": list(without),
+                 "words": list(words), "using": using},
+            )  # fmt: skip
             return {row["profile_id"] for row in await cursor.fetchall()}
 
     async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> Stored:
@@ -314,13 +311,13 @@ class IndexStore:
             await cursor.execute(
                 sql.SQL(
                     f"""SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {column},
-                               (SELECT p.contact @> '{{{{"sample": true}}}}' FROM profiles p WHERE p.id = c.profile_id) AS sample
+                               c.no = 0 AND (SELECT p.contact @> '{{{{"sample": true}}}}' FROM profiles p WHERE p.id = c.profile_id) AS sample
                         FROM {{}} c WHERE c.index_id = {{}} AND c.profile_id = ANY(%s) ORDER BY c.profile_id, c.no"""
                 ).format(_partition(index.id), sql.Literal(index.id)),
                 [sorted(profile_ids)],
             )
             rows = await cursor.fetchall()
-        ids, numbers, facets, starts, ends, halves, terms_, samples = zip(*rows, strict=True) if rows else [()] * 8
+        ids, numbers, facets, starts, ends, halves, packed, samples = zip(*rows, strict=True) if rows else [()] * 8
         vectors: npt.NDArray[np.float32] = (
             np.frombuffer(b"".join(halves), dtype=">f2")
             .reshape(len(rows), index.dimension + 2)[:, 2:]
@@ -331,7 +328,7 @@ class IndexStore:
             numbers=list(numbers),
             chunks=[Chunk(_FACETS[one], start, end) for one, start, end in zip(facets, starts, ends, strict=True)],
             vectors=vectors,
-            counts=unpacked(terms_) if terms else None,
+            terms=[one or b"" for one in packed] if terms else [],
             samples=frozenset(id for id, sample in zip(ids, samples, strict=True) if sample),
         )
 
@@ -354,5 +351,6 @@ def _partition(index: int) -> sql.Identifier:
     return sql.Identifier(f"field_chunks_{index}")
 
 
-def _written(vector: npt.NDArray[np.float32]) -> str:
+def written(vector: npt.NDArray[np.float32]) -> str:
+    """As PostgreSQL reads it."""
     return "[" + ",".join(f"{value:.5g}" for value in vector.tolist()) + "]"

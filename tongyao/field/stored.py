@@ -3,56 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
+from tongyao.field.bm25 import Counts, totals
 from tongyao.field.encoder import Vectors
 from tongyao.field.facets import Chunk
 from tongyao.field.features import BITS
 
 _COUNT_BITS = 32 - BITS
 _MOST = (1 << _COUNT_BITS) - 1
+_ALIKE_BITS = 16
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Chunks of some people, a row each: whose, which number, where, as a vector, as counts (or None)."""
+    """Chunks of some people, a row each: whose, which number, where, as a vector, and their words, packed (or none).
+
+    `rare`: the hashed words by which each may be looked up (where they are written).
+    """
 
     ids: list[str]
     numbers: list[int]
     chunks: list[Chunk]
     vectors: Vectors
-    counts: csr_matrix | None
+    terms: list[bytes]
     samples: frozenset[str] = frozenset()
-    rare: npt.NDArray[np.bool_] | None = None  # of each entry of `counts`: whether it may be looked up
+    rare: list[list[int]] = field(default_factory=list)
 
     def rows(self) -> Iterator[tuple[str, int, Chunk]]:
         return zip(self.ids, self.numbers, self.chunks, strict=True)
 
-    def rare_words(self, row: int) -> list[int]:
-        """The hashed words of a chunk by which it may be looked up."""
-        if self.counts is None or self.rare is None:
-            return []
-        entries = slice(self.counts.indptr[row], self.counts.indptr[row + 1])
-        words: list[int] = self.counts.indices[entries][self.rare[entries]].tolist()
-        return words
+
+def packed(counts: csr_matrix) -> list[bytes]:
+    """Rows of hashed counts, 4 bytes a feature: its number and, in the lowest bits, how often (at most 1,023)."""
+    often = np.minimum(counts.data, _MOST).astype(np.uint32)
+    pairs = ((counts.indices.astype(np.uint32) << _COUNT_BITS) | often).astype("<u4")
+    return [pairs[start:end].tobytes() for start, end in pairwise(counts.indptr)]
 
 
-def packed(counts: csr_matrix, row: int) -> bytes:
-    """One row of hashed counts, 4 bytes a feature: its number and, in the lowest bits, how often (at most 1,023)."""
-    start, end = counts.indptr[row], counts.indptr[row + 1]
-    often = np.minimum(counts.data[start:end], _MOST).astype(np.uint32)
-    pairs = (counts.indices[start:end].astype(np.uint32) << _COUNT_BITS) | often
-    return bytes(pairs.astype("<u4").tobytes())
-
-
-def unpacked(rows: Sequence[bytes | None]) -> csr_matrix:
-    """The count matrix of packed rows."""
-    held = [row or b"" for row in rows]
-    pairs = np.frombuffer(b"".join(held), dtype="<u4")
-    ends = np.cumsum([0] + [len(row) // 4 for row in held])
-    data = (pairs & _MOST).astype(np.float64)
-    return csr_matrix((data, (pairs >> _COUNT_BITS).astype(np.int32), ends), shape=(len(held), 1 << BITS))
+def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None) -> Counts:
+    """The words of packed rows: all of them, or those `among` some (sorted)."""
+    pairs = np.frombuffer(b"".join(terms), dtype="<u4")
+    rows = np.repeat(np.arange(len(terms)), np.array([len(row) // 4 for row in terms], dtype=np.int64))
+    features = (pairs >> _COUNT_BITS).astype(np.int32)
+    often = (pairs & _MOST).astype(np.float64)
+    lengths = totals(rows, often, len(terms))
+    if among is not None:
+        alike = np.zeros(1 << _ALIKE_BITS, dtype=bool)  # rules most of them out at a look
+        alike[among & (len(alike) - 1)] = True
+        kept = np.flatnonzero(alike[features & (len(alike) - 1)])
+        kept = kept[np.isin(features[kept], among)]
+        features, rows, often = features[kept], rows[kept], often[kept]
+    return Counts.sorted(features, rows, often, lengths)

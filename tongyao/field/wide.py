@@ -15,8 +15,8 @@ from tongyao.field.learned import Learned
 from tongyao.field.perspectives import Found, View
 from tongyao.field.relevance import SIDES, relevant
 from tongyao.field.scene import MODEL_WEIGHT, SVD_WEIGHT, Scene, Space, Spoken
-from tongyao.field.store import EF_SEARCH, Index, IndexStore, Question
-from tongyao.field.stored import Stored
+from tongyao.field.store import EF_SEARCH, Index, IndexStore, Question, written
+from tongyao.field.stored import Stored, unpacked
 from tongyao.protocol.tension import Tension
 
 SAMPLE_PEOPLE = 300
@@ -29,9 +29,6 @@ NEAREST_FOR_A_PART = 25
 NEAREST_ASIDE = 10
 EF_ASIDE = 64
 """For a part of a tension: on the side that a perspective compares it with, and on the others (for interference)."""
-
-LANES = 2
-"""Connections that search an index at once for one tension."""
 
 RARE_WORDS = 8
 """Looked up as they are: so many of a raw text, fewer of each part of a tension, whose parts are several."""
@@ -59,7 +56,7 @@ class WideScene:
         self._indexes = list(indexes)
         self._encoders = list(encoders)
         self._learned = learned
-        self._sample = self._scene(sample, Counts.of(sample.stored.counts), None)
+        self._sample = self._scene(sample, unpacked(sample.stored.terms), None)
 
     @classmethod
     async def load(
@@ -71,13 +68,16 @@ class WideScene:
 
     async def relevant(self, needs: Sequence[str], *, top: int, excluded: Sequence[str] = ()) -> list[list[Found]]:
         """`relevance.relevant`, over whoever is near each need."""
-        answers = []
-        for need in needs:
-            spoken = await asyncio.to_thread(Spoken.of, [need], self._encoders)
-            asked = [(0, side, max(NEAREST, 2 * top), EF_SEARCH) for side in SIDES]
-            scene = await self._around(spoken, asked, excluded)
-            answers += await asyncio.to_thread(relevant, scene, [need], top=top, excluded=excluded, spoken=spoken)
-        return answers
+        return [await self._relevant(need, top, excluded) for need in needs]
+
+    async def _relevant(self, need: str, top: int, excluded: Sequence[str]) -> list[Found]:
+        spoken = await asyncio.to_thread(Spoken.of, [need], self._encoders)
+        asked = [(0, side, max(NEAREST, 2 * top), EF_SEARCH) for side in SIDES]
+        seen = await self._around(spoken, asked, excluded)
+        [found] = await asyncio.to_thread(
+            lambda: relevant(self._asked(seen, spoken), [need], top=top, excluded=excluded, spoken=spoken)
+        )
+        return found
 
     async def lists(
         self, tension: Tension, *, limit: int, excluded: Sequence[str] = (), threshold: float = 0.0
@@ -95,27 +95,33 @@ class WideScene:
             if label != "I"
             for side in SIDES
         ]
-        scene = await self._around(spoken, asked, excluded)
-        return await asyncio.to_thread(_lists, scene, tension, limit, excluded, threshold, spoken)
+        seen = await self._around(spoken, asked, excluded)
+        return await asyncio.to_thread(
+            lambda: View(self._asked(seen, spoken), tension, excluded, threshold=threshold, spoken=spoken).lists(limit)
+        )
 
     async def _around(
         self, spoken: Spoken, asked: Sequence[tuple[int, Facet, int, int]], excluded: Sequence[str]
-    ) -> Scene:  # fmt: skip
+    ) -> Seen:
         """Everybody with a chunk among the nearest of a question (query, side, how many, ef), or who uses its rarest words."""
         rare = self._rare_words(spoken, sorted({query for query, *_ in asked}))
-        searches = [self._store.using(self._indexes[0], rare, without=excluded, most=USING_A_WORD)] if rare else []
+        searches = []
         for index, vectors, speaking in zip(self._indexes, spoken.vectors, spoken.speaking, strict=True):
-            put = [
-                Question(vectors[query], side, most, ef)
-                for query, side, most, ef in asked
-                if speaking[query] and vectors[query].any()
-            ]
+            said = {
+                query: written(vectors[query])
+                for query, speaks in enumerate(speaking)
+                if speaks and vectors[query].any()
+            }
+            put = [Question(said[query], side, most, ef) for query, side, most, ef in asked if query in said]
+            words = rare if index is self._indexes[0] else []
+            half = len(put) // 2  # on two connections at once
             searches += [
-                self._store.nearest(index, put[lane::LANES], without=excluded) for lane in range(min(LANES, len(put)))
+                self._store.near(index, questions, by, using=USING_A_WORD, without=excluded)
+                for questions, by in ((put[:half], words), (put[half:], []))
+                if questions or by
             ]
         near = set[str]().union(*await asyncio.gather(*searches))
-        found = await _seen(self._store, self._indexes, sorted(near))
-        return await asyncio.to_thread(self._asked, found, spoken)
+        return await _seen(self._store, self._indexes, sorted(near))
 
     def _rare_words(self, spoken: Spoken, queries: Sequence[int]) -> list[int]:
         most = RARE_WORDS if len(queries) == 1 else RARE_WORDS_OF_A_PART
@@ -126,10 +132,10 @@ class WideScene:
             found |= dict.fromkeys(rare[order][:most].tolist())
         return list(found)
 
-    def _asked(self, found: Seen, spoken: Spoken) -> Scene:
-        """Those who were found, with the words that are asked for, against the sample's mean and spread."""
-        features = np.unique(spoken.words.indices)
-        return self._scene(found, Counts.of(found.stored.counts, features), self._sample)
+    def _asked(self, seen: Seen, spoken: Spoken) -> Scene:
+        """Those who were seen, with the words that are asked for, against the sample's mean and spread."""
+        asked = np.unique(spoken.words.indices)
+        return self._scene(seen, unpacked(seen.stored.terms, asked), self._sample)
 
     def _scene(self, seen: Seen, counts: Counts, reference: Scene | None) -> Scene:
         people, owners = _people(seen.stored.ids)
@@ -142,12 +148,6 @@ class WideScene:
             people, owners, seen.stored.chunks, spaces, counts,
             samples=seen.stored.samples, reference=reference, statistics=self._learned.statistics,
         )  # fmt: skip
-
-
-def _lists(
-    scene: Scene, tension: Tension, limit: int, excluded: Sequence[str], threshold: float, spoken: Spoken
-) -> dict[str, list[Found]]:
-    return View(scene, tension, excluded, threshold=threshold, spoken=spoken).lists(limit)
 
 
 async def _seen(store: IndexStore, indexes: Sequence[Index], people: Sequence[str]) -> Seen:
