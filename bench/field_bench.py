@@ -27,6 +27,7 @@ from tongyao.field.intent_field import IntentField
 from tongyao.field.relevance import SIDES
 from tongyao.field.scene import Spoken
 from tongyao.field.store import EF_SEARCH, Index, IndexStore
+from tongyao.field.wide import EF_ASIDE
 from tongyao.protocol.tension import Tension
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.migrate import migrate
@@ -185,7 +186,7 @@ async def recall(
         ]
     async with session(pool) as connection, connection.transaction():
         await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-        for ef in sorted({40, 100, EF_SEARCH, 400}):
+        for ef in (40, EF_ASIDE, EF_SEARCH, 200, 400):
             await connection.execute(sql.SQL("SET LOCAL hnsw.ef_search = {}").format(sql.Literal(ef)))
             found, taken = [], []
             for one in asked:

@@ -73,6 +73,18 @@ async def test_the_index_finds_whom_memory_finds_with_the_same_reasons(pool: Poo
     assert stored["complement"][0].profile_id == lists["complement"][0].profile_id == "coder"
 
 
+async def test_whoever_is_near_has_the_score_that_memory_gives_them(pool: Pool) -> None:
+    needs = ["谁会做前端网页", "想找人做酵母面包", "水下拍摄要有人救援，也要会护理"]
+    held = IntentField(pool)
+    before = await held.relevant(needs, scene="s", top=len(PEOPLE))
+    await index_all(held.indexer)
+    after = await IntentField(pool).relevant(needs, scene="s", top=len(PEOPLE))
+    for in_memory, found in zip(before, after, strict=True):
+        scores = {one.profile_id: one.score for one in in_memory}
+        # vectors are stored as halves
+        assert {one.profile_id: one.score for one in found} == pytest.approx(scores, abs=0.02)
+
+
 async def test_who_comes_changes_or_leaves_is_found_or_forgotten_by_the_next_search(pool: Pool) -> None:
     field = IntentField(pool)
     profiles = Profiles(pool)

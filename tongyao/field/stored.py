@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from tongyao.field.bm25 import Counts, totals
+from tongyao.field.bm25 import Counts
 from tongyao.field.encoder import Vectors
 from tongyao.field.facets import Chunk
 from tongyao.field.features import BITS
@@ -49,14 +49,15 @@ def packed(counts: csr_matrix) -> list[bytes]:
 def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None) -> Counts:
     """The words of packed rows: all of them, or those `among` some (sorted)."""
     pairs = np.frombuffer(b"".join(terms), dtype="<u4")
-    rows = np.repeat(np.arange(len(terms)), np.array([len(row) // 4 for row in terms], dtype=np.int64))
-    features = (pairs >> _COUNT_BITS).astype(np.int32)
-    often = (pairs & _MOST).astype(np.float64)
-    lengths = totals(rows, often, len(terms))
+    ends = np.cumsum([len(row) // 4 for row in terms], dtype=np.int64)
+    features, often = (pairs >> _COUNT_BITS).astype(np.int32), pairs & _MOST
+    before = np.concatenate([[0], np.cumsum(often, dtype=np.int64)])
+    lengths = np.diff(before[ends], prepend=0).astype(np.float64)
+    kept = np.arange(len(pairs))
     if among is not None:
         alike = np.zeros(1 << _ALIKE_BITS, dtype=bool)  # rules most of them out at a look
         alike[among & (len(alike) - 1)] = True
         kept = np.flatnonzero(alike[features & (len(alike) - 1)])
         kept = kept[np.isin(features[kept], among)]
-        features, rows, often = features[kept], rows[kept], often[kept]
-    return Counts.sorted(features, rows, often, lengths)
+    rows = np.searchsorted(ends, kept, side="right")
+    return Counts.sorted(features[kept], rows, often[kept].astype(np.float64), lengths)

@@ -1,0 +1,91 @@
+"""How near the search of a large scene comes to looking at everybody in it (docs/field.md §6).
+
+`python -m bench.field_bench --people 100000 --keep FOLDER` makes the database, `python -m bench.field_everybody
+--people 100000 --kept FOLDER` asks its questions twice: of the index, and of all people in memory. About a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.field_bench import SCENE, SCENES, sentences_of
+from tongyao.field.intent_field import IntentField
+from tongyao.field.learned import Learned
+from tongyao.field.perspectives import PERSPECTIVES, Found, View
+from tongyao.field.relevance import relevant
+from tongyao.field.scene import SVD_WEIGHT, Scene, Space
+from tongyao.field.stored import Stored, unpacked
+from tongyao.field.wide import SAMPLE_PEOPLE
+from tongyao.records.database import open_pool
+from tongyao.runtime.local.postgres import LocalPostgres
+
+TOP = 10
+
+
+def scene_of(stored: Stored, learned: Learned, reference: Scene | None) -> Scene:
+    """These people in memory, scored as the search scores those whom it looks at."""
+    people = list(dict.fromkeys(stored.ids))
+    places = {id: number for number, id in enumerate(people)}
+    owners = np.array([places[id] for id in stored.ids], dtype=np.int64)
+    return Scene(
+        people, owners, stored.chunks, [Space(learned.encoder, stored.vectors, SVD_WEIGHT)], unpacked(stored.terms),
+        samples=stored.samples, reference=reference, statistics=learned.statistics,
+    )  # fmt: skip
+
+
+async def compared(url: str) -> dict[str, list[tuple[Sequence[Found], Sequence[Found]]]]:
+    """For each way of finding and question: whom the index found, and whom looking at everybody finds."""
+    _, tensions, needs = sentences_of(SCENES)
+    pool = await open_pool(url)
+    try:
+        field = IntentField(pool)
+        store = field.indexer.store
+        [index] = await store.indexes(SCENE)
+        learned = await field.indexer.learned(index)
+        sample = scene_of(await store.chunks(index, await store.some_people(index, SAMPLE_PEOPLE)), learned, None)
+        ids = [one.profile_id for one in await store.people(SCENE, index.people)]
+        everybody = scene_of(await store.chunks(index, ids), learned, sample)
+        lists: dict[str, list[tuple[Sequence[Found], Sequence[Found]]]] = {
+            way: [] for way in ("relevance", *PERSPECTIVES)
+        }
+        for need, tension in zip(needs, tensions, strict=True):
+            found = await field.perspectives(tension, scene=SCENE, top=TOP)
+            best = View(everybody, tension).lists(TOP)
+            [near] = await field.relevant([need], scene=SCENE, top=TOP)
+            lists["relevance"].append((near, relevant(everybody, [need], top=TOP)[0]))
+            for way in PERSPECTIVES:
+                lists[way].append((found[way], best[way]))
+        return lists
+    finally:
+        await pool.close()
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--people", type=int, default=100_000)
+    arguments.add_argument("--kept", type=Path, required=True, help="What was given to field_bench as --keep.")
+    chosen = arguments.parse_args()
+    server = LocalPostgres(chosen.kept / str(chosen.people), durable=False)
+    try:
+        lists = asyncio.run(compared(server.start()))
+    finally:
+        server.stop()
+    for way, pairs in lists.items():
+        asked = [(found, best) for found, best in pairs if best]
+        same = [
+            len({one.profile_id for one in found} & {one.profile_id for one in best}) / len(best)
+            for found, best in asked
+        ]
+        scores = [sum(one.score for one in found) / sum(one.score for one in best) for found, best in asked]
+        print(
+            f"{way}: {np.mean(same):.2f} of the {TOP} best are the same people, {np.mean(scores):.3f} of their scores"
+        )
+
+
+if __name__ == "__main__":
+    main()
