@@ -206,9 +206,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cmrc", type=Path)
+    parser.add_argument("--seed", type=int, default=5, help="of the drawing")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    draw = random.Random(5)
+    draw = random.Random(options.seed)
     for language in ("en", "zh"):
         put(options.folder, f"facts_{language}", *facts(language, draw))
     put(options.folder, "bridge_en", *bridge(draw))

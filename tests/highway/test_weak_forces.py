@@ -147,3 +147,47 @@ def test_a_start_that_led_everywhere_points_nowhere() -> None:
     once = lent(("帆", 0))
     often = lent(*(("帆", line) for line in range(8)))
     assert 0 < often < once / 4
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "telling"),
+    [
+        ("Who knows what that is?\nDerek mended the gate.", "Who was it that mended what?", "Derek mended the gate."),
+        ("谁知道是什么呢？\n阿周修门。", "谁修了什么呢？", "阿周修门。"),
+    ],
+)
+def test_words_that_only_join_or_ask_say_hardly_anything(text: str, query: str, telling: str) -> None:
+    memory = recite([text])
+    assert brightest(seek(memory, [("T", query)], replace(ALONE, faint=1)), text) != telling
+    assert brightest(seek(memory, [("T", query)], ALONE), text) == telling
+
+
+def test_words_that_only_join_or_ask_are_still_a_way_where_there_is_no_other() -> None:
+    text = "阿周修门。\n谁知道呢？"
+    assert brightest(seek(recite([text]), [("T", "谁")], ALONE), text) == "谁知道呢？"
+
+
+def test_a_unit_that_holds_more_than_such_words_is_not_faint() -> None:
+    memory = recite(["什么锅。\n什么盖。\n什锦锅。\n什锦饭。"])
+    asking, dish = unit_named(memory, "什么"), unit_named(memory, "什锦")
+    assert asking is not None
+    assert dish is not None
+    assert (memory.faint[asking], memory.faint[dish]) == (True, False)
+
+
+def test_of_two_that_hold_the_same_units_the_one_in_the_querys_order_is_brighter() -> None:
+    text = "5月17日卖7份。\n5月7日卖17份。\n8月1日卖3份。"
+    memory = recite([text])
+    query = [("T", "5月7日")]
+    either = seek(memory, query, replace(ALONE, order=0)).glow(Level.PARAGRAPH)
+    assert either[0] == either[1] > 0
+    assert brightest(seek(memory, query, ALONE), text) == "5月7日卖17份。"
+
+
+def test_order_lights_nothing_that_no_start_has_reached_and_is_explained() -> None:
+    text = "甲乙丙。\n丁戊。"
+    session = seek(recite([text]), [("T", "甲乙")], ALONE)
+    assert session.glow(Level.PARAGRAPH)[1] == 0
+    piece = converge(session, [text]).short[0]
+    why = explain(session, piece)
+    assert why.activation["T"] + why.surroundings["T"] == pytest.approx(piece.score)

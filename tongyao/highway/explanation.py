@@ -29,7 +29,7 @@ class Touch:
 @dataclass(frozen=True)
 class Explanation:
     """`touches`, strongest first. By label: `converged`, the share of the query's weight that met in the
-    piece; `activation`, with saturation, length and what earlier use lends; `surroundings`, what neighbours
+    piece; `activation`, with saturation, length, order and what earlier use lends; `surroundings`, what neighbours
     lent it and the category field added. The piece's score is the sum of the last two over all labels."""
 
     touches: tuple[Touch, ...]

@@ -1,4 +1,9 @@
-"""Words that join others and mean little alone: where a phrase ends (as in RAKE: Rose et al. 2010)."""
+"""Words that join others, or ask, and mean little alone.
+
+A phrase ends where one of those that join stands (as in RAKE: Rose et al. 2010). What a query leads to by words that join
+in scripts with spaces, or that ask, is faint: they stand in what it looks for by chance. A Chinese character that joins here
+is part of a word there, so it is not among them.
+"""
 
 from __future__ import annotations
 
@@ -11,4 +16,7 @@ will would can could shall should may might must
 """
 _CHINESE = "的了是在和与或也都就而但被把之其这那吗呢吧啊着它他她我你们"
 
+_ASKING = "什么谁哪怎吗呢"
+
 FUNCTION_WORDS = frozenset(_ENGLISH.split()) | frozenset(_CHINESE)
+FAINT_WORDS = frozenset(_ENGLISH.split()) | frozenset(_ASKING)

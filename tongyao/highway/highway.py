@@ -249,4 +249,4 @@ def _fingerprint(texts: Sequence[str], settings: Settings, encoder: Encoder | No
     return digest.digest()
 
 
-_FORMAT = 3  # raised when a stored memory can no longer be read
+_FORMAT = 4  # raised when a stored memory can no longer be read

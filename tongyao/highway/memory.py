@@ -27,11 +27,13 @@ class Memory:
 
     `sources` int32[K+1]: where each source text starts in the joined text (one newline between two). `order`
     int32[V] sorts the base units by key; `occurs` int32[V] is their dictionary frequency in these texts.
-    `words` bool[U]: the unit is made of words (else of characters). `spans[level]` int32[S, 2] of every
+    `words` bool[U]: the unit is made of words (else of characters); `faint` bool[U]: of nothing but words that join or ask.
+    `spans[level]` int32[S, 2] of every
     segment in the joined text. `kin[level]` float in [0, 1]: how much neighbouring segments belong together.
     `character_share`: which part of the base units are characters. `directions[level]` float16[R, d] a vector per row,
     made by `encoder` (`direction.py`); empty without one. `passes`: how often each level was recited; `settled`: whether
-    more passes would change nothing.
+    more passes would change nothing. `symbols` int32[N] are the base units in the order of the text, `joined` bool[N]: with
+    the one before in one phrase; `edges[level]` int32[S+1] the first of every segment, and N.
     """
 
     sources: NDArray[np.int32]
@@ -39,6 +41,7 @@ class Memory:
     order: NDArray[np.int32]
     occurs: NDArray[np.int32]
     words: NDArray[np.bool_]
+    faint: NDArray[np.bool_]
     trie: Trie
     tables: dict[Level, Table]
     spans: dict[Level, NDArray[np.int32]]
@@ -48,6 +51,9 @@ class Memory:
     rarity: dict[Level, NDArray[np.float32]]
     passes: int
     settled: bool
+    symbols: NDArray[np.int32]
+    joined: NDArray[np.bool_]
+    edges: dict[Level, NDArray[np.int32]]
     directions: dict[Level, NDArray[np.float16]] = field(default_factory=dict)
     encoder: str = ""
 
@@ -123,9 +129,12 @@ def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
         "order": memory.order,
         "occurs": memory.occurs,
         "words": memory.words,
+        "faint": memory.faint,
         "share": np.array(memory.character_share),
         "passes": np.array(memory.passes),
         "settled": np.array(memory.settled),
+        "symbols": memory.symbols,
+        "joined": memory.joined,
     }
     groups: list[tuple[str, Any]] = [("units", memory.units), ("trie", memory.trie)]
     groups += [(f"table{int(level)}", table) for level, table in memory.tables.items()]
@@ -136,6 +145,7 @@ def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
         flat[f"spans{int(level)}"] = spans
         flat[f"kin{int(level)}"] = np.array(memory.kin[level])
         flat[f"rarity{int(level)}"] = memory.rarity[level]
+        flat[f"edges{int(level)}"] = memory.edges[level]
     flat["encoder"] = np.array(memory.encoder)
     flat |= {f"direction{int(level)}": vectors for level, vectors in memory.directions.items()}
     return flat
@@ -151,6 +161,7 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
         order=flat["order"],
         occurs=flat["occurs"],
         words=flat["words"],
+        faint=flat["faint"],
         trie=group(Trie, "trie"),
         tables={level: group(Table, f"table{int(level)}") for level in SOUGHT},
         spans={level: flat[f"spans{int(level)}"] for level in SOUGHT},
@@ -160,6 +171,9 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
         rarity={level: flat[f"rarity{int(level)}"] for level in SOUGHT},
         passes=int(flat["passes"]),
         settled=bool(flat["settled"]),
+        symbols=flat["symbols"],
+        joined=flat["joined"],
+        edges={level: flat[f"edges{int(level)}"] for level in SOUGHT},
         directions={level: flat[f"direction{int(level)}"] for level in SOUGHT if f"direction{int(level)}" in flat},
         encoder=str(flat["encoder"]),
     )
@@ -188,12 +202,14 @@ def assemble(
     first = layout.symbols[units.first] if len(units) else np.zeros(0, np.int32)
     words = layout.words[first] if len(units) else np.zeros(0, np.bool_)
     rarity = {level: _rarity(table) for level, table in tables.items()}
+    faint = np.concatenate([[0], np.cumsum(layout.faint[layout.symbols])])
     return Memory(
         sources=np.cumsum([0, *(len(text) + 1 for text in texts)]).astype(np.int32),
         units=units,
         order=np.argsort(layout.keys).astype(np.int32),
         occurs=np.bincount(layout.symbols, minlength=len(layout.keys)).astype(np.int32),
         words=words,
+        faint=faint[units.first + units.n] - faint[units.first] == units.n,
         trie=trie,
         tables=tables,
         spans={level: _stripped("\n".join(texts), layout.spans(level)) for level in SOUGHT},
@@ -203,6 +219,9 @@ def assemble(
         rarity=rarity,
         passes=passes,
         settled=all(level.settled for level in recited.values()),
+        symbols=layout.symbols,
+        joined=layout.breaks == 0,
+        edges={level: layout.bounds(level).astype(np.int32) for level in SOUGHT},
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tongyao.highway.compiled import compiled
 from tongyao.highway.direction import Encoder, toward
 from tongyao.highway.memory import SOUGHT, Memory
+from tongyao.highway.order import in_order, pairs_of
 from tongyao.highway.segments import Level
 from tongyao.highway.settings import Script, Settings, Touch
 from tongyao.highway.starts import starts_of
@@ -23,7 +24,7 @@ from tongyao.highway.tables import Table
 @dataclass
 class Lit:
     """What one query lit on one level: `starts` int32[Q] unit ids and their `weights`; per row the
-    `activation` (as a share of the query's weight) and `convergence` (share of the weight that meets there,
+    `activation` (as a share of the query's weight, and what order adds) and `convergence` (share of the weight that meets there,
     in [0, 1]); per place the `glow`: activation and what the surroundings and the direction
     add to it. `everywhere` bool[Q]: the start
     lights all it leads to; else only its instances in the cells that are `open` (bool, by `Settings.cell` rows)."""
@@ -64,8 +65,8 @@ def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
 def weights_of(
     memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: Bound | None
 ) -> NDArray[np.float32]:
-    """What one touch of each start is worth: rare units more, units of many base units less, and by
-    write-back more where seeking from the unit has led to what was then used."""
+    """What one touch of each start is worth: rare units more, units of many base units less, those that
+    only join or ask hardly anything, and by write-back more where seeking from the unit has led to what was then used."""
     rarity = memory.rarity[level][starts].astype(np.float64)
     n = memory.units.n[starts].astype(np.float64)
     words = memory.words[starts]
@@ -76,7 +77,7 @@ def weights_of(
         words, *(touch_in(table, script, settings).rarity for script in (settings.words, settings.characters))
     )
     fade = np.where(words, settings.words.fade, settings.characters.fade)
-    weights = scale * (rarity / scale) ** power * n**-fade
+    weights = scale * (rarity / scale) ** power * n**-fade * np.where(memory.faint[starts], settings.faint, 1)
     if strengths is not None:
         weights *= strengths.factor(starts)
     return np.asarray(weights, np.float32)
@@ -139,8 +140,10 @@ def light(
     settings: Settings,
     strengths: Bound | None = None,
     direction: NDArray[np.float32] | None = None,
+    pairs: NDArray[np.int64] | None = None,
 ) -> Lit:
-    """Light one level from the starts of one query. `direction` float32[R]: how far each row lies in its direction."""
+    """Light one level from the starts of one query. `direction` float32[R]: how far each row lies in its direction;
+    `pairs`: which of its units are neighbours (`order.pairs_of`)."""
     table = memory.tables[level]
     weights = weights_of(memory, level, starts, settings, strengths)
     total = max(float(weights.sum()), 1e-9)
@@ -161,6 +164,8 @@ def light(
     )  # fmt: skip
     activation /= total
     convergence /= total
+    if pairs is not None and settings.order > 0:
+        activation += settings.order * in_order(memory, level, pairs, activation)
     if strengths is not None:
         activation += strengths.lend(level, starts, weights / total, convergence)
     glow = activation[table.places]
@@ -194,7 +199,7 @@ def seek(
     for label, text in queries:
         starts, unknown = starts_of(memory, text)
         session.unknown[label] = unknown
-        ahead = toward(memory, text, encoder)
-        lit = {level: light(memory, level, starts, settings, strengths, ahead.get(level)) for level in levels}
+        ahead, pairs = toward(memory, text, encoder), pairs_of(memory, text)
+        lit = {level: light(memory, level, starts, settings, strengths, ahead.get(level), pairs) for level in levels}
         session.lit.append((label, lit))
     return session

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
-from tongyao.highway.function_words import FUNCTION_WORDS
+from tongyao.highway.function_words import FAINT_WORDS, FUNCTION_WORDS
 
 
 class Level(IntEnum):
@@ -103,6 +103,9 @@ def normal(token: str) -> str:
     return stem(folded) if _LATIN.match(folded) else folded
 
 
+_FUNCTION, _FAINT = (frozenset(normal(word) for word in words) for words in (FUNCTION_WORDS, FAINT_WORDS))
+
+
 def surface_key(token: str) -> int:
     """A 62-bit key of a base unit: two residues, joined; the same for every owner, text and version."""
     digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -115,8 +118,8 @@ def surface_key(token: str) -> int:
 class Layout:
     """One text as base units. Offsets are characters (code points) of the text.
 
-    `symbols` int32[N] index into `keys` (int64[V], one per distinct base unit) and `words` (bool[V], false
-    where the base unit is a character of a script without spaces); `starts`, `ends` int32[N]; `breaks`
+    `symbols` int32[N] index into `keys` (int64[V], one per distinct base unit), `words` (bool[V], false where the base unit
+    is a character of a script without spaces) and `faint` (bool[V]: it joins or asks, `function_words`); `starts`, `ends` int32[N]; `breaks`
     uint8[N] the level of the boundary before each base unit (0: none; the first is TEXT); `splits` int32[N+1]
     where the text is cut at that boundary (the last: the text's end).
     """
@@ -124,6 +127,7 @@ class Layout:
     symbols: NDArray[np.int32]
     keys: NDArray[np.int64]
     words: NDArray[np.bool_]
+    faint: NDArray[np.bool_]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     breaks: NDArray[np.uint8]
@@ -192,7 +196,7 @@ def lay_out(texts: Sequence[str]) -> Layout:
             form = normal(token) or token
             symbol = known[token] = vocabulary.setdefault(form, len(vocabulary))
             if symbol == len(function):
-                function.append(form in FUNCTION_WORDS)
+                function.append(form in _FUNCTION)
         level, cut = 0, 0
         if start > end:
             gap = text[end:start]
@@ -226,6 +230,7 @@ def lay_out(texts: Sequence[str]) -> Layout:
         symbols=np.array(symbols, dtype=np.int32),
         keys=np.array([surface_key(form) for form in vocabulary], dtype=np.int64),
         words=np.array([_CHARACTER.match(form) is None for form in vocabulary], dtype=np.bool_),
+        faint=np.array([form in _FAINT for form in vocabulary], dtype=np.bool_),
         starts=np.array(starts, dtype=np.int32),
         ends=np.array(ends, dtype=np.int32),
         breaks=cuts,

@@ -47,7 +47,7 @@ class Settings:
     """Whether phrases that were sought once and never consolidated stay findable (`pruning.py`)."""
     ttl: int = 8
     """Most index hops a start is followed (seed 004, TTL)."""
-    short: Touch = Touch(k=0.3, b=0.3, rarity=1.0)
+    short: Touch = Touch(k=0.3, b=0.4, rarity=0.85)
     """What a touch is worth in segments that are short on average."""
     long: Touch = Touch(k=1.2, b=0.75, rarity=2.0)
     """The same in long ones; between the two by the logarithm of the mean length."""
@@ -55,11 +55,15 @@ class Settings:
     """Scripts without spaces."""
     words: Script = Script(short=16, long=48, fade=2.0)
     """Scripts with spaces."""
+    faint: float = 0.1
+    """What a start counts that is made only of words that join or ask (`function_words.py`)."""
     instances: int = 300
     """Instances of frequent units (seed 004): a start that leads to more segments than this is split into instances,
     one for each `cell`, and lights only those in a cell where a rarer start has lit something. 0: never split."""
     cell: int = 16
     """Segments, in the order of the text, that one instance of a frequent unit serves."""
+    order: float = 0.05
+    """How much it counts that a query's neighbouring units are neighbours in a segment too; it decides between ties."""
     surroundings: float = 0.5
     """How much a start that lights a neighbouring segment counts, where neighbours belong together."""
     reach: int = 2
@@ -71,5 +75,5 @@ class Settings:
     """Write-back: how many imagined seeks stand behind a unit's first success rate."""
     direct: float = 2.0
     """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
-    trodden: float = 0.005
+    trodden: float = 0.0025
     """Write-back: strength of a target's own walks, gated by the square of convergence."""
