@@ -30,16 +30,19 @@ class Purse:
         if (budget.limit_tokens, budget.limit_cost) != (what.token_budget, what.cost_budget):
             await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
 
-    async def reserve(self, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> str:
-        """Set `bound` aside for `key` with `keep` still left after it; returns the root whose budget it is, or "".
+    async def root(self, key: CallKey) -> str | None:
+        """The root whose budget pays for `key`; None where its tree has none.
 
-        Where room is lacking only because of calls in flight, waits for them. Raises `OutOfBudget`, and
-        `OperatorNeeded` when the day's budget is used up.
+        Raises `OperatorNeeded` when the day's budget is used up.
         """
         await self._within_the_day()
-        root = await self._budgets.root_of(key.process)
-        if root is None:
-            return ""
+        return await self._budgets.root_of(key.process)
+
+    async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
+        """Set `bound` aside for `key` with `keep` still left after it.
+
+        Where room is lacking only because of calls in flight, waits for them. Raises `OutOfBudget`.
+        """
         async with asyncio.timeout(seconds):
             while True:
                 try:
@@ -51,12 +54,11 @@ class Purse:
                         raise OutOfBudget(str(full)) from None
                     await asyncio.sleep(POLL_SECONDS)
                 else:
-                    return root
+                    return
 
     async def settle(self, root: str, key: CallKey, usage: Usage, cost: Decimal) -> None:
         """Give back what was set aside, and count what was used."""
-        if root:
-            await self._budgets.settle(root, _name(key), tokens=usage.total, cost=cost)
+        await self._budgets.settle(root, _name(key), tokens=usage.total, cost=cost)
 
     async def _within_the_day(self) -> None:
         if self._day_cost is None:

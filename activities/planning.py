@@ -105,14 +105,13 @@ class Planning:
         """The profiles of those who contributed, as far as their owners let their proxies speak."""
         library = self._deps.library
         materials: dict[str, Material] = {}
-        for alias in record.contributors():
-            profile = record.participant(alias).profile
-            if profile is None:
+        profiles = {alias: profile for alias in record.contributors() if (profile := record.participant(alias).profile)}
+        mandates = await library.mandates([profile.profile_id for profile in profiles.values()])
+        texts = await library.profile_texts(list(profiles.values()))
+        for alias, profile in profiles.items():
+            mandate, text = mandates[profile.profile_id], texts.get(profile)
+            if text is None or not mandate.may_speak or mandate.topics or mandate.never:
                 continue
-            mandate = await library.mandate(profile.profile_id)
-            if not mandate.may_speak or mandate.topics or mandate.never:
-                continue
-            text = await library.profile_text(profile)
             if len(text) <= PROFILE_CHARS:
                 materials[alias] = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
             elif record.tension is not None:

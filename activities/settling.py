@@ -145,9 +145,13 @@ class Settling:
         if self._purse is None:
             yield bill
             return
+        root = await self._purse.root(key)
+        if not root:
+            yield bill
+            return
         most = self.engine(key.step).bound(key.step, told, units)
         keep = self.engine("plan").bound("plan", told, units) if key.step not in _CONCLUDING else Bound()
-        root = await self._purse.reserve(key, most, seconds=seconds, keep=keep)
+        await self._purse.reserve(root, key, most, seconds=seconds, keep=keep)
         try:
             yield bill
         finally:

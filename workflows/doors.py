@@ -83,7 +83,9 @@ class Doors:
         if (code := self._refusal(message)) is not None:
             return Verdict.refused(code)
         for kind, data in effects.apply(self.state, message, now=workflow.now()):
-            self.journal.note(kind, data)
+            self.journal.note(
+                kind, data, urgent=kind is not EventKind.WORDS_ARRIVED
+            )  # taking them down takes this along
         self.state.applied[key] = message.kind
         return ACCEPTED
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -47,8 +47,8 @@ def details(state: State, *, now: datetime) -> str:
     return "\n\n".join(lines)
 
 
-def turn_summary(alias: str, round_number: int) -> str:
-    return f"{alias} · round {round_number}"
+def turns_summary(aliases: Sequence[str], round_number: int) -> str:
+    return f"{', '.join(aliases)} · round {round_number}"
 
 
 def _waits(state: State) -> list[tuple[str, datetime | None]]:

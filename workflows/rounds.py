@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 from temporalio import workflow
 
 from tongyao.protocol import effects
-from tongyao.protocol.contracts import OBSERVE, PROJECT, ObserveInput, ProjectInput, ProjectOutput
+from tongyao.protocol.contracts import OBSERVE, PROJECT, ObserveInput, ProjectInput, TurnInput, TurnOutput
 from tongyao.protocol.convergence import RoundResult
 from tongyao.protocol.events import EventKind
 from tongyao.protocol.observation import Verdict
@@ -19,7 +20,7 @@ from tongyao.protocol.process import Seat, Turn
 from tongyao.protocol.projection import EndpointKind, Outcome
 from tongyao.protocol.settings import REMINDERS, Fallback
 from workflows import options
-from workflows.presentation import turn_summary
+from workflows.presentation import turns_summary
 from workflows.steps import Steps, give_up
 
 
@@ -84,9 +85,7 @@ class Rounds(Steps):
         running: dict[str, asyncio.Task[None]] = {}
         try:
             while True:
-                for alias, turn in self.state.turns.items():
-                    if turn.open and (alias not in running or running[alias].done()):
-                        running[alias] = asyncio.create_task(self._turn(turn))
+                self._begin(running)
                 await workflow.wait_condition(
                     lambda: (
                         all(task.done() for task in running.values())
@@ -102,58 +101,72 @@ class Rounds(Steps):
             for task in running.values():
                 give_up(task)
 
+    def _begin(self, running: dict[str, asyncio.Task[None]]) -> None:
+        """Start the open turns that nobody is at: all proxies in one step, everybody else in a step of their own."""
+        turns, seats = self.state.turns, self.state.seats
+        idle = [
+            turn for turn in turns.values() if turn.open and (turn.alias not in running or running[turn.alias].done())
+        ]
+        proxies = [turn for turn in idle if seats[turn.alias].endpoint is EndpointKind.PROXY and not _answered(turn)]
+        if proxies:
+            together = asyncio.create_task(self._ask_proxies(proxies))
+            running.update((turn.alias, together) for turn in proxies)
+        asked = {turn.alias for turn in proxies}
+        running.update((turn.alias, asyncio.create_task(self._turn(turn))) for turn in idle if turn.alias not in asked)
+
     async def _turn(self, turn: Turn) -> None:
         """Bring one turn to an outcome, whoever speaks in it and however often that changes."""
         seat, spoke = self.state.seats[turn.alias], False
         while turn.open:
-            if turn.submission is not None or turn.nothing_new:
+            if turn.answered:
                 await self._take_down(turn)
                 spoke = True
             elif seat.endpoint is EndpointKind.PROXY:
-                await self._ask_proxy(turn)
+                await self._ask_proxies([turn])
                 spoke = True
             elif not await self._person(turn, seat):
                 self._fall_back(turn, seat)
         if not spoke:
             await self._write_down(turn)
 
-    async def _ask_proxy(self, turn: Turn) -> None:
-        turn.due = None
-        output = await self._project(ProjectInput(process_id=self.start.process_id, alias=turn.alias, round=turn.round))
-        if output.outcome is Outcome.FAILED:
-            self._failures[turn.alias] = output.reason
-        self._end(turn, output)
+    async def _ask_proxies(self, turns: Sequence[Turn]) -> None:
+        for turn in turns:
+            turn.due = None
+            turn.revision = turn.revision or 1  # whoever takes over meanwhile says something else, under another key
+        await self._project([(turn, TurnInput(alias=turn.alias, revision=turn.revision)) for turn in turns])
 
     async def _take_down(self, turn: Turn) -> None:
-        """Take down what a person or their agent said. A correction that arrives meanwhile is taken down after it."""
-        revision = turn.revision
-        what = ProjectInput(
-            process_id=self.start.process_id,
+        """Take down what a person or their agent said."""
+        said = TurnInput(
             alias=turn.alias,
-            round=turn.round,
             submission=turn.submission or "",
             nothing_new=turn.nothing_new,
             author=(turn.author or EndpointKind.HUMAN).value,
-            revision=revision,
+            revision=turn.revision,
         )
-        output = await self._project(what)
-        if turn.revision == revision:
-            self._end(turn, output)
+        await self._project([(turn, said)])
 
     async def _write_down(self, turn: Turn) -> None:
         """Put a turn in the record in which nobody spoke."""
-        await self._project(
-            ProjectInput(process_id=self.start.process_id, alias=turn.alias, round=turn.round, outcome=turn.outcome)
-        )
+        await self._project([(turn, TurnInput(alias=turn.alias, outcome=turn.outcome))])
 
-    async def _project(self, what: ProjectInput) -> ProjectOutput:
-        return await self.call(
+    async def _project(self, turns: Sequence[tuple[Turn, TurnInput]]) -> None:
+        """Bring turns into the record. One in which somebody said more meanwhile stays open: that is taken down next."""
+        revisions = [turn.revision for turn, _ in turns]
+        output = await self.call(
             PROJECT,
-            what,
-            summary=turn_summary(what.alias, what.round),
+            ProjectInput(
+                process_id=self.start.process_id, round=self.state.round, turns=tuple(what for _, what in turns)
+            ),
+            summary=turns_summary([turn.alias for turn, _ in turns], self.state.round),
             using=options.models(self.start.settings),
             on_models=True,
         )
+        for (turn, what), revision, ended in zip(turns, revisions, output.turns, strict=True):
+            if ended.outcome is Outcome.FAILED:
+                self._failures[turn.alias] = ended.reason
+            if turn.revision == revision and what.outcome is None:
+                self._end(turn, ended)
 
     async def _person(self, turn: Turn, seat: Seat) -> bool:
         """Wait until somebody said something, the endpoint was switched, or they left. False: the deadline has passed."""
@@ -210,23 +223,23 @@ class Rounds(Steps):
                 self.journal.note(kind, data)
         else:
             turn.outcome = Outcome.LAPSED
-            self._received(turn, ProjectOutput(outcome=Outcome.LAPSED))
+            self._received(turn, TurnOutput(outcome=Outcome.LAPSED))
 
-    def _end(self, turn: Turn, output: ProjectOutput) -> None:
+    def _end(self, turn: Turn, ended: TurnOutput) -> None:
         if turn.open:
-            turn.outcome = output.outcome
-        self._received(turn, output)
+            turn.outcome = ended.outcome
+        self._received(turn, ended)
 
-    def _received(self, turn: Turn, output: ProjectOutput) -> None:
+    def _received(self, turn: Turn, ended: TurnOutput) -> None:
         """Note the end of a turn. It rides along with the next call, unless only people are left to wait for."""
         others = [other for other in self.state.turns.values() if other.open]
         only_people = bool(others) and all(other.due is not None for other in others)
         data: dict[str, JsonValue] = {
             "alias": turn.alias,
             "round": turn.round,
-            "outcome": (turn.outcome or output.outcome).value,
-            "items": output.items,
-            "struck": output.struck,
+            "outcome": (turn.outcome or ended.outcome).value,
+            "items": ended.items,
+            "struck": ended.struck,
         }
         self.journal.note(EventKind.PROJECTION_RECEIVED, data, urgent=only_people)
         self.show()
@@ -269,4 +282,4 @@ def _woken(turn: Turn, seat: Seat, due: datetime) -> bool:
 
 
 def _answered(turn: Turn) -> bool:
-    return not turn.open or turn.submission is not None or turn.nothing_new
+    return not turn.open or turn.answered

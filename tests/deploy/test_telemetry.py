@@ -13,7 +13,7 @@ import pytest
 
 from tongyao.llm.engine import Answer, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import Transient
-from tongyao.protocol.contracts import ProjectInput, ProjectOutput
+from tongyao.protocol.contracts import ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.projection import Outcome, ProjectionDraft
 from tongyao.protocol.requests import EndpointRequest
 from tongyao.records.standing import Stand, Waits
@@ -78,8 +78,8 @@ def test_turns_and_what_was_struck_in_them_are_counted() -> None:
     labels = {"outcome": "replied", "author": "human"}
     before = value("tongyao_turns_total", **labels), value("tongyao_guards_total", guard="item_struck")
     _count(
-        ProjectInput(process_id="c-1", alias="P01", round=1, author="human"),
-        ProjectOutput(outcome=Outcome.REPLIED, struck=2),
+        ProjectInput(process_id="c-1", round=1, turns=(TurnInput(alias="P01", author="human"),)),
+        ProjectOutput(turns=(TurnOutput(outcome=Outcome.REPLIED, struck=2),)),
     )
     assert value("tongyao_turns_total", **labels) == before[0] + 1
     assert value("tongyao_guards_total", guard="item_struck") == before[1] + 2

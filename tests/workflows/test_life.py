@@ -160,24 +160,6 @@ async def test_what_only_an_operator_can_mend_suspends_and_loses_nothing(house: 
     assert len(keys) == len(set(keys)), "one settled answer per key"
 
 
-async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(house: Opened) -> None:
-    rules = [
-        Rule(step="project", alias="P01", do="operator_needed", message="no credit", until="paid"),
-        Rule(step="project", round=1, alias="P02", do="operator_needed", message="late", attempt=1, seconds=2.0),
-    ]
-    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
-        pid = await three(here)
-        await here.until(pid, "suspended")
-        engine.mend("paid")
-        assert (await here.say(pid, "resume", role="operator")).accepted
-        record = await here.end(pid)
-        kinds = await here.kinds(pid)
-
-    assert record.phase is Phase.COMPLETED
-    assert kinds.count("suspended") == 1
-    assert len([one for one in record.projections if one.round == 1 and one.outcome.spoken]) == 3
-
-
 async def test_an_intent_that_cannot_be_formulated_stands_as_it_is_and_waits_for_a_yes(house: Opened) -> None:
     async with house(rules=[Rule(step="formulate", do="refused")]) as (here, _):
         people = await here.people({name: TEXTS[name] for name in ("ada", "bo")})

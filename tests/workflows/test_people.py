@@ -66,6 +66,26 @@ async def test_a_correction_before_the_gate_closes_replaces_what_was_said(house:
     assert not any(one.mentions("I can offer a boat.") for one in catalyst)
 
 
+async def test_an_answer_closes_what_was_asked_before_it_is_taken_down(house: Opened) -> None:
+    slow = Rule(step="project", round=1, alias="P02", seconds=2.0)
+    async with house(verdicts=["exhausted"], rules=[slow]) as (here, _):
+        pid, seats = await with_people(here, aliases_as_named=True)
+        bo = seats["bo"]
+        await here.asked(pid, bo, 1)
+        await here.speak(pid, bo, 1, "I can offer the slipway.")
+
+        async def nothing_is_asked() -> bool:
+            return not await here.library.inbox.of_process(pid, open_only=True)
+
+        await here.when(nothing_is_asked)
+        assert not await here.library.rounds.projections(pid, 1, aliases=[bo])
+        record = await here.finish(pid, bo)
+        calls = await here.library.ledger.calls(pid)
+
+    assert record.phase is Phase.COMPLETED
+    assert [one.revision for one in calls if (one.alias, one.round) == (bo, 1)] == [1], "said once"
+
+
 async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Opened) -> None:
     async with house(verdicts=["more", "more", "exhausted"], seconds=0.05) as (here, _):
         pid, seats = await with_people(here)
@@ -84,6 +104,41 @@ async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Op
     assert authors[1] == "human"
     assert authors[2] == "proxy"
     assert authors[4] == "human"
+
+
+async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(house: Opened) -> None:
+    said = "The slipway is mine, and it is free in March."
+    slow = Rule(step="project", round=1, seconds=3.0)
+    async with house(verdicts=["exhausted"], rules=[slow]) as (here, _):
+        pid, seats = await with_people(here, humans=())
+        bo = seats["bo"]
+        await here.until_round(pid, "crystallizing", 1)
+        assert (await here.say(pid, "switch_endpoint", alias=bo, endpoint="human")).accepted
+        assert (await here.speak(pid, bo, 1, said)).accepted
+        record = await here.finish(pid, bo)
+
+    first = next(one for one in record.projections if one.alias == bo and one.round == 1)
+    assert (first.author, first.markdown) == (HUMAN, said)
+
+
+async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(house: Opened) -> None:
+    rules = [
+        Rule(step="project", alias="P0[13]", do="operator_needed", message="no credit", until="paid"),
+        Rule(step="project", round=1, alias="P02", do="operator_needed", message="late", attempt=1, seconds=3.0),
+    ]
+    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
+        pid, seats = await with_people(here, aliases_as_named=True)
+        bo = seats["bo"]
+        await here.until(pid, "suspended")
+        assert (await here.speak(pid, bo, 1, "I can offer the slipway.")).accepted
+        engine.mend("paid")
+        assert (await here.say(pid, "resume", role="operator")).accepted
+        record = await here.finish(pid, bo)
+        kinds = await here.kinds(pid)
+
+    assert record.phase is Phase.COMPLETED
+    assert kinds.count("suspended") == 1
+    assert len([one for one in record.projections if one.round == 1 and one.outcome.spoken]) == 3
 
 
 async def test_who_leaves_is_not_waited_for_and_what_they_said_stays(house: Opened) -> None:

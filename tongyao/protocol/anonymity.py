@@ -18,6 +18,8 @@ _CONTACT = re.compile(
 )
 _CONTACT_SIGNS = ("@", "://", "www.", "+")
 _MOBILE_DIGITS = re.compile(r"\d{11}")
+_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
+"""Characters that JSON writes otherwise than they are."""
 HIDDEN = "[…]"
 
 
@@ -36,18 +38,29 @@ class Anonymizer:
         longest_first = sorted(aliases, key=len, reverse=True)
         pattern = "|".join(_as_pattern(name) for name in longest_first)
         self._names = re.compile(pattern, re.IGNORECASE) if pattern else None
+        self._plain = not any(_ESCAPED.search(name) for name in aliases)
 
     def text(self, text: str) -> str:
         """`text` without names and addresses. Most texts hold none, which is cheaper seen than searched for."""
-        folded = text.casefold()
-        if self._names is not None and any(name in folded for name in self._aliases):
+        if not self._named(text):
+            return text
+        if self._names is not None:
             text = self._names.sub(lambda match: self._aliases[match.group().casefold()], text)
-        if any(sign in text for sign in _CONTACT_SIGNS) or _MOBILE_DIGITS.search(text):
-            text = _CONTACT.sub(HIDDEN, text)
-        return text
+        return _CONTACT.sub(HIDDEN, text)
+
+    def _named(self, text: str) -> bool:
+        """Whether there may be something to replace in `text`."""
+        folded = text.casefold()
+        return (
+            any(name in folded for name in self._aliases)
+            or any(sign in text for sign in _CONTACT_SIGNS)
+            or _MOBILE_DIGITS.search(text) is not None
+        )
 
     def model(self, model: ModelT) -> ModelT:
-        """A copy of `model` in which every string has passed through `text`."""
+        """`model`, every string in it passed through `text`."""
+        if self._plain and not self._named(model.model_dump_json()):  # most are: seen at once, in all of its strings
+            return model
         return type(model).model_validate(self._walk(model.model_dump(mode="python")))
 
     def _walk(self, value: Any) -> Any:

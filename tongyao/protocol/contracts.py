@@ -156,11 +156,10 @@ class FreezeOutput(Value):
     seats: tuple[Seat, ...]
 
 
-class ProjectInput(ActivityInput):
+class TurnInput(Value):
     """One turn. With `submission`, what a person or their agent said is taken down; otherwise the proxy is asked."""
 
     alias: str
-    round: int
     submission: str = ""
     nothing_new: bool = False
     outcome: Outcome | None = Field(default=None, description="Already known (lapsed, left): only to be written down.")
@@ -168,11 +167,22 @@ class ProjectInput(ActivityInput):
     revision: int = Field(default=1, ge=1, description="Counts corrections of one turn.")
 
 
-class ProjectOutput(ModelOutput):
+class ProjectInput(ActivityInput):
+    """Turns of one round that are brought into the record side by side, each blind to the others."""
+
+    round: int
+    turns: tuple[TurnInput, ...]
+
+
+class TurnOutput(Value):
     outcome: Outcome
     items: int = 0
     struck: int = 0
     reason: str = Field(default="", description="Of a failed turn: the closed word of the ledger.")
+
+
+class ProjectOutput(ModelOutput):
+    turns: tuple[TurnOutput, ...] = Field(description="One for each of the input's, in the same order.")
 
 
 class ObserveInput(ActivityInput):

@@ -108,7 +108,7 @@ def _submit(state: State, message: m.SubmitProjection) -> list[Effect]:
     turn.author = state.seats[message.alias].endpoint
     turn.revision += 1
     turn.outcome = None
-    return []
+    return [(EventKind.WORDS_ARRIVED, {"alias": turn.alias, "round": turn.round})]
 
 
 def _hole(state: State, message: m.AnswerPlan) -> list[Effect]:

@@ -70,6 +70,7 @@ OWN: Final = frozenset(
         K.ESCALATED,
         K.ENDPOINT_SWITCHED,
         K.MANDATE_CHANGED,
+        K.WORDS_ARRIVED,
         K.PROJECTION_RECEIVED,
         K.DELIVERY_READY,
         K.ANSWER_RECEIVED,

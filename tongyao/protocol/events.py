@@ -34,6 +34,7 @@ class EventKind(StrEnum):
     ESCALATED = "escalated"  # [alias, round]
     ENDPOINT_SWITCHED = "endpoint_switched"  # [alias, to]
     MANDATE_CHANGED = "mandate_changed"  # [alias]
+    WORDS_ARRIVED = "words_arrived"  # [alias, round]; of a person or their agent, not yet sorted
     PROJECTION_RECEIVED = "projection_received"  # [alias, round, outcome, items, struck]
     GATE_COMPLETE = "gate_complete"  # [round]
     OBSERVATION_READY = "observation_ready"  # [round, verdict, relations, struck]

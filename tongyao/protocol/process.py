@@ -121,6 +121,11 @@ class Turn(BaseModel):
     def open(self) -> bool:
         return self.outcome is None
 
+    @property
+    def answered(self) -> bool:
+        """Whether a person or their agent has said something in it, taken down or not."""
+        return self.submission is not None or self.nothing_new
+
 
 class Spent(BaseModel):
     """What a process has used: tokens of every kind, and US dollars."""
@@ -201,8 +206,9 @@ class State(BaseModel):
 
     @property
     def waiting_for(self) -> tuple[Turn, ...]:
-        """Turns of people and their agents that are still open, in alias order."""
-        return tuple(turn for _, turn in sorted(self.turns.items()) if turn.open and turn.due is not None)
+        """Turns in which people and their agents have yet to say something, in alias order."""
+        turns = (turn for _, turn in sorted(self.turns.items()))
+        return tuple(turn for turn in turns if turn.open and turn.due is not None and not turn.answered)
 
     @property
     def waiting(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from tongyao.protocol.observation import Observation
@@ -58,17 +59,17 @@ class Library:
         self.notifications = Notifications(pool)
         self.sources = Sources(pool)
 
-    async def record(self, process: str | ProcessRow, *, turn_of: str | None = None) -> Record:
+    async def record(self, process: str | ProcessRow, *, turns_of: Sequence[str] | None = None) -> Record:
         """One process (its id, or its row where that was read already) with all its words.
 
-        `turn_of`: only what the turn of this alias may rest on; nobody else's projections are read, and no plan.
+        `turns_of`: only what the turns of these aliases may rest on; nobody else's projections are read, and no plan.
         Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
         row = await self.processes.get(process) if isinstance(process, str) else process
         seats = await self.room.seats(row.id)
-        projections = await self.rounds.projections(row.id, alias=turn_of)
+        projections = await self.rounds.projections(row.id, aliases=turns_of)
         observations = await self.rounds.observations(row.id)
-        whole = turn_of is None
+        whole = turns_of is None
         plans = await self.plans.plans(row.id) if whole else []
         deliveries = await self.plans.deliveries(row.id) if whole else []
         answers = await self.plans.answers(row.id) if whole else []
@@ -115,11 +116,25 @@ class Library:
         version = await self.profiles.version(profile.profile_id, profile.version)
         return await self.texts.get(version.text_id)
 
+    async def profile_texts(self, profiles: Sequence[ProfileRef]) -> dict[ProfileRef, str]:
+        """The frozen texts of these versions; those that were erased are left out. Raises `ProfileUnknown`."""
+        ids = await self.profiles.text_ids([(one.profile_id, one.version) for one in profiles])
+        texts = await self.texts.get_many(ids, erased="")
+        return {one: texts[id] for one, id in zip(profiles, ids, strict=True) if texts[id]}
+
     async def mandate(self, profile_id: str) -> Mandate:
         """What its owner allows the proxy now."""
-        row = await self.profiles.mandate(profile_id)
-        said = json.loads(await self.texts.get(row.text_id)) if row.text_id else {}
-        return Mandate(may_speak=row.may_speak, **said)
+        return (await self.mandates([profile_id]))[profile_id]
+
+    async def mandates(self, profile_ids: Sequence[str]) -> dict[str, Mandate]:
+        """What their owners allow their proxies now; everything, where somebody never said; nothing, where it was erased."""
+        rows = await self.profiles.mandates(profile_ids)
+        texts = await self.texts.get_many([row.text_id for row in rows.values() if row.text_id], erased="")
+        said = {id: json.loads(texts[row.text_id] or "null") if row.text_id else {} for id, row in rows.items()}
+        return {
+            id: Mandate(may_speak=rows[id].may_speak, **words) if words is not None else Mandate(may_speak=False)
+            for id, words in said.items()
+        }
 
 
 def _participant(alias: str, person: str, face: Face | None) -> Participant:

@@ -262,6 +262,20 @@ class Profiles:
             raise ProfileUnknown(f"there is {which} {profile_id!r}")
         return found
 
+    async def text_ids(self, versions: Sequence[tuple[str, int]]) -> list[str]:
+        """The text of each (profile id, version), in the same order. Raises `ProfileUnknown`."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT v.profile_id, v.version, v.text_id FROM profile_versions v
+                   JOIN unnest(%s::text[], %s::int[]) AS w (id, version) ON v.profile_id = w.id AND v.version = w.version""",
+                [[id for id, _ in versions], [version for _, version in versions]],
+            )
+            found = {(row["profile_id"], row["version"]): row["text_id"] for row in await cursor.fetchall()}
+        for id, version in versions:
+            if (id, version) not in found:
+                raise ProfileUnknown(f"there is no version {version} of profile {id!r}")
+        return [found[one] for one in versions]
+
     async def faces(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Face]:
         """Of each (profile id, version; None: the current one) who that is, in one question. Unknown ones are left out.
 
@@ -304,12 +318,17 @@ class Profiles:
 
     async def mandate(self, profile_id: str) -> MandateRow:
         """The mandate as it stands now; one that allows everything when the person never set one."""
+        return (await self.mandates([profile_id]))[profile_id]
+
+    async def mandates(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
+        """As `mandate`, of each of these."""
         async with reading(self._pool, MandateRow) as cursor:
             await cursor.execute(
-                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = %s",
-                [profile_id],
+                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
+                [list(profile_ids)],
             )
-            return await cursor.fetchone() or MandateRow(profile_id=profile_id)
+            said = {row.profile_id: row for row in await cursor.fetchall()}
+        return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
 
     async def set_mandate(self, profile_id: str, *, may_speak: bool, text_id: str | None = None) -> None:
         """Replace the mandate; it applies from the next call on."""

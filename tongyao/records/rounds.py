@@ -100,17 +100,17 @@ class Rounds:
             )
 
     async def projections(
-        self, process_id: str, round: int | None = None, *, alias: str | None = None
+        self, process_id: str, round: int | None = None, *, aliases: Sequence[str] | None = None
     ) -> list[ProjectionRow]:
-        """All turns, or those of one round, of one alias; by round, then alias."""
+        """All turns, or those of one round, of these aliases; by round, then alias."""
         async with reading(self._pool, ProjectionRow) as cursor:
             await cursor.execute(
                 """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
                    FROM projections
                    WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                       AND (%(alias)s::text IS NULL OR alias = %(alias)s)
+                       AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s))
                    ORDER BY round, alias""",
-                {"process": process_id, "round": round, "alias": alias},
+                {"process": process_id, "round": round, "aliases": list(aliases) if aliases is not None else None},
             )
             return await cursor.fetchall()
 

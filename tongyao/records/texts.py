@@ -183,6 +183,8 @@ async def get_texts(
 ) -> dict[str, str]:
     """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
     wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return {}
     cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [wanted])
     rows = {row["asked"]: row for row in await cursor.fetchall()}
     found: dict[str, str] = {}

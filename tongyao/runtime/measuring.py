@@ -115,10 +115,10 @@ class _Inbound(ActivityInboundInterceptor):
 def _count(what: object, output: object) -> None:
     """An activity's output says what happened in it, once, however often it was tried."""
     match output:
-        case ProjectOutput():
-            author = what.author if isinstance(what, ProjectInput) else ""
-            metrics.TURNS.labels(output.outcome.value, author).inc()
-            metrics.GUARDS.labels("item_struck").inc(output.struck)
+        case ProjectOutput() if isinstance(what, ProjectInput):
+            for asked, turn in zip(what.turns, output.turns, strict=True):
+                metrics.TURNS.labels(turn.outcome.value, asked.author).inc()
+                metrics.GUARDS.labels("item_struck").inc(turn.struck)
         case ObserveOutput():
             metrics.GUARDS.labels("observation_struck").inc(output.struck)
         case PlanOutput():

@@ -57,7 +57,7 @@ async def converse(
     began = loop.time()
     try:
         async with asyncio.timeout(total), asyncio.timeout(idle) as silence:
-            return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle)))
+            return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle), idle))
     except TimeoutError:
         if loop.time() - began >= total:
             raise Transient(f"no whole answer within {total:.3g} s", reason="timed_out") from None
@@ -73,16 +73,22 @@ async def converse(
 
 
 class _Pulse:
-    """Life signs: every event defers the idle limit, one in a second is passed on as a heartbeat."""
+    """Life signs: an event defers the idle limit, one in a second is passed on as a heartbeat.
 
-    def __init__(self, beat: Callable[[], None], defer: Callable[[], None]) -> None:
-        self._beat, self._defer, self._last = beat, defer, 0.0
+    To move a limit costs more than to read an event, so it is moved for one event in a twentieth of its time.
+    """
+
+    def __init__(self, beat: Callable[[], None], defer: Callable[[], None], idle: float) -> None:
+        self._beat, self._defer, self._step = beat, defer, idle / 20
+        self._beaten = self._deferred = float("-inf")
 
     def __call__(self) -> None:
-        self._defer()
         now = time.monotonic()
-        if now - self._last >= BEAT_SECONDS:
-            self._last = now
+        if now - self._deferred >= self._step:
+            self._deferred = now
+            self._defer()
+        if now - self._beaten >= BEAT_SECONDS:
+            self._beaten = now
             self._beat()
 
 

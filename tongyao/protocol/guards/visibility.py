@@ -9,6 +9,7 @@ weighs as much.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 from tongyao.protocol.guards.wordings import ALIAS, ALONE, JUDGES, QUOTED, RECOMMENDS, REPORTS_EN, REPORTS_ZH
@@ -38,6 +39,7 @@ class Breach(Value):
     reason: str
 
 
+@lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
 def breach_of(sentence: str) -> str:
     """Why `sentence` is not the catalyst's to say; empty when it is."""
     own = _own_words(sentence)

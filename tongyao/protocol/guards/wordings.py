@@ -13,18 +13,30 @@ from typing import Final
 
 
 class AnyOf:
-    """Any of the patterns. Compiled when first used: together they take a second that only an observation needs."""
+    """Any of the patterns, of the languages that a text is in: half of them need not be tried on most texts.
 
-    def __init__(self, parts: Iterable[str]) -> None:
-        self._source = "|".join(f"(?:{part})" for part in parts)
+    Compiled when first used: together they take a second that only an observation needs.
+    """
+
+    def __init__(self, *, english: Iterable[str], chinese: Iterable[str]) -> None:
+        self._sources = tuple("|".join(f"(?:{part})" for part in parts) for parts in (english, chinese))
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile(self._source, re.IGNORECASE)
+    def _english(self) -> re.Pattern[str]:
+        return re.compile(self._sources[0], re.IGNORECASE)
+
+    @cached_property
+    def _chinese(self) -> re.Pattern[str]:
+        return re.compile(self._sources[1], re.IGNORECASE)
 
     def search(self, text: str) -> re.Match[str] | None:
-        return self._pattern.search(text)
+        found = self._english.search(text) if _ENGLISH.search(text) else None
+        return found or (self._chinese.search(text) if _CHINESE.search(text) else None)
 
+
+_ENGLISH: Final = re.compile(r"[A-Za-z]{2}|1[:-]1")
+"""What no English pattern matches without; an alias has one letter."""
+_CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 
 ALIAS: Final = r"(?<![A-Za-z0-9])P\d{2}(?!\d)"
 _P: Final = r"(?<![A-Za-z0-9/])P\d{2}(?![\d/])"
@@ -69,8 +81,8 @@ QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|�
 
 _START: Final = r"(?:^|(?<=[:：])|(?<=—)|(?<=, then)|(?<=, and))[\s>*#•\-–—\d.)\]]*"
 
-RECOMMENDS: Final = AnyOf((
-    # English: modals of duty. "who should pay" asks, it does not advise.
+RECOMMENDS: Final = AnyOf(english=(
+    # modals of duty: "who should pay" asks, it does not advise.
     r"(?<!who )(?<!whether )(?<!what )(?<!which )\b(?:should|ought to|had better|'d better|would do well to|would be well advised)\b(?! be (?:read|understood) as)",
     rf"{_GROUP}\s+(?:must|need to|have to|has to|needs to|may wish to){_ADVERB}\s+{_TOGETHER}",
     rf"{_P}\s+(?:must|needs to|has to){_ADVERB}\s+(?:talk|speak|contact|connect|reach out|collaborate|partner|team|join forces|coordinate|"
@@ -80,7 +92,7 @@ RECOMMENDS: Final = AnyOf((
     rf"{_P}\s+(?:could|might){_ADVERB}\s+{_COMMIT}\b",  # "P02 can lend two" tells what somebody has said they have
     rf"{_P}\s+can{_ADVERB}\s+(?:talk|speak|meet|discuss|negotiate|collaborate|cooperate|partner|team|join|contact|connect|reach out|lead|"
     r"take the lead|act as|serve as|become|coordinate)\b(?![^.;\n]{0,40}\bonly\b)",
-    # English: advice as a noun or an adjective
+    # advice as a noun or an adjective
     r"\b(?:I|we)(?:'d|’d| would| do| can| strongly)*\s+(?:recommend|suggest|propose|advise|encourage|urge|advocate|favou?r|like to see)\b",
     r"\b(?:my|our) (?:suggestion|recommendation|advice|proposal)\b",
     r"\b(?:it|this|that) (?:would|might|may|could|will) (?:be|prove) (?:\w+ ){0,2}(?:best|better|worth|worthwhile|wise|wiser|good|useful|helpful|sensible|"
@@ -95,12 +107,12 @@ RECOMMENDS: Final = AnyOf((
     r"\b(?:natural|obvious|ideal|right|perfect|logical) (?:person|one|choice|candidate|lead|leader|coordinator|partner|match)\b",
     r"\b(?:recommendations?|suggestions?|advice|next steps?|to-?dos?)\s*[:：]",
     r"\bneed(?:s)? to be (?:brought|put|merged|combined|joined|connected|introduced)\b",
-    # English: orders and requests
+    # orders and requests
     rf"{_START}(?:please\b|let (?:{_P}|them|us|both|the\b)|consider\b|start (?:with|by|from)\b|begin (?:with|by)\b|bring (?:{_P}|the|both|them)|"
     rf"ask {_P}|have {_P}|make sure|ensure|try\b|combine (?:{_P}|the|both)|pair (?:{_P}|the|up)|introduce (?:{_P}|the|them)|"
     rf"invite {_P}|put (?:{_P}|the two|them)|connect (?:{_P}|the|them)|{_P} to\b)",
     rf"{_START}(?:could|can|would|will)\s+{_SOMEONE}\s[^?\n]{{1,160}}\?",
-    # Chinese
+), chinese=(
     r"(?:^|[，。；：:、\s（(]|我们?|因此|所以|故|这里|特此)(?:建议|推荐|提议)(?!是|的|书|人)",
     r"(?<!谁)(?<!人)(?:应该|应当|理应|理当|不应|务必|不妨|何不|何妨|倒不如|不如(?!P\d{2}))",
     r"P\d{2}(?:就|还|也)?(?:该|宜|须)(?!人|处)|应(?:尽快|先|立即|把|与|由|让|找)",
@@ -119,13 +131,14 @@ RECOMMENDS: Final = AnyOf((
     r"(?:尽快|马上|立即|赶紧)(?:碰头|见面|联系|合作|达成|开始|对接|谈|签)|再好不过|再合适不过",
 ))  # fmt: skip
 
-ALONE: Final = AnyOf((
+ALONE: Final = AnyOf(english=(
     r"\bprivate(?:ly)? (?:conversation|talk|call|chat|meeting|word|channel|exchange)\b|\bin private\b|\btalk privately\b|\bspeak privately\b",
     r"\b(?:one[- ]to[- ]one|one[- ]on[- ]one|1[:-]1|tête-à-tête|bilateral(?:ly)?|behind closed doors)\b",
     r"\btak(?:e|ing) (?:this|it|that|the matter|their talk) offline\b|\b(?:separate|side|direct) (?:call|meeting|conversation|talk|discussion|channel) "
     r"(?:between|with|of|is|for|would|may)\b|\bin a separate (?:call|meeting|conversation)\b",
     r"\bwithout the (?:others|other|rest|group)\b|\b(?:settled?|sort(?:ed)?|discuss(?:ed)?|talk|agree|resolve) [^.;\n]{0,40}(?:between|among|amongst) themselves\b",
     r"\bgo aside\b|\bstep aside together\b|\bexchange (?:phone )?(?:numbers|contacts|contact details|addresses)\b",
+), chinese=(
     r"私下|私聊|私谈|背着|避开(?:其他|别|大家|众)|绕过(?:其他|别|大家|众)|一对一|另开(?:一个)?(?:小会|小群|群)",
     r"单独(?:沟通|谈|聊|对话|对接|见|商量|联系|约|碰)|(?:加|换)(?:个|一下)?微信|直接对接|两个人先谈",
 ))  # fmt: skip
@@ -143,7 +156,7 @@ _WORK: Final = (
 )
 _SUBJECT: Final = rf"(?:{_P}(?:['’]s (?:\w+ )?{_WORK})?)"
 
-JUDGES: Final = AnyOf((
+JUDGES: Final = AnyOf(english=(
     rf"{_SUBJECT}\s+(?:is|are|was|seems?|looks?|appears?|sounds?|remains?)(?: to be)?\s+(?:(?!only|one|not examined)\w+\s+){{0,3}}{_PRAISE}\b",
     rf"{_P}[^.;\n]{{0,50}}\b(?:the |a |an )?(?:strongest|weakest|best|better|worst|ideal|poor|good|perfect|great|bad|excellent|outstanding|impressive|"
     rf"most (?:valuable|useful|competent|suitable|important|promising)|least (?:valuable|useful|competent|suitable|important)|rare|real) "
@@ -157,7 +170,7 @@ JUDGES: Final = AnyOf((
     rf"deserves?|brings? the (?:least|most)|contributes? the (?:least|most)|outperforms?|stands out|excels?)\b",
     r"\b(?:team|group|collaboration|partnership|project|plan|pair|combination|they|this)\s+(?:will|is (?:bound|sure|likely|certain) to)\s+"
     r"(?:certainly |surely |definitely |probably )?(?:succeed|fail|work(?: out)?\b(?! (?:on|in|at|with))|flourish|collapse|thrive)",
-    # Chinese
+), chinese=(
     r"P\d{2}[^。；\n“「]{0,14}(?:最强|最弱|最合适|最适合|最优秀|最专业|最有价值|最靠谱|最好(?!的)|最差|最重要|最低|最认真|首屈一指)",
     r"P\d{2}比P?[^。；，\n]{1,8}(?:更|强|差|专业|可靠|认真|优秀|值得)",
     r"P\d{2}[^。；\n“「]{0,18}(?:出色|优秀|杰出|难得|人才|很棒|厉害|高明|平庸|不靠谱|靠谱|不可靠|诚恳|诚实|踏实|勤恳|懒散|专业水准|独到|可圈可点|"
