@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ BUILD_MEMORY: Final = "224MB"
 """Of shared memory, when workers build together: what `shm_size` in docker-compose.yml allows."""
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
 _FACETS: Final = {facet.value: facet for facet in Facet}
+_NEAREST: Final = "field_nearest(%(index)s, %(vectors)s::halfvec[], %(sides)s, %(without)s, %(most)s, %(ef)s)"
 _BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) AS behind"
 
 
@@ -285,36 +286,49 @@ class IndexStore:
                 [scene],
             )
 
-    async def near(
-        self, index: Index, asked: Sequence[Question], words: Sequence[int], *, using: int, without: Sequence[str]
-    ) -> set[str]:
-        """People with a chunk among the nearest of any question, and at most `using` who use each of these hashed words."""
+    async def near(self, index: Index, asked: Sequence[Question], *, without: Sequence[str]) -> list[str]:
+        """People with a chunk among the nearest of any question."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                sql.SQL(
-                    """SELECT profile_id FROM field_nearest(%(index)s, %(vectors)s::halfvec[], %(sides)s, %(without)s, %(most)s, %(ef)s)
-                       UNION
-                       SELECT found.profile_id FROM unnest(%(words)s::int[]) AS word, LATERAL (
-                         SELECT profile_id FROM {} WHERE rare @> ARRAY[word] AND profile_id <> ALL (%(without)s) LIMIT %(using)s
-                       ) found"""
-                ).format(_partition(index.id)),
-                {"index": index.id, "vectors": [one.vector for one in asked], "sides": [one.side.value for one in asked],
-                 "most": [one.most for one in asked], "ef": [one.ef for one in asked], "without": list(without),
-                 "words": list(words), "using": using},
-            )  # fmt: skip
-            return {row["profile_id"] for row in await cursor.fetchall()}
+                f"SELECT DISTINCT profile_id FROM {_NEAREST}", _questions(index, asked, without)
+            )
+            return [row["profile_id"] for row in await cursor.fetchall()]
+
+    async def around(
+        self, index: Index, asked: Sequence[Question], words: Sequence[int], *, using: int, also: Sequence[str],
+        without: Sequence[str],
+    ) -> Stored:  # fmt: skip
+        """The chunks of everybody `near`, of at most `using` people for each hashed word, who use it, and of `also`.
+
+        One statement on one connection: handing over what it found would take longer than looking on two at once saves.
+        """
+        people = sql.SQL(
+            f"""ARRAY(SELECT profile_id FROM {_NEAREST}
+                UNION SELECT found.profile_id FROM unnest(%(words)s::int[]) AS word, LATERAL (
+                  SELECT profile_id FROM {{}} WHERE rare @> ARRAY[word] AND profile_id <> ALL (%(without)s) LIMIT %(using)s
+                ) found
+                UNION SELECT unnest(%(also)s::text[]))"""
+        ).format(_partition(index.id))
+        values = {"words": list(words), "using": using, "also": list(also)}
+        return await self._chunks(index, people, _questions(index, asked, without) | values)
 
     async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> Stored:
         """Everything `index` holds of these people, people in the order of their ids."""
-        column = "c.terms" if terms else "NULL::bytea AS terms"
+        return await self._chunks(index, sql.SQL("%(people)s"), {"people": sorted(profile_ids)}, terms=terms)
+
+    async def _chunks(
+        self, index: Index, people: sql.Composable, values: dict[str, Any], *, terms: bool = True
+    ) -> Stored:
         async with session(self._pool) as connection, connection.cursor(binary=True, row_factory=tuple_row) as cursor:
             await cursor.execute(
                 sql.SQL(
-                    f"""SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {column},
-                               c.no = 0 AND (SELECT p.contact @> '{{{{"sample": true}}}}' FROM profiles p WHERE p.id = c.profile_id) AS sample
-                        FROM {{}} c WHERE c.index_id = {{}} AND c.profile_id = ANY(%s) ORDER BY c.profile_id, c.no"""
-                ).format(_partition(index.id), sql.Literal(index.id)),
-                [sorted(profile_ids)],
+                    """SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {},
+                              c.no = 0 AND (SELECT p.contact @> '{{"sample": true}}' FROM profiles p WHERE p.id = c.profile_id) AS sample
+                       FROM {} c WHERE c.index_id = {} AND c.profile_id = ANY({}) ORDER BY c.profile_id, c.no"""
+                ).format(
+                    sql.SQL("c.terms" if terms else "NULL::bytea"), _partition(index.id), sql.Literal(index.id), people
+                ),
+                values,
             )
             rows = await cursor.fetchall()
         ids, numbers, facets, starts, ends, halves, packed, samples = zip(*rows, strict=True) if rows else [()] * 8
@@ -349,6 +363,11 @@ async def _drop(connection: Connection, index: int) -> None:
 
 def _partition(index: int) -> sql.Identifier:
     return sql.Identifier(f"field_chunks_{index}")
+
+
+def _questions(index: Index, asked: Sequence[Question], without: Sequence[str]) -> dict[str, Any]:
+    return {"index": index.id, "vectors": [one.vector for one in asked], "sides": [one.side.value for one in asked],
+            "without": list(without), "most": [one.most for one in asked], "ef": [one.ef for one in asked]}  # fmt: skip
 
 
 def written(vector: npt.NDArray[np.float32]) -> str:

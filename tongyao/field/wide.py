@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,53 +37,44 @@ USING_A_WORD = 10
 """People looked at for each of those words."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """People as all indexes see them: chunks and counts of the lexical one, vectors of each."""
-
-    stored: Stored
-    vectors: list[Vectors]
-
-
 class WideScene:
     """One scene by its live indexes, the lexical one first, with the encoder of each."""
 
     def __init__(
-        self, store: IndexStore, indexes: Sequence[Index], encoders: Sequence[Encoder], learned: Learned, sample: Seen
-    ) -> None:
+        self, store: IndexStore, indexes: Sequence[Index], encoders: Sequence[Encoder], learned: Learned,
+        sample: Stored, vectors: Sequence[Vectors],
+    ) -> None:  # fmt: skip
         self._store = store
         self._indexes = list(indexes)
         self._encoders = list(encoders)
         self._learned = learned
-        self._sample = self._scene(sample, unpacked(sample.stored.terms), None)
+        self._sample = self._scene(sample, vectors, unpacked(sample.terms), None)
 
     @classmethod
     async def load(
         cls, store: IndexStore, indexes: Sequence[Index], encoders: Sequence[Encoder], learned: Learned
     ) -> WideScene:
         """Read the sample. `indexes[0]` is the lexical one, fitted as `learned`."""
-        people = await store.some_people(indexes[0], SAMPLE_PEOPLE)
-        return cls(store, indexes, encoders, learned, await _seen(store, indexes, people))
+        await asyncio.to_thread(Spoken.of, ["-"], encoders[:1])  # jieba's dictionary is read now, which takes a second
+        sample = await store.chunks(indexes[0], await store.some_people(indexes[0], SAMPLE_PEOPLE))
+        return cls(store, indexes, encoders, learned, sample, await _vectors(store, indexes, sample))
 
     async def relevant(self, needs: Sequence[str], *, top: int, excluded: Sequence[str] = ()) -> list[list[Found]]:
         """`relevance.relevant`, over whoever is near each need."""
-        return [await self._relevant(need, top, excluded) for need in needs]
-
-    async def _relevant(self, need: str, top: int, excluded: Sequence[str]) -> list[Found]:
-        spoken = await asyncio.to_thread(Spoken.of, [need], self._encoders)
-        asked = [(0, side, max(NEAREST, 2 * top), EF_SEARCH) for side in SIDES]
-        seen = await self._around(spoken, asked, excluded)
-        [found] = await asyncio.to_thread(
-            lambda: relevant(self._asked(seen, spoken), [need], top=top, excluded=excluded, spoken=spoken)
-        )
-        return found
+        answers = []
+        for need in needs:
+            spoken = await self._spoken([need])
+            asked = [(0, side, max(NEAREST, 2 * top), EF_SEARCH) for side in SIDES]
+            scene = await self._around(spoken, asked, excluded)
+            answers += relevant(scene, [need], top=top, excluded=excluded, spoken=spoken)
+        return answers
 
     async def lists(
         self, tension: Tension, *, limit: int, excluded: Sequence[str] = (), threshold: float = 0.0
     ) -> dict[str, list[Found]]:
         """`View.lists`, over whoever is near any part on the side that a perspective compares it with, or on any side."""
         parts = tension.targets()
-        spoken = await asyncio.to_thread(Spoken.of, list(parts.values()), self._encoders)
+        spoken = await self._spoken(list(parts.values()))
         own = {"T": Facet.MOVES, "E": Facet.NEEDS}
         most = max(NEAREST_FOR_A_PART, 2 * limit)
         asked = [
@@ -95,33 +85,32 @@ class WideScene:
             if label != "I"
             for side in SIDES
         ]
-        seen = await self._around(spoken, asked, excluded)
-        return await asyncio.to_thread(
-            lambda: View(self._asked(seen, spoken), tension, excluded, threshold=threshold, spoken=spoken).lists(limit)
-        )
+        scene = await self._around(spoken, asked, excluded)
+        return View(scene, tension, excluded, threshold=threshold, spoken=spoken).lists(limit)
+
+    async def _spoken(self, queries: Sequence[str]) -> Spoken:
+        """Only a model is worth a thread: the rest, and scoring a few hundred chunks, takes about as long as waking one."""
+        if len(self._encoders) > 1:
+            return await asyncio.to_thread(Spoken.of, queries, self._encoders)
+        return Spoken.of(queries, self._encoders)
 
     async def _around(
         self, spoken: Spoken, asked: Sequence[tuple[int, Facet, int, int]], excluded: Sequence[str]
-    ) -> Seen:
+    ) -> Scene:
         """Everybody with a chunk among the nearest of a question (query, side, how many, ef), or who uses its rarest words."""
+        questions = []
+        for vectors, speaking in zip(spoken.vectors, spoken.speaking, strict=True):
+            said = {n: written(vectors[n]) for n, speaks in enumerate(speaking) if speaks and vectors[n].any()}
+            questions.append([Question(said[n], side, most, ef) for n, side, most, ef in asked if n in said])
+        also: list[str] = []
+        for index, put in zip(self._indexes[1:], questions[1:], strict=True):
+            also += await self._store.near(index, put, without=excluded)
         rare = self._rare_words(spoken, sorted({query for query, *_ in asked}))
-        searches = []
-        for index, vectors, speaking in zip(self._indexes, spoken.vectors, spoken.speaking, strict=True):
-            said = {
-                query: written(vectors[query])
-                for query, speaks in enumerate(speaking)
-                if speaks and vectors[query].any()
-            }
-            put = [Question(said[query], side, most, ef) for query, side, most, ef in asked if query in said]
-            words = rare if index is self._indexes[0] else []
-            half = len(put) // 2  # on two connections at once
-            searches += [
-                self._store.near(index, questions, by, using=USING_A_WORD, without=excluded)
-                for questions, by in ((put[:half], words), (put[half:], []))
-                if questions or by
-            ]
-        near = set[str]().union(*await asyncio.gather(*searches))
-        return await _seen(self._store, self._indexes, sorted(near))
+        stored = await self._store.around(
+            self._indexes[0], questions[0], rare, using=USING_A_WORD, also=also, without=excluded
+        )
+        counts = unpacked(stored.terms, np.unique(spoken.words.indices))
+        return self._scene(stored, await _vectors(self._store, self._indexes, stored), counts, self._sample)
 
     def _rare_words(self, spoken: Spoken, queries: Sequence[int]) -> list[int]:
         most = RARE_WORDS if len(queries) == 1 else RARE_WORDS_OF_A_PART
@@ -132,36 +121,30 @@ class WideScene:
             found |= dict.fromkeys(rare[order][:most].tolist())
         return list(found)
 
-    def _asked(self, seen: Seen, spoken: Spoken) -> Scene:
-        """Those who were seen, with the words that are asked for, against the sample's mean and spread."""
-        asked = np.unique(spoken.words.indices)
-        return self._scene(seen, unpacked(seen.stored.terms, asked), self._sample)
-
-    def _scene(self, seen: Seen, counts: Counts, reference: Scene | None) -> Scene:
-        people, owners = _people(seen.stored.ids)
+    def _scene(self, stored: Stored, vectors: Sequence[Vectors], counts: Counts, reference: Scene | None) -> Scene:
+        people, owners = _people(stored.ids)
         weights = [SVD_WEIGHT, *[MODEL_WEIGHT] * (len(self._encoders) - 1)]
         spaces = [
-            Space(encoder, vectors, weight)
-            for encoder, vectors, weight in zip(self._encoders, seen.vectors, weights, strict=True)
+            Space(encoder, made, weight) for encoder, made, weight in zip(self._encoders, vectors, weights, strict=True)
         ]
         return Scene(
-            people, owners, seen.stored.chunks, spaces, counts,
-            samples=seen.stored.samples, reference=reference, statistics=self._learned.statistics,
+            people, owners, stored.chunks, spaces, counts,
+            samples=stored.samples, reference=reference, statistics=self._learned.statistics,
         )  # fmt: skip
 
 
-async def _seen(store: IndexStore, indexes: Sequence[Index], people: Sequence[str]) -> Seen:
-    stored = await store.chunks(indexes[0], people)
+async def _vectors(store: IndexStore, indexes: Sequence[Index], stored: Stored) -> list[Vectors]:
+    """The chunks that the lexical index holds, as each index has them; zeros where one does not."""
     vectors = [stored.vectors]
     for index in indexes[1:]:
-        other = await store.chunks(index, people, terms=False)
+        other = await store.chunks(index, list(dict.fromkeys(stored.ids)), terms=False)
         places = {(id, no): row for row, (id, no, _) in enumerate(other.rows())}
         made = np.zeros((len(stored.ids), index.dimension), dtype=np.float32)
         for row, (id, no, _) in enumerate(stored.rows()):
             if (id, no) in places:
                 made[row] = other.vectors[places[id, no]]
         vectors.append(made)
-    return Seen(stored, vectors)
+    return vectors
 
 
 def _people(ids: Sequence[str]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
