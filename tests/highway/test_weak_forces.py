@@ -191,3 +191,34 @@ def test_order_lights_nothing_that_no_start_has_reached_and_is_explained() -> No
     piece = converge(session, [text]).short[0]
     why = explain(session, piece)
     assert why.activation["T"] + why.surroundings["T"] == pytest.approx(piece.score)
+
+
+def written_back(memory: Memory, text: str, query: str, *lines: str) -> Bound:
+    spans = [(text.index(line), text.index(line) + len(line)) for line in lines]
+    return Bound(memory, walked(memory, [query], spans), Settings())
+
+
+def test_what_was_found_before_is_brighter_for_those_who_seek_alike() -> None:
+    red, blue = "红伞在柜里。", "蓝伞在柜里。"
+    text = f"{blue}\n{red}\n井边有桶。"
+    memory = recite([text])
+    bound = written_back(memory, text, "伞在柜里吗", red)
+    assert brightest(seek(memory, [("T", "伞在柜里")], ALONE), text) == blue, "the earlier of two alike"
+    assert brightest(seek(memory, [("T", "伞在柜里")], ALONE, bound), text) == red
+
+    def gain(query: str) -> float:
+        plain, led = (seek(memory, [("T", query)], ALONE, each).glow(Level.PARAGRAPH)[1] for each in (None, bound))
+        return float(led - plain)
+
+    assert gain("伞和桶") < gain("伞在柜里") / 10, "half of this has never led there"
+
+
+def test_a_question_that_led_to_two_places_leads_from_the_one_to_the_other() -> None:
+    film, his, another = "河灯是阿周拍的电影。", "阿周生在北镇。", "老何生在南镇。"
+    text = f"{another}\n{film}\n{his}"
+    memory = recite([text])
+    query = [("T", "河灯电影谁生在镇上")]
+    bound = written_back(memory, text, "拍河灯的人生在何处", film, his)
+    before, after = (seek(memory, query, ALONE, each).glow(Level.PARAGRAPH) for each in (None, bound))
+    assert before[2] == before[0] > 0
+    assert after[2] > after[0]

@@ -75,5 +75,7 @@ class Settings:
     """Write-back: how many imagined seeks stand behind a unit's first success rate."""
     direct: float = 2.0
     """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
-    trodden: float = 0.0025
+    trodden: float = 0.05
     """Write-back: strength of a target's own walks, gated by the square of convergence."""
+    alike: float = 16.0
+    """Write-back: the power of the share of a query that has led to a target before; its own walks count for so much."""

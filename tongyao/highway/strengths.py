@@ -2,7 +2,7 @@
 
 After a process the evidence that was used is *written back*. Three tallies grow, all keyed by surface keys of
 units that the owner's memory has anyway: how often seeking from a unit was useful, how often a target was
-reached, and which units led to a target whose own text does not hold them (a direct path). Words that the
+reached, and which units led to a target (a direct path). Words that the
 memory does not know leave no trace; so nothing a demander wrote can be read, or guessed at, from another
 process's seek.
 """
@@ -20,6 +20,7 @@ from tongyao.highway.memory import Memory
 from tongyao.highway.segments import Level
 from tongyao.highway.settings import Settings
 from tongyao.highway.starts import starts_of
+from tongyao.highway.tables import Table
 
 _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
 
@@ -46,25 +47,22 @@ def walked(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[int, in
     """What it leaves behind that these queries led to these spans (of the joined text) being used."""
     left = Strengths()
     targets = {level: _covered(memory, level, spans) for level in _TARGETS}
-    held = [_units_in(memory, Level.PARAGRAPH, row) for row in targets[Level.PARAGRAPH]]
     inner = [_units_in(memory, Level.LONG, row) for row in targets[Level.LONG]]
-    if not held:
+    if not inner:
         return left
     useful = np.unique(np.concatenate(inner))
-    around = np.unique(np.concatenate(held))
     for query in queries:
         starts, _ = starts_of(memory, query)
         keys = memory.units.keys
         left.used.update(keys[starts].tolist())
         left.useful.update(keys[starts[np.isin(starts, useful)]].tolist())
-        outside = keys[starts[~np.isin(starts, around)]].tolist()
         reached: set[int] = set()
         for level in _TARGETS:
             # Only the narrowest segments that hold a span whole are targets, and what is around them.
             if len(targets[level]) <= len(spans):
                 reached.update(keys[memory.tables[level].units[targets[level]]].tolist())
         left.reached.update(reached)
-        left.direct.update((start, target) for target in reached for start in outside)
+        left.direct.update((start, target) for target in reached for start in keys[starts].tolist())
     return left
 
 
@@ -115,7 +113,9 @@ class Bound:
             kept = np.flatnonzero((sources >= 0) & (goal >= 0))
             kept = kept[np.argsort(sources[kept], kind="stable")]
             self._start[level] = np.searchsorted(sources[kept], np.arange(len(memory.units) + 1))
-            self._row[level], self._walks[level] = goal[kept], worth[kept]
+            # What a target's own text holds leads to it anyway; of these paths only that they were walked is used.
+            beyond = ~_holds(table, sources[kept], goal[kept])
+            self._row[level], self._walks[level] = goal[kept], worth[kept] * beyond
 
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
         """Per unit: its success rate over that of all units, drawn towards 1 by the prior, within [0, 3]."""
@@ -141,18 +141,33 @@ class Bound:
         convergence: NDArray[np.float32],
     ) -> NDArray[np.float32]:
         """What direct paths and a target's own walks add to each row, both gated by convergence: where little
-        of the query meets, having been useful before says nothing (it would take its siblings' questions)."""
+        of the query meets, having been useful before says nothing (it would take its siblings' questions). And its own
+        walks count only so far as the units that led to it are those that are sought by now, nearly all of them."""
         if level not in self._reached:
             return np.zeros(len(convergence), np.float32)
-        direct = np.zeros(len(convergence), np.float32)
+        direct, same = (np.zeros(len(convergence), np.float32) for _ in range(2))
         begin = self._start[level]
         for unit, share in zip(starts.tolist(), shares.tolist(), strict=True):
             if begin[unit] < begin[unit + 1]:
                 entries = slice(begin[unit], begin[unit + 1])
-                np.add.at(direct, self._row[level][entries], share * self._walks[level][entries])
+                direct[self._row[level][entries]] += share * self._walks[level][entries]
+                same[self._row[level][entries]] += share
         settings = self._settings
-        lent = settings.direct * direct * convergence + settings.trodden * self._reached[level] * convergence**2
-        return lent.astype(np.float32)
+        trodden = settings.trodden * self._reached[level] * same**settings.alike * convergence**2
+        return (settings.direct * direct * convergence + trodden).astype(np.float32)
+
+
+def _holds(table: Table, units: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether each unit leads to the row beside it."""
+    count = len(table.units)
+    entries = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start)) * count + table.row  # ascending
+    wanted = units * count + rows
+    at = np.searchsorted(entries, wanted)
+    return (
+        np.asarray(entries[np.minimum(at, len(entries) - 1)] == wanted)
+        if len(entries)
+        else np.zeros(len(rows), np.bool_)
+    )
 
 
 def _columns(tally: Counter[int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
