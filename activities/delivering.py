@@ -38,7 +38,10 @@ class Delivering:
             record = await library.record(row)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
             done = {one.alias for one in record.deliveries if one.plan_revision == what.revision}
-            parts = [self._one(what, record, plan, alias, seconds) for alias in what.aliases if alias not in done]
+            prompt = await prompting.override(library, what.process_id, "deliver")
+            parts = [
+                self._one(what, record, plan, alias, seconds, prompt) for alias in what.aliases if alias not in done
+            ]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)
             ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # none is given up for another's sake
             for failed in ended:
@@ -46,7 +49,9 @@ class Delivering:
                     raise failed
         return DeliverOutput(delivered=what.aliases, spent=await self._deps.settling.spent(what.process_id))
 
-    async def _one(self, what: DeliverInput, record: Record, plan: Plan, alias: str, seconds: float) -> None:
+    async def _one(
+        self, what: DeliverInput, record: Record, plan: Plan, alias: str, seconds: float, prompt: str | None
+    ) -> None:
         request = views.for_delivery(record, alias, plan)
         profile = record.participant(alias).profile
         owner = profile.profile_id if profile else f"process:{what.process_id}"
@@ -59,7 +64,7 @@ class Delivering:
                 request=request,
                 owner=owner,
                 seconds=seconds,
-                prompt_override=await prompting.override(self._deps.library, what.process_id, "deliver"),
+                prompt_override=prompt,
             )
             markdown = settled.draft.markdown
         except (StepFailed, Unreadable, OutOfBudget):

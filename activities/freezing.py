@@ -12,6 +12,7 @@ from tongyao.protocol.process import DEMANDER, Choice, Seat
 from tongyao.protocol.projection import EndpointKind
 from tongyao.protocol.settings import Fallback
 from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS
+from tongyao.records.profiles import ProfileVersion
 from tongyao.records.room import SeatRow
 
 
@@ -30,31 +31,32 @@ class Freezing:
         room = library.room
         row = await library.processes.get(what.process_id)
         await prompting.freeze(library, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en")
-        await room.freeze(what.process_id, "*", {**self._deps.manifest, "settings": row.settings})
-        seats, long = [], set()
-        for alias, choice in zip(what.aliases, what.choices, strict=True):
-            if alias == DEMANDER and not await library.profiles.get_many([choice.profile_id]):
-                seats.append(_without_a_profile(choice, what))
-                continue
-            current = await library.profiles.version(choice.profile_id)
-            frozen = await room.freeze(
-                what.process_id,
-                alias,
-                {"profile": choice.profile_id, "version": current.version, "sha256": current.sha256},
+        profiles = await self._present(what)
+        frozen = await room.freeze(
+            what.process_id,
+            {
+                "*": {**self._deps.manifest, "settings": row.settings},
+                **{
+                    alias: {"profile": one.profile_id, "version": one.version, "sha256": one.sha256}
+                    for alias, one in profiles.items()
+                },
+            },
+        )
+        first = [(one.profile_id, int(frozen[alias]["version"])) for alias, one in profiles.items()]
+        versions = dict(zip(profiles, await library.profiles.versions(first), strict=True))
+        seats = [
+            SeatRow.of(
+                versions[alias],
+                alias=alias,
+                endpoint=choice.endpoint.value,
+                fallback=(choice.fallback or what.fallback).value,
+                joined_round=what.round,
             )
-            version = await library.profiles.version(choice.profile_id, int(frozen["version"]))
-            fallback = choice.fallback or what.fallback
-            if version.chars > WHOLE_PROFILE_CHARS:
-                long.add(alias)
-            seats.append(
-                SeatRow.of(
-                    version,
-                    alias=alias,
-                    endpoint=choice.endpoint.value,
-                    fallback=fallback.value,
-                    joined_round=what.round,
-                )
-            )
+            if alias in versions
+            else _without_a_profile(choice, what)
+            for alias, choice in zip(what.aliases, what.choices, strict=True)
+        ]
+        long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
         await room.seat(what.process_id, seats)
         return FreezeOutput(
             seats=tuple(
@@ -69,6 +71,14 @@ class Freezing:
                 for seat in seats
             )
         )
+
+    async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
+        """Alias → what their profile says now; without a demander whom nobody knows more of."""
+        profiles, choices = self._deps.library.profiles, dict(zip(what.aliases, what.choices, strict=True))
+        if DEMANDER in choices and not await profiles.get_many([choices[DEMANDER].profile_id]):
+            del choices[DEMANDER]
+        now = await profiles.versions([(choice.profile_id, None) for choice in choices.values()])
+        return dict(zip(choices, now, strict=True))
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:

@@ -24,7 +24,7 @@ async def freeze(library: Library, process_id: str, scene: str, language: Langua
         )
         frozen[step] = {"text": stored, "version": prompt.version, "sha256": prompt.sha256}
     if frozen:
-        await library.room.freeze(process_id, FROZEN, frozen)
+        await library.room.freeze(process_id, {FROZEN: frozen})
 
 
 async def override(library: Library, process_id: str, step: str) -> str | None:

@@ -135,9 +135,9 @@ async def test_an_alias_keeps_its_owner_while_the_seat_changes(
 async def test_what_is_frozen_stays_frozen(pool: Pool, announce: Announce) -> None:
     room, process = Room(pool), await announce()
     assert await room.manifest(process) == {}
-    assert await room.freeze(process, "*", {"engine": "extractive"}) == {"engine": "extractive"}
-    assert await room.freeze(process, "*", {"engine": "another"}) == {"engine": "extractive"}
-    await room.freeze(process, "P03", {"version": 2})
+    assert await room.freeze(process, {"*": {"engine": "extractive"}}) == {"*": {"engine": "extractive"}}
+    assert (await room.freeze(process, {"*": {"engine": "another"}}))["*"] == {"engine": "extractive"}
+    await room.freeze(process, {"P03": {"version": 2}})
     assert await room.manifest(process) == {"*": {"engine": "extractive"}, "P03": {"version": 2}}
 
 

@@ -56,7 +56,7 @@ async def announce(library: Library, start: ProcessInput) -> None:
             open_record=settings.open_record,
         )
     )
-    await library.room.freeze(start.process_id, START, start.model_dump(mode="json"))
+    await library.room.freeze(start.process_id, {START: start.model_dump(mode="json")})
 
 
 async def announce_child(

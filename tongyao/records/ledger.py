@@ -7,6 +7,7 @@ the first answer to be stored is the one that counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal, LiteralString, Protocol
@@ -137,7 +138,7 @@ class Ledger:
     async def settled(self, key: Key) -> SettledCall | None:
         """The answer of `key` if there is one. Raises `TextErased` when it is no longer to be read."""
         async with session(self._pool) as connection:
-            return await _settled(connection, key)
+            return await _answer(connection, await _attempts(connection, key))
 
     async def claim(self, key: Key, *, input_hash: str, engine: str, model: str, worker: str) -> int:
         """Announce a call that is about to be made; returns its attempt number, from 1.
@@ -183,8 +184,8 @@ class Ledger:
         Raises `AttemptUnknown`.
         """
         async with transaction(self._pool) as connection:
-            await _lock(connection, key)
-            if (first := await _settled(connection, key)) is not None:
+            attempts = await _attempts(connection, key, locked=True)  # who settles the same key waits for us
+            if (first := await _answer(connection, attempts)) is not None:
                 if first.attempt != attempt:
                     await _end(connection, key, attempt, "failed", usage, cost, SUPERSEDED)
                 return first
@@ -202,8 +203,7 @@ class Ledger:
         self, key: Key, attempt: int, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
     ) -> None:
         """The attempt came to nothing; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
-        async with transaction(self._pool) as connection:
-            await _lock(connection, key)
+        async with session(self._pool) as connection:
             await _end(connection, key, attempt, "failed", usage, cost, reason)
 
     async def calls(self, process_id: str) -> list[Attempt]:
@@ -285,20 +285,22 @@ def _values(key: Key) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _lock(connection: Connection, key: Key) -> None:
-    """One at a time per key, until the transaction ends; other keys go on."""
-    name = "\x1f".join(str(part) for part in _values(key).values())
-    await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
-
-
-async def _settled(connection: Connection, key: Key) -> SettledCall | None:
+async def _attempts(connection: Connection, key: Key, *, locked: bool = False) -> list[Attempt]:
     async with connection.cursor(row_factory=class_row(Attempt)) as cursor:
-        await cursor.execute(f"SELECT * FROM model_calls WHERE {_KEY} AND state = 'settled'", _values(key))
-        row = await cursor.fetchone()
-    if row is None or row.answer_text_id is None or row.draft_text_id is None:
+        lock: LiteralString = " FOR UPDATE" if locked else ""
+        await cursor.execute(f"SELECT * FROM model_calls WHERE {_KEY} ORDER BY attempt{lock}", _values(key))
+        return await cursor.fetchall()
+
+
+async def _answer(connection: Connection, attempts: Sequence[Attempt]) -> SettledCall | None:
+    """The settled one of a key's attempts, with its texts."""
+    settled = next((one for one in attempts if one.state == "settled"), None)
+    if settled is None or settled.answer_text_id is None or settled.draft_text_id is None:
         return None
-    texts = await get_texts(connection, [row.answer_text_id, row.draft_text_id])
-    return SettledCall(**row.model_dump(), text=texts[row.answer_text_id], draft_json=texts[row.draft_text_id])
+    texts = await get_texts(connection, [settled.answer_text_id, settled.draft_text_id])
+    return SettledCall(
+        **settled.model_dump(), text=texts[settled.answer_text_id], draft_json=texts[settled.draft_text_id]
+    )
 
 
 async def _end(

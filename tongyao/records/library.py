@@ -118,7 +118,8 @@ class Library:
 
     async def profile_texts(self, profiles: Sequence[ProfileRef]) -> dict[ProfileRef, str]:
         """The frozen texts of these versions; those that were erased are left out. Raises `ProfileUnknown`."""
-        ids = await self.profiles.text_ids([(one.profile_id, one.version) for one in profiles])
+        versions = await self.profiles.versions([(one.profile_id, one.version) for one in profiles])
+        ids = [version.text_id for version in versions]
         texts = await self.texts.get_many(ids, erased="")
         return {one: texts[id] for one, id in zip(profiles, ids, strict=True) if texts[id]}
 

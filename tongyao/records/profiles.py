@@ -254,27 +254,24 @@ class Profiles:
 
         Raises `ProfileUnknown`.
         """
-        async with reading(self._pool, ProfileVersion) as cursor:
-            await cursor.execute(_VERSION, [profile_id, version])
-            found = await cursor.fetchone()
-        if found is None:
-            which = f"no version {version} of profile" if version is not None else "no profile"
-            raise ProfileUnknown(f"there is {which} {profile_id!r}")
-        return found
+        return (await self.versions([(profile_id, version)]))[0]
 
-    async def text_ids(self, versions: Sequence[tuple[str, int]]) -> list[str]:
-        """The text of each (profile id, version), in the same order. Raises `ProfileUnknown`."""
+    async def versions(self, wanted: Sequence[tuple[str, int | None]]) -> list[ProfileVersion]:
+        """As `version`, of each (profile id, version), in the same order."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT v.profile_id, v.version, v.text_id FROM profile_versions v
-                   JOIN unnest(%s::text[], %s::int[]) AS w (id, version) ON v.profile_id = w.id AND v.version = w.version""",
-                [[id for id, _ in versions], [version for _, version in versions]],
+                """SELECT w.version AS wanted, v.* FROM unnest(%s::text[], %s::int[]) AS w (id, version)
+                   JOIN profiles p ON p.id = w.id
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+                [[id for id, _ in wanted], [version for _, version in wanted]],
             )
-            found = {(row["profile_id"], row["version"]): row["text_id"] for row in await cursor.fetchall()}
-        for id, version in versions:
+            rows = await cursor.fetchall()
+        found = {(row["profile_id"], row.pop("wanted")): ProfileVersion(**row) for row in rows}
+        for id, version in wanted:
             if (id, version) not in found:
-                raise ProfileUnknown(f"there is no version {version} of profile {id!r}")
-        return [found[one] for one in versions]
+                which = f"no version {version} of profile" if version is not None else "no profile"
+                raise ProfileUnknown(f"there is {which} {id!r}")
+        return [found[one] for one in wanted]
 
     async def faces(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Face]:
         """Of each (profile id, version; None: the current one) who that is, in one question. Unknown ones are left out.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -69,16 +69,16 @@ class Room:
 
     async def seat(self, process_id: str, seats: Sequence[SeatRow]) -> None:
         """Seat these people, or change how they are seated; who sits under an alias never changes."""
-        async with transaction(self._pool) as connection:
-            for seat in seats:
-                await connection.execute(
-                    """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, fallback,
-                           active, joined_round) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-                       ON CONFLICT (process_id, alias) DO UPDATE SET endpoint = excluded.endpoint,
-                           fallback = excluded.fallback, active = excluded.active""",
-                    [process_id, seat.alias, seat.profile_id, seat.profile_version, seat.endpoint,
-                     seat.fallback, seat.active, seat.joined_round],
-                )  # fmt: skip
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, fallback,
+                       active, joined_round)
+                   SELECT %s, s.* FROM jsonb_to_recordset(%s) AS s (alias text, profile_id text, profile_version int,
+                       endpoint text, fallback text, active bool, joined_round int)
+                   ON CONFLICT (process_id, alias) DO UPDATE SET endpoint = excluded.endpoint,
+                       fallback = excluded.fallback, active = excluded.active""",
+                [process_id, Jsonb([seat.model_dump(exclude={"person"}) for seat in seats])],
+            )
 
     async def seats(self, process_id: str) -> list[SeatRow]:
         """Everybody who ever sat there, in alias order."""
@@ -91,14 +91,15 @@ class Room:
             )
             return await cursor.fetchall()
 
-    async def freeze(self, process_id: str, part: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Freeze one part of the manifest (`*`, or an alias); returns what is frozen: the first written."""
+    async def freeze(self, process_id: str, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first."""
         async with session(self._pool) as connection:
             await connection.execute(
-                "INSERT INTO manifests (process_id, part, body) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-                [process_id, part, Jsonb(body)],
+                """INSERT INTO manifests (process_id, part, body)
+                   SELECT %s, * FROM unnest(%s::text[], %s::jsonb[]) ON CONFLICT DO NOTHING""",
+                [process_id, list(parts), [Jsonb(body) for body in parts.values()]],
             )
-        return (await self.manifest(process_id))[part]
+        return await self.manifest(process_id)
 
     async def manifest(self, process_id: str) -> dict[str, dict[str, Any]]:
         """The manifest by part; empty before the start."""

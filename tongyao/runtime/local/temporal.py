@@ -24,6 +24,7 @@ from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.search_attributes import register_search_attributes
 
 RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
+EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
 PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
 
 
@@ -118,6 +119,7 @@ class LocalTemporal:
         self.ui_port = self._fixed_ui_port or free_port()
         command = [str(binary), "server", "start-dev", "--ip", "127.0.0.1", "--port", str(self.port)]
         command += ["--ui-port", str(self.ui_port), "--log-level", "warn", "--namespace", self.namespace]
+        command += ["--dynamic-config-value", EAGER_ACTIVITIES]
         if self._persistent:
             command += ["--db-filename", str(self.home / "temporal.db")]
         return ServerProcess(
