@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
+from tongyao.field.bm25 import totals
 from tongyao.field.encoder import Vectors
 from tongyao.field.features import counted, grams
 
@@ -120,9 +121,8 @@ def _restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
 
 def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr_matrix:
     """Sub-linear counts times idf, rows of length 1."""
-    matrix = csr_matrix(counts, dtype=np.float64, copy=True)
-    matrix.data = (1 + np.log(matrix.data)) * np.asarray(idf)[matrix.indices]
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    weights = (1 + np.log(counts.data)) * np.asarray(idf, dtype=np.float64)[counts.indices]
+    lengths = np.sqrt(totals(rows, weights**2, counts.shape[0]))
     lengths[lengths == 0] = 1
-    matrix.data /= np.repeat(lengths, np.diff(matrix.indptr))
-    return matrix
+    return csr_matrix((weights / lengths[rows], counts.indices, counts.indptr), shape=counts.shape)

@@ -323,7 +323,7 @@ class IndexStore:
             await cursor.execute(
                 sql.SQL(
                     """SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {},
-                              c.no = 0 AND (SELECT p.contact @> '{{"sample": true}}' FROM profiles p WHERE p.id = c.profile_id) AS sample
+                              c.no = 0 AND EXISTS (SELECT FROM profiles p WHERE p.id = c.profile_id AND p.contact @> '{{"sample": true}}')
                        FROM {} c WHERE c.index_id = {} AND c.profile_id = ANY({}) ORDER BY c.profile_id, c.no"""
                 ).format(
                     sql.SQL("c.terms" if terms else "NULL::bytea"), _partition(index.id), sql.Literal(index.id), people
