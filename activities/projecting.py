@@ -28,7 +28,7 @@ from tongyao.records.rounds import ProjectionRow
 from tongyao.records.texts import TextErased, text_id
 
 ATTEMPTS = 6
-"""How often a turn is tried before it counts as failed; one that ran out of time, twice (docs/protocol.md §4.7)."""
+"""In which try of its step a turn counts as failed; one that runs out of time, in the second (docs/protocol.md §4.7)."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class Projecting:
             except EngineError as error:
                 enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
                 if isinstance(error, Transient) and not last_attempt(enough):
+                    error.args = (f"{turn.alias}: {error}",)
                     raise
                 reason = error.reason
                 projection = _silent(what, turn, Outcome.FAILED)

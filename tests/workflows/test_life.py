@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -127,6 +128,18 @@ async def test_one_failed_endpoint_does_not_stop_the_others(house: Opened) -> No
     assert record.phase is Phase.COMPLETED
     assert {said.outcome for said in record.projections if said.alias == "P02"} == {Outcome.FAILED}
     assert record.contributors() == ("P01", "P03")
+
+
+async def test_when_one_proxy_is_asked_again_those_who_have_answered_are_not(house: Opened) -> None:
+    passing = Rule(step="project", round=1, alias="P02", do="transient", attempt=[1, 2], retry_after=0.1)
+    async with house(verdicts=["exhausted"], rules=[passing]) as (here, _):
+        pid = await three(here)
+        record = await here.end(pid)
+        calls = await here.library.ledger.calls(pid)
+
+    asked = Counter(one.alias for one in calls if (one.step, one.round) == ("project", 1))
+    assert asked == {"P01": 1, "P02": 3, "P03": 1}
+    assert {one.outcome for one in record.projections if one.round == 1} == {Outcome.REPLIED}
 
 
 async def test_when_every_endpoint_fails_for_one_cause_nothing_is_catalysed_before_it_is_mended(house: Opened) -> None:

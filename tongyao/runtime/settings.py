@@ -190,7 +190,7 @@ class Settings(BaseSettings):
     models_per_second: float | None = Field(
         default=None,
         gt=0,
-        description="Model calls started per second on the models queue, all workers together.",
+        description="Model steps (the proxies of a round are one) started per second on the models queue by all workers.",
     )
     worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
     shutdown_seconds: int = Field(default=20, ge=0, description="What activities get to end in when a worker stops.")
