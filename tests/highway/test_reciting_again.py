@@ -22,8 +22,9 @@ from tongyao.highway.store import Store
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.contracts_recitation import RecitationInput
 from tongyao.protocol.observation import Verdict
+from tongyao.records.library import Library
 from tongyao.runtime import wiring
-from tongyao.runtime.settings import load_settings
+from tongyao.runtime.settings import SettingsError, load_settings
 
 LONG = (Path(__file__).parents[2] / "examples" / "extra" / "long.zh.md").read_text(encoding="utf-8").strip()
 SHORT = "我在镇上修钟表。我可以教两个人认零件。冬天我不出门。我想学做木工。"
@@ -143,6 +144,15 @@ async def test_a_memory_without_vectors_gets_them_when_the_setting_is_changed(
         plain, _ = await Highway(here.library.pool).seek(long, 1, [profile], query, budget=500)
         light, dim = ({piece.text: piece.score for piece in each.fitted} for each in (found, plain))
         assert light[lines[0]] / dim[lines[0]] > 1.1, "the nearer its direction, the brighter"
+
+
+async def test_weights_that_cannot_be_loaded_stop_a_worker_at_its_start(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    settings = load_settings(highway={"encoder": "model"}, field={"model": str(tmp_path)}, retriever="highway")
+    with pytest.raises(SettingsError, match="TONGYAO_HIGHWAY__ENCODER=model: no weights"):
+        wiring.deps(settings, Library(pool))
 
 
 async def test_what_is_called_for_is_one_pass_more_within_the_bound(pool: Pool, owner: str) -> None:
