@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -46,6 +47,11 @@ class Spoken:
     words: csr_matrix
     vectors: list[Vectors]
     speaking: list[npt.NDArray[np.bool_]]
+
+    @cached_property
+    def said(self) -> Said:
+        """Which words they have."""
+        return Said.of(self.words)
 
     @classmethod
     def of(cls, queries: Sequence[str], encoders: Sequence[Encoder]) -> Spoken:
@@ -179,18 +185,16 @@ class Scene:
     def ask(self, queries: Sequence[str], spoken: Spoken | None = None) -> Asked:
         """Lay queries over the scene. `spoken`: their vectors in the order of `spaces`, where they are known."""
         with ONE_THREAD.limit(limits=1):
-            return self._ask(spoken or Spoken.of(queries, [space.encoder for space in self.spaces]))
+            spoken = spoken or Spoken.of(queries, [space.encoder for space in self.spaces])
+            return self._ask(spoken, self._statistics(spoken.said.features) if self._statistics else None)
 
-    def _ask(self, spoken: Spoken) -> Asked:
-        said = Said.of(spoken.words)
+    def _ask(self, spoken: Spoken, statistics: Statistics | None) -> Asked:
         cosines = [
             np.maximum(vectors @ space.vectors.T, 0).astype(np.float64)
             for space, vectors in zip(self.spaces, spoken.vectors, strict=True)
         ]
-        return Asked(
-            cosines, spoken.speaking, said, self._statistics(said.features) if self._statistics else None,
-            self._reference._ask(spoken) if self._reference else None,
-        )  # fmt: skip
+        reference = self._reference._ask(spoken, statistics) if self._reference else None
+        return Asked(cosines, spoken.speaking, spoken.said, statistics, reference)
 
     def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
         """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""

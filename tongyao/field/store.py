@@ -21,7 +21,7 @@ from tongyao.protocol.contracts_reindex import ModelSpec
 from tongyao.protocol.value import Value
 from tongyao.records.database import Connection, Pool, reading, session, transaction
 
-EF_SEARCH: Final = 100
+EF_SEARCH: Final = 80
 """Measured: recall@10 and time for this and other values stand in docs/field.md §6."""
 
 _ONE_WRITER: Final = 0x66696C  # any constant that no other program uses as the first half of an advisory lock

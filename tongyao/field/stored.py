@@ -17,7 +17,6 @@ from tongyao.field.features import BITS
 
 _COUNT_BITS = 32 - BITS
 _MOST = (1 << _COUNT_BITS) - 1
-_ALIKE_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,15 @@ def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None)
     """The words of packed rows: all of them, or those `among` some (sorted)."""
     pairs = np.frombuffer(b"".join(terms), dtype="<u4")
     ends = np.cumsum([len(row) // 4 for row in terms], dtype=np.int64)
-    features, often = (pairs >> _COUNT_BITS).astype(np.int32), pairs & _MOST
-    before = np.concatenate([[0], np.cumsum(often, dtype=np.int64)])
+    often = pairs & _MOST
+    before = np.concatenate([[0], np.cumsum(often, dtype=np.uint32)])
     lengths = np.diff(before[ends], prepend=0).astype(np.float64)
     kept = np.arange(len(pairs))
     if among is not None:
-        alike = np.zeros(1 << _ALIKE_BITS, dtype=bool)  # rules most of them out at a look
-        alike[among & (len(alike) - 1)] = True
-        kept = np.flatnonzero(alike[features & (len(alike) - 1)])
-        kept = kept[np.isin(features[kept], among)]
+        alike = np.zeros(1 << 16, dtype=bool)  # by their lowest bits most are ruled out at a look
+        alike[among.astype(np.uint16)] = True
+        kept = np.flatnonzero(alike[(pairs >> _COUNT_BITS).astype(np.uint16)])
+        kept = kept[np.isin((pairs[kept] >> _COUNT_BITS).astype(np.int32), among)]
+    features = (pairs[kept] >> _COUNT_BITS).astype(np.int32)
     rows = np.searchsorted(ends, kept, side="right")
-    return Counts.sorted(features[kept], rows, often[kept].astype(np.float64), lengths)
+    return Counts.sorted(features, rows, often[kept].astype(np.float64), lengths)

@@ -109,13 +109,13 @@ class WideScene:
         stored = await self._store.around(
             self._indexes[0], questions[0], rare, using=USING_A_WORD, also=also, without=excluded
         )
-        counts = unpacked(stored.terms, np.unique(spoken.words.indices))
+        counts = unpacked(stored.terms, spoken.said.features)
         return self._scene(stored, await _vectors(self._store, self._indexes, stored), counts, self._sample)
 
     def _rare_words(self, spoken: Spoken, queries: Sequence[int]) -> list[int]:
         most = RARE_WORDS if len(queries) == 1 else RARE_WORDS_OF_A_PART
         found: dict[int, None] = {}
-        for features in (np.unique(spoken.words[query].indices) for query in queries):
+        for features in (spoken.said.features[spoken.said.words[query]] for query in queries):
             rare = features[self._learned.rare(features)]
             order = np.argsort(self._learned.statistics(rare).frequency, kind="stable")
             found |= dict.fromkeys(rare[order][:most].tolist())
