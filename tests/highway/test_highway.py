@@ -15,6 +15,7 @@ from tongyao.highway.highway import Highway, NotRecited, Walk
 from tongyao.highway.output import Found
 from tongyao.highway.retriever import HighwayRetriever
 from tongyao.highway.segments import Level
+from tongyao.highway.settings import Settings
 
 Pool = AsyncConnectionPool[Any]
 
@@ -126,6 +127,25 @@ async def test_the_same_process_is_written_back_once(pool: Pool, owner: str) -> 
     assert not await highway.write_back(owner, 1, "process", [walk])
     again, _ = await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
     assert once.long == again.long
+
+
+async def test_direct_paths_are_bounded_and_the_most_walked_stay(pool: Pool, owner: str) -> None:
+    async def paths() -> list[tuple[int, int]]:
+        async with pool.connection() as connection:
+            cursor = await connection.execute(
+                "SELECT start, target FROM highway_directs WHERE owner = %s ORDER BY 1, 2", (owner,)
+            )
+            return [(start, target) for start, target in await cursor.fetchall()]
+
+    often = Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))
+    once = Walk(("谁会用无人机",), (span(PROFILE, "果园的账由妹妹管，果园的车由我开。"),))
+    await Highway(pool).recite(owner, 1, [PROFILE])
+    for occasion in ("first", "second"):
+        await Highway(pool).write_back(owner, 1, occasion, [often])
+    walked_often = await paths()
+    bounded = Highway(pool, settings=Settings(most_directs=len(walked_often)))
+    assert await bounded.write_back(owner, 1, "third", [once])
+    assert await paths() == walked_often
 
 
 async def test_nothing_of_a_tension_is_kept_but_counts_on_the_owners_own_units(

@@ -171,7 +171,7 @@ class Highway:
         for walk in walks:
             spans = [(int(memory.sources[s]) + start, int(memory.sources[s]) + end) for s, start, end in walk.spans]
             left.add(await asyncio.to_thread(walked, memory, walk.queries, spans))
-        return await self._store.add(owner, occasion, left)
+        return await self._store.add(owner, occasion, left, most_directs=self._settings.most_directs)
 
     async def forget(
         self, owner: str, version: int | None = None, source: int | None = None, texts: Sequence[str] = ()

@@ -75,6 +75,9 @@ class Settings:
     """Write-back: how many imagined seeks stand behind a unit's first success rate."""
     direct: float = 2.0
     """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
+    most_directs: int = 300_000
+    """Write-back: direct paths kept of one owner (a process leaves about 9,000); beyond it those walked least go, of
+    these the ones walked longest ago."""
     trodden: float = 0.05
     """Write-back: strength of a target's own walks, gated by the square of convergence."""
     alike: float = 16.0

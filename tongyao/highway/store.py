@@ -142,7 +142,7 @@ class Store:
             left.direct = Counter({(start, target): walks for start, target, walks in await cursor.fetchall()})
         return left
 
-    async def add(self, owner: str, occasion: str, left: Strengths) -> bool:
+    async def add(self, owner: str, occasion: str, left: Strengths, *, most_directs: int) -> bool:
         """Add to an owner's strengths, once per occasion; False if this occasion was written back before."""
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
@@ -172,8 +172,14 @@ class Store:
                 "INSERT INTO highway_directs (owner, start, target, walks)"
                 " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::int[])"
                 " ON CONFLICT (owner, start, target)"
-                " DO UPDATE SET walks = highway_directs.walks + excluded.walks",
+                " DO UPDATE SET walks = highway_directs.walks + excluded.walks, walked_at = now()",
                 (owner, [d[0] for d in directs], [d[1] for d in directs], [left.direct[d] for d in directs]),
+            )
+            await cursor.execute(
+                "DELETE FROM highway_directs d USING (SELECT start, target FROM highway_directs WHERE owner = %s"
+                " ORDER BY walks DESC, walked_at DESC, start, target OFFSET %s) AS beyond"
+                " WHERE d.owner = %s AND d.start = beyond.start AND d.target = beyond.target",
+                (owner, most_directs, owner),
             )
             return True
 
