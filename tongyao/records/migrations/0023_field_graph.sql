@@ -8,7 +8,7 @@ BEGIN
     FOREACH side IN ARRAY ARRAY['offers', 'moves', 'needs'] LOOP
         EXECUTE format(
             'CREATE INDEX IF NOT EXISTS field_chunks_%1$s_%2$s ON field_chunks_%1$s
-             USING hnsw ((vector::halfvec(%3$s)) halfvec_ip_ops) WITH (m = 16, ef_construction = 400)
+             USING hnsw ((vector::halfvec(%3$s)) halfvec_ip_ops) WITH (m = 16, ef_construction = 600)
              WHERE facet = %2$L', which, side, width);
     END LOOP;
 END
