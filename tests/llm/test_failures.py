@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,19 @@ async def test_no_server_needs_an_operator() -> None:
         with pytest.raises(OperatorNeeded, match=r"no server answers at 127\.0\.0\.1") as caught:
             await engine.project(requests.endpoint(), requests.call("project"))
         assert caught.value.reason == "no_server"
+        await engine.aclose()
+
+
+async def test_a_connection_that_is_closed_before_the_answer_may_be_tried_again() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        engine = AnthropicEngine(api_key="k", base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        with pytest.raises(Transient) as caught:
+            await engine.project(requests.endpoint(), requests.call("project"))
+        assert caught.value.reason == "broken"
         await engine.aclose()
 
 

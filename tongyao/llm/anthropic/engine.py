@@ -8,10 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeVar
 
-import httpx2
-from anthropic import AsyncAnthropic, DefaultAioHttpClient
-
 from tongyao.llm import prompts, rendering
+from tongyao.llm.anthropic.client import client_of
 from tongyao.llm.anthropic.dialogue import Dialogue, messages_of
 from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.engine import Answer, Bound, Call
@@ -102,13 +100,7 @@ class AnthropicEngine:
         self._idle = idle
         self._parameters = Parameters(cache=cache, api_key=api_key if base_url else "")
         longest = max(step.seconds for step in settings.values())
-        timeout = httpx2.Timeout(longest, connect=10.0)
-        http = DefaultAioHttpClient(
-            timeout=timeout
-        )  # reads a stream for half of what the other takes (docs/performance.md)
-        self._client = AsyncAnthropic(
-            api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout, http_client=http
-        )
+        self._client = client_of(api_key, base_url=base_url, seconds=longest)
 
     def model_for(self, step: str) -> str:
         return self._steps[step].model

@@ -5,9 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final, TypeVar
 
-import httpx2
-from anthropic import AsyncAnthropic
-
+from tongyao.llm.anthropic.client import client_of
 from tongyao.llm.anthropic.dialogue import Dialogue, messages_of
 from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.engine import Answer
@@ -29,9 +27,7 @@ class AnthropicJudge:
         self.model = model
         self._prices = prices or shipped()
         self._parameters = Parameters(api_key=api_key if base_url else "")
-        self._client = AsyncAnthropic(
-            api_key=api_key, base_url=base_url, max_retries=2, timeout=httpx2.Timeout(SECONDS, connect=10.0)
-        )
+        self._client = client_of(api_key, base_url=base_url, seconds=SECONDS, max_retries=2)
 
     async def ask(self, system: str, text: str, draft: type[DraftT]) -> Answer[DraftT]:
         dialogue = Dialogue(

@@ -17,6 +17,7 @@ import anthropic
 import httpx2
 from anthropic import AsyncAnthropic, AsyncStream
 
+from tongyao.llm.anthropic.client import nobody_there
 from tongyao.llm.engine import Usage
 from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
 
@@ -166,7 +167,7 @@ def _of_status(error: anthropic.APIStatusError) -> Exception:
 
 
 def _of_connection(error: anthropic.APIConnectionError, client: AsyncAnthropic) -> EngineError:
-    if isinstance(error.__cause__, httpx2.ConnectError):
+    if nobody_there(error):
         address = f"{client.base_url.host}:{client.base_url.port or 443}"
         refused = OperatorNeeded(f"no server answers at {address}: start it or mend ANTHROPIC_BASE_URL, then resume")
         refused.reason = "no_server"
