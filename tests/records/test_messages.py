@@ -46,8 +46,9 @@ async def test_a_message_waits_with_its_words_and_is_read_back_whole(pool: Pool,
 
 async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool: Pool, announce: Announce) -> None:
     messages, process = Messages(pool), await announce()
-    stores = (put(messages, process, "k1") for _ in range(5))
-    assert len({stored.id for stored in await asyncio.gather(*stores)}) == 1
+    for number in range(200):
+        stores = (put(messages, process, f"k{number}") for _ in range(5))
+        assert len({stored.id for stored in await asyncio.gather(*stores)}) == 1, "at the same moment, too"
     first = await put(messages, process, "k1")
     await messages.verdict(first.id, ACCEPTED)
     decided = await messages.verdict(first.id, Verdict.refused(Refusal.NOT_NOW))
@@ -55,7 +56,7 @@ async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool:
     again = await put(messages, process, "k1")
     assert (again.id, again.state, again.verdict) == (first.id, "decided", ACCEPTED)
     assert again.decided_at is not None
-    assert await messages.pending(process) == []
+    assert first.id not in {one.id for one in await messages.pending(process)}
 
 
 async def test_keys_belong_to_one_author_in_one_process(pool: Pool, announce: Announce) -> None:

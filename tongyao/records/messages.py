@@ -106,7 +106,7 @@ class Messages:
                     """INSERT INTO messages
                            (id, process_id, key, kind, author, author_id, door, payload, text_id)
                        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
-                       ON CONFLICT (process_id, author_id, key) DO NOTHING""",
+                       ON CONFLICT DO NOTHING""",  # of either key: at one moment the id may be the first to clash
                     [id, process_id, message.key, message.kind, Jsonb(message.author.model_dump(mode="json")),
                      author_id, door, Jsonb(payload), said],
                 )  # fmt: skip
