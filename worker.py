@@ -53,9 +53,8 @@ def main() -> int:
         print(f"unknown role {role!r}: one of {', '.join(get_args(workers.Role))}", file=sys.stderr)
         return 2
     try:
-        uvloop.run(
-            serve(cast(workers.Role, role))
-        )  # asyncio's own loop does the same for a seventh more (docs/performance.md)
+        # asyncio's own loop does the same for a tenth more (docs/performance.md §3).
+        uvloop.run(serve(cast(workers.Role, role)))
     except (SettingsError, RecordsError, TemporalUnreachable, workers.NotReady) as error:
         print(error, file=sys.stderr)
         return 1

@@ -30,13 +30,13 @@ class Purse:
         if (budget.limit_tokens, budget.limit_cost) != (what.token_budget, what.cost_budget):
             await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
 
-    async def root(self, key: CallKey) -> str | None:
-        """The root whose budget pays for `key`; None where its tree has none.
+    async def root(self, process_id: str) -> str | None:
+        """The root whose budget pays for the calls of a process; None where its tree has none.
 
         Raises `OperatorNeeded` when the day's budget is used up.
         """
         await self._within_the_day()
-        return await self._budgets.root_of(key.process)
+        return await self._budgets.root_of(process_id)
 
     async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
         """Set `bound` aside for `key` with `keep` still left after it.

@@ -134,7 +134,7 @@ class Projecting:
         else:  # erased: only the demander may have no profile, and then nobody is their proxy
             return _silent(what, turn, Outcome.LEFT)
         request = views.for_endpoint(record, turn.alias, material=material, mandate=mandate, words=words)
-        projection = await self._asked(what, turn, room, request, source_text, mandate, guards)
+        projection = await self._asked(what, turn, room, request, source_text, guards)
         return projection if words is None else projection.model_copy(update={"markdown": words})
 
     async def _asked(
@@ -144,12 +144,11 @@ class Projecting:
         room: _Room,
         request: EndpointRequest,
         source_text: str,
-        mandate: Mandate,
         guards: Counter[str],
     ) -> Projection:
         """Ask, check, send back once what does not stand, and strike what still does not."""
         key = CallKey(what.process_id, "project", round=what.round, alias=turn.alias, revision=turn.revision)
-        settling, owner = self._deps.settling, room.owner(turn.alias)
+        settling, owner, mandate = self._deps.settling, room.owner(turn.alias), request.mandate
         settled, mended = await settling.readable(
             key,
             lambda engine, call: engine.project(request, call),

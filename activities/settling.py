@@ -142,11 +142,8 @@ class Settling:
         Rounds leave room for a plan: when the money ends, there must be something left to conclude with.
         """
         bill: list[tuple[Usage, Decimal]] = []
-        if self._purse is None:
-            yield bill
-            return
-        root = await self._purse.root(key)
-        if not root:
+        root = await self._purse.root(key.process) if self._purse else None
+        if self._purse is None or root is None:
             yield bill
             return
         most = self.engine(key.step).bound(key.step, told, units)

@@ -91,8 +91,6 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
     except TimeSkippingUnavailable as missing:
         if "CI" in os.environ:
             raise
-        pytest.skip(
-            reason=f"{missing}"
-        )  # reason: only Python and make are asked of a machine, this needs Java and Maven
+        pytest.skip(str(missing))  # reason: only Python and make are asked of a machine; this needs Java and Maven
     async with time_skipping_environment() as environment:
         yield environment

@@ -83,9 +83,8 @@ class Doors:
         if (code := self._refusal(message)) is not None:
             return Verdict.refused(code)
         for kind, data in effects.apply(self.state, message, now=workflow.now()):
-            self.journal.note(
-                kind, data, urgent=kind is not EventKind.WORDS_ARRIVED
-            )  # taking them down takes this along
+            at_once = kind is EventKind.WORDS_ARRIVED  # they are taken down at once, which takes this along
+            self.journal.note(kind, data, urgent=not at_once)
         self.state.applied[key] = message.kind
         return ACCEPTED
 

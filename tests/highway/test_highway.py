@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,6 @@ PROFILE = (
 DIARY = "夜里读天文，攒钱买了一架望远镜。木星有四颗大卫星。果园也在夜里。"
 QUESTION = ("T", "果园靠什么挣钱")
 EVIDENCE = "我在城南管一片果园，种了四十亩梨树。"
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with AsyncConnectionPool(database_url, min_size=1, max_size=4, open=False) as pool:
-        yield pool
-
-
-@pytest.fixture
-def owner(request: pytest.FixtureRequest) -> str:
-    return str(request.node.name)
 
 
 def span(text: str, part: str) -> tuple[int, int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +33,6 @@ NOWHERE = "Xylophone quartet seeks yodelling percussionist"
 GARDEN = "老木匠修门。\n老河工修闸。\n一条小舟。"
 
 Pool = AsyncConnectionPool[Any]
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with AsyncConnectionPool(database_url, min_size=1, max_size=4, open=False) as pool:
-        yield pool
-
-
-@pytest.fixture
-def owner(request: pytest.FixtureRequest) -> str:
-    return str(request.node.name)
 
 
 async def process_about(here: House, intent: str, long: str, short: str) -> None:

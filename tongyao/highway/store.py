@@ -29,7 +29,7 @@ def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:
 
 
 class Store:
-    """The tables of migrations 0030 and 0031. Every method is one transaction; raises psycopg.Error when the database
+    """The tables of migrations 0030 to 0032. Every method is one transaction; raises psycopg.Error when the database
     does."""
 
     def __init__(self, pool: Pool) -> None:
