@@ -14,13 +14,15 @@ from typing import cast, get_args
 import uvloop
 
 from tongyao.records.database import RecordsError
-from tongyao.runtime import logs, wiring, workers
-from tongyao.runtime.build import build_id
-from tongyao.runtime.leaving import leave
-from tongyao.runtime.reciting import reciting
+from tongyao.runtime import wiring
+from tongyao.runtime.observability import logs
+from tongyao.runtime.observability.telemetry import Telemetry, records_answer
+from tongyao.runtime.process_exit import leave
 from tongyao.runtime.settings import SettingsError, load_settings
-from tongyao.runtime.telemetry import Telemetry, records_answer
-from tongyao.runtime.temporal import TemporalUnreachable, connect
+from tongyao.runtime.start_recitation import reciting
+from tongyao.runtime.temporal import workers
+from tongyao.runtime.temporal.build import build_id
+from tongyao.runtime.temporal.connection import TemporalUnreachable, connect
 
 
 async def serve(role: workers.Role) -> None:

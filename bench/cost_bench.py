@@ -19,17 +19,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from activities.formulating import PROFILE_CHARS as FORMULATION_CHARS
-from activities.planning import PROFILE_CHARS as PLAN_PROFILE_CHARS
+from activities.formulate import PROFILE_CHARS as FORMULATION_CHARS
+from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
 from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
 from tongyao.llm.engine import Answer, Call, CallKey, Usage
 from tongyao.llm.prices import shipped
-from tongyao.protocol.observation import Contribution, Observation, ObservationDraft, Pair
-from tongyao.protocol.plan import Claim, Plan, PlanDraft, Role
-from tongyao.protocol.projection import Item, Outcome, Projection, ProjectionDraft, item_id
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import Contribution, Observation, ObservationDraft, Pair
+from tongyao.protocol.model.plan import Claim, Plan, PlanDraft, Role
+from tongyao.protocol.model.projection import Item, Outcome, Projection, ProjectionDraft, item_id
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
@@ -40,7 +40,7 @@ from tongyao.protocol.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.tension import from_draft
+from tongyao.protocol.model.tension import from_draft
 
 ROUNDS: Final = 5
 SEED_MODEL: Final = {3: "$1.10–2.05", 5: "$1.65–3.30"}

@@ -23,12 +23,12 @@ import psutil
 import uvloop
 from psycopg import sql
 
+from tongyao.field.index.approximate import EF_ASIDE
+from tongyao.field.index.store import EF_SEARCH, Index, IndexStore
 from tongyao.field.intent_field import IntentField
 from tongyao.field.relevance import SIDES
 from tongyao.field.scene import Spoken
-from tongyao.field.store import EF_SEARCH, Index, IndexStore
-from tongyao.field.wide import EF_ASIDE
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres

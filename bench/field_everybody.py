@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from bench.field_bench import SCENE, SCENES, sentences_of
+from tongyao.field.index.approximate import SAMPLE_PEOPLE
+from tongyao.field.index.fitted import Learned
+from tongyao.field.index.packing import Stored, unpacked
 from tongyao.field.intent_field import IntentField
-from tongyao.field.learned import Learned
 from tongyao.field.perspectives import PERSPECTIVES, Found, View
 from tongyao.field.relevance import relevant
 from tongyao.field.scene import SVD_WEIGHT, Scene, Space
-from tongyao.field.stored import Stored, unpacked
-from tongyao.field.wide import SAMPLE_PEOPLE
 from tongyao.records.database import open_pool
 from tongyao.runtime.local.postgres import LocalPostgres
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tongyao.field.evaluation import TOP, Labelled
-from tongyao.field.importing import profile_text
-from tongyao.field.lexical import FLATTENING, RARITY, LexicalEncoder
+from tongyao.evals.field import TOP, Labelled
+from tongyao.field.encoders.lexical import FLATTENING, RARITY, LexicalEncoder
 from tongyao.field.plain import plain_lists
+from tongyao.field.profile_import import profile_text
 from tongyao.field.relevance import relevant
 from tongyao.field.scene import SVD_WEIGHT, Scene, Space
 

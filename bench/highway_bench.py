@@ -29,13 +29,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench import highway_baselines as base
 from bench.highway_measures import CUTS, Method, measure
 from bench.highway_sets import Collection, Query, cmrc, json_lines
-from tongyao.field.lexical import LexicalEncoder
-from tongyao.highway.direction import give_direction
+from tongyao.field.encoders.lexical import LexicalEncoder
 from tongyao.highway.memory import Memory
-from tongyao.highway.seeking import seek
-from tongyao.highway.segments import Level
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.recite.staging import recite
+from tongyao.highway.seek.direction import give_direction
+from tongyao.highway.seek.seeking import seek
 from tongyao.highway.settings import Settings
-from tongyao.highway.staging import recite
 from tongyao.highway.strengths import Bound, Strengths, walked
 
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tongyao.evaluation.cases import Case, load
+from tongyao.evals.cases import Case, load
 from tongyao.field.retriever import ChunkRetriever
-from tongyao.highway.output import converge
-from tongyao.highway.seeking import seek
-from tongyao.highway.staging import recite
+from tongyao.highway.recite.staging import recite
+from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.seeking import seek
 from tongyao.llm.extractive.formulation import formulate
-from tongyao.protocol.process import ProfileRef
-from tongyao.protocol.requests import FormulationRequest, Material, Piece
-from tongyao.protocol.tension import Tension, from_draft
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
+from tongyao.protocol.model.tension import Tension, from_draft
 
 LONG = 50_000
 BUDGETS = (1_000, 2_000, 4_000, 8_000, 15_000)

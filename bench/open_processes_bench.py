@@ -21,10 +21,10 @@ import psutil
 import psycopg
 
 from bench.orchestration_bench import PROFILE, Bench, opened
-from tongyao.protocol.messages import MESSAGE, Author
-from tongyao.protocol.process import Choice
-from tongyao.protocol.projection import EndpointKind
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.messages import MESSAGE, Author
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.local.worker_process import WorkerProcess
 
 AT_ONCE: Final = 8

@@ -36,9 +36,9 @@ from tests.support.house import House
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
 from tongyao.llm.anthropic.stream import converse
-from tongyao.protocol.process import Choice
-from tongyao.protocol.projection import EndpointKind
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.records.migrate import migrate
 from tongyao.runtime import wiring
 from tongyao.runtime.local.postgres import LocalPostgres
@@ -46,7 +46,7 @@ from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.local.worker_process import WorkerProcess
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.temporal import connect
+from tongyao.runtime.temporal.connection import connect
 
 PARTICIPANTS: Final = 5
 ROUNDS: Final = 5

@@ -7,30 +7,18 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tongyao.commands import (
-    demo,
-    erasing,
-    evaluating,
-    exporting,
-    field,
-    gateway,
-    messages,
-    models,
-    plans,
-    processes,
-    service,
-)
+from tongyao.app.errors import AddressTaken, BadInput
+from tongyao.commands import demo, erase, evaluate, export, field, gateway, messages, models, plans, processes, service
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
-from tongyao.gateway.refused import AddressTaken, BadInput
 from tongyao.records.database import RecordsError
-from tongyao.records.processes import ProcessUnknown
-from tongyao.runtime.build import build_id
-from tongyao.runtime.leaving import leave
+from tongyao.records.process.processes import ProcessUnknown
+from tongyao.runtime.installation import NotRunning
 from tongyao.runtime.local.processes import LocalServiceError
-from tongyao.runtime.office import NotRunning
+from tongyao.runtime.process_exit import leave
 from tongyao.runtime.settings import SettingsError
-from tongyao.runtime.temporal import TemporalUnreachable
-from tongyao.runtime.workers import NotReady
+from tongyao.runtime.temporal.build import build_id
+from tongyao.runtime.temporal.connection import TemporalUnreachable
+from tongyao.runtime.temporal.workers import NotReady
 
 app = typer.Typer(
     name="tongyao",
@@ -62,11 +50,11 @@ demo.add_to(app)
 service.add_to(app)
 processes.add_to(app)
 messages.add_to(app)
-exporting.add_to(app)
-erasing.add_to(app)
+export.add_to(app)
+erase.add_to(app)
 plans.add_to(app)
 models.add_to(app)
-evaluating.add_to(app)
+evaluate.add_to(app)
 field.add_to(app)
 gateway.add_to(app)
 

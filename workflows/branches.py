@@ -9,7 +9,7 @@ from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSear
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
-from tongyao.protocol.contracts import (
+from tongyao.protocol.contracts.process import (
     BRANCH,
     CRYSTALLIZATION,
     BranchInput,
@@ -17,9 +17,9 @@ from tongyao.protocol.contracts import (
     ProcessResult,
     SearchAttribute,
 )
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.process import Phase
-from tongyao.protocol.settings import Residuals
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.settings import Residuals
 from workflows import options
 from workflows.steps import Steps, give_up
 

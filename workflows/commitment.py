@@ -9,11 +9,11 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from tongyao.protocol.contracts import DELIVER, PLAN, REMEMBER, DeliverInput, PlanInput, RememberInput
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.lineage import hole_of
-from tongyao.protocol.process import DEMANDER, Phase
-from tongyao.protocol.snapshot import people
+from tongyao.protocol.contracts.process import DELIVER, PLAN, REMEMBER, DeliverInput, PlanInput, RememberInput
+from tongyao.protocol.life.snapshot import people
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.rules.lineage import hole_of
 from workflows import options
 from workflows.branches import Branches
 from workflows.steps import give_up

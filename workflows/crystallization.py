@@ -8,7 +8,7 @@ from datetime import timedelta
 from pydantic import JsonValue
 from temporalio import workflow
 
-from tongyao.protocol.contracts import (
+from tongyao.protocol.contracts.process import (
     CRYSTALLIZATION,
     DISCOVER,
     FORMULATE,
@@ -22,11 +22,11 @@ from tongyao.protocol.contracts import (
     ProcessResult,
     ProposeInput,
 )
-from tongyao.protocol.convergence import MORE_ROUNDS, Course, course
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.messages import Decision
-from tongyao.protocol.process import DEMANDER, Choice, DecidingCause, Phase, next_alias
-from tongyao.protocol.tension import Grade
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, next_alias
+from tongyao.protocol.model.tension import Grade
+from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, course
 from workflows import options
 from workflows.commitment import Commitment
 from workflows.rounds import Rounds

@@ -11,10 +11,10 @@ from pydantic import JsonValue, ValidationError
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from tongyao.protocol import effects
-from tongyao.protocol.contracts import REFUSED, ProcessInput
-from tongyao.protocol.events import EventKind, SignalledText
-from tongyao.protocol.messages import (
+from tongyao.protocol.contracts.process import REFUSED, ProcessInput
+from tongyao.protocol.life import effects
+from tongyao.protocol.model.events import EventKind, SignalledText
+from tongyao.protocol.model.messages import (
     MESSAGE,
     AnswerPlan,
     ApproveResidual,
@@ -34,10 +34,10 @@ from tongyao.protocol.messages import (
     SwitchEndpoint,
     dedupe_key,
 )
-from tongyao.protocol.process import DEMANDER, State, TensionRef
-from tongyao.protocol.refusals import ACCEPTED, Refusal, Verdict, refuse
-from tongyao.protocol.sizes import language_of
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.process import DEMANDER, State, TensionRef
+from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict, refuse
 from workflows.journal import Journal
 
 _WITH_WORDS = ("submit_projection", "answer_plan")

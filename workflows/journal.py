@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 from temporalio import workflow
 
-from tongyao.protocol.events import Event, EventKind, Outbox, SignalledText
-from tongyao.protocol.process import State
-from tongyao.protocol.snapshot import snapshot
+from tongyao.protocol.life.snapshot import snapshot
+from tongyao.protocol.model.events import Event, EventKind, Outbox, SignalledText
+from tongyao.protocol.model.process import State
 
 
 class Journal:

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from temporalio.common import RetryPolicy
 
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.model.settings import ProcessSettings
 
 HEARTBEAT = timedelta(seconds=15)
 """A dead worker is noticed after this long; model activities beat every few seconds."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.process import DEMANDER, Phase, State
-from tongyao.protocol.projection import Outcome
+from tongyao.protocol.model.process import DEMANDER, Phase, State
+from tongyao.protocol.model.projection import Outcome
 
 _MARKS: Final[Mapping[Outcome, str]] = {
     Outcome.REPLIED: "replied",

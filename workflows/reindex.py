@@ -8,8 +8,8 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
-    from tongyao.protocol.contracts import ActivityContract
-    from tongyao.protocol.contracts_reindex import (
+    from tongyao.protocol.contracts.process import ActivityContract
+    from tongyao.protocol.contracts.reindex import (
         FILL_INDEX,
         OPEN_INDEX,
         REINDEX,

@@ -11,14 +11,14 @@ from functools import partial
 from pydantic import JsonValue
 from temporalio import workflow
 
-from tongyao.protocol import effects
-from tongyao.protocol.contracts import OBSERVE, PROJECT, ObserveInput, ProjectInput, TurnInput, TurnOutput
-from tongyao.protocol.convergence import RoundResult
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.observation import Verdict
-from tongyao.protocol.process import Seat, Turn
-from tongyao.protocol.projection import EndpointKind, Outcome
-from tongyao.protocol.settings import REMINDERS, Fallback
+from tongyao.protocol.contracts.process import OBSERVE, PROJECT, ObserveInput, ProjectInput, TurnInput, TurnOutput
+from tongyao.protocol.life import effects
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process import Seat, Turn
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.settings import REMINDERS, Fallback
+from tongyao.protocol.rules.convergence import RoundResult
 from workflows import options
 from workflows.presentation import turns_summary
 from workflows.steps import Steps, give_up

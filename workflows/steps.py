@@ -10,7 +10,7 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
-from tongyao.protocol.contracts import (
+from tongyao.protocol.contracts.process import (
     OPERATOR_NEEDED,
     RECORD,
     STEP_FAILED,
@@ -21,9 +21,9 @@ from tongyao.protocol.contracts import (
     RecordInput,
     SearchAttribute,
 )
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.process import Phase, State
-from tongyao.protocol.settings import Residuals
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Phase, State
+from tongyao.protocol.model.settings import Residuals
 from workflows import options, presentation
 from workflows.doors import Doors
 from workflows.journal import Journal

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-PROTOCOL = sorted((REPOSITORY / "tongyao" / "protocol").glob("*.py"))
+PROTOCOL = sorted((REPOSITORY / "tongyao" / "protocol").rglob("*.py"))
 EFFECTS = {"asyncio", "random", "secrets", "socket", "subprocess", "time", "os", "pathlib"}
 EFFECTS |= {"uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7"}  # uuid5 is a hash
 
@@ -34,7 +34,7 @@ def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> N
     assert loaded.stdout == ""
 
 
-@pytest.mark.parametrize("module", PROTOCOL, ids=lambda path: path.stem)
+@pytest.mark.parametrize("module", PROTOCOL, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_protocol_has_no_clock_no_chance_and_no_input_or_output(module: Path) -> None:
     imported = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):

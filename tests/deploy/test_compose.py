@@ -18,7 +18,7 @@ from typer.main import get_command
 from tests.deploy.compose import VARIABLE, read_compose
 from tongyao.cli import app
 from tongyao.runtime.settings import PREFIX, Settings, load_settings, variable_names
-from tongyao.runtime.workers import Role
+from tongyao.runtime.temporal.workers import Role
 
 REPOSITORY = Path(__file__).parents[2]
 OWN = ("prepare", "process-worker", "model-worker", "field-worker", "gateway")
@@ -80,8 +80,8 @@ def test_every_command_of_ours_exists(compose: dict[str, Any], name: str) -> Non
         match command:
             case ["tongyao", subcommand]:
                 assert subcommand in commands
-            case ["python", "-m", "tongyao.healthy"]:
-                assert importlib.util.find_spec("tongyao.healthy") is not None
+            case ["python", "-m", "tongyao.healthcheck"]:
+                assert importlib.util.find_spec("tongyao.healthcheck") is not None
             case ["python", "-m", "worker", role]:
                 assert role in get_args(Role)
             case _:
@@ -166,7 +166,7 @@ def test_the_example_of_settings_is_what_the_file_asks_for() -> None:
 def test_the_wheel_that_the_image_installs_holds_everything(tmp_path: Path) -> None:
     [built] = WheelBuilder(str(REPOSITORY)).build(directory=str(tmp_path))
     held = set(zipfile.ZipFile(built).namelist())
-    assert {"worker.py", "tongyao/cli.py", "workflows/crystallization.py", "activities/projecting.py"} <= held
+    assert {"worker.py", "tongyao/cli.py", "workflows/crystallization.py", "activities/project.py"} <= held
     assert any(name.startswith("prompts/zh/") for name in held)
     assert any(name.startswith("tongyao/records/migrations/") for name in held)
     assert not any(name.startswith(("tests/", "bench/", "deploy/")) for name in held)

@@ -25,15 +25,15 @@ from temporalio.client import Client
 from tests.deploy.compose import read_compose
 from tests.deploy.real_server import REPOSITORY, Deployment, deployed
 from tests.support.house import House
-from tongyao.protocol.process import Choice, Phase
-from tongyao.protocol.projection import EndpointKind
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.records.database import open_pool
-from tongyao.records.keys import Keyring
 from tongyao.records.library import Library
+from tongyao.records.privacy.keys import Keyring
 from tongyao.runtime.local.postgres import binaries
 from tongyao.runtime.local.processes import free_port
-from tongyao.runtime.temporal import plugin
+from tongyao.runtime.temporal.connection import plugin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

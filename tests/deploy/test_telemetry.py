@@ -13,15 +13,15 @@ import pytest
 
 from tongyao.llm.engine import Answer, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import Transient
-from tongyao.protocol.contracts import ProjectInput, ProjectOutput, TurnInput, TurnOutput
-from tongyao.protocol.projection import Outcome, ProjectionDraft
-from tongyao.protocol.requests import EndpointRequest
-from tongyao.records.standing import Stand, Waits
-from tongyao.runtime import metrics
+from tongyao.protocol.contracts.process import ProjectInput, ProjectOutput, TurnInput, TurnOutput
+from tongyao.protocol.model.projection import Outcome, ProjectionDraft
+from tongyao.protocol.model.requests import EndpointRequest
+from tongyao.records.counts import Stand, Waits
 from tongyao.runtime.local.processes import free_port
-from tongyao.runtime.measuring import Measured
+from tongyao.runtime.observability import metrics
+from tongyao.runtime.observability.instrumentation import Measured
+from tongyao.runtime.observability.telemetry import Telemetry
 from tongyao.runtime.settings import Settings, SettingsError
-from tongyao.runtime.telemetry import Telemetry
 
 SECRET = "I never told anyone that the gauge is wrong"
 
@@ -73,7 +73,7 @@ async def test_a_failed_call_is_counted_by_its_reason_and_a_call_sent_back_as_on
 
 
 def test_turns_and_what_was_struck_in_them_are_counted() -> None:
-    from tongyao.runtime.measuring import _count
+    from tongyao.runtime.observability.instrumentation import _count
 
     labels = {"outcome": "replied", "author": "human"}
     before = value("tongyao_turns_total", **labels), value("tongyao_guards_total", guard="item_struck")
@@ -124,7 +124,7 @@ QUOTES = f"""
 import asyncio, logging, structlog
 from temporalio import activity
 from temporalio.testing import ActivityEnvironment
-from tongyao.runtime import logs
+from tongyao.runtime.observability import logs
 from tongyao.runtime.settings import Settings
 
 logs.configure(Settings(log_format="json"))

@@ -12,16 +12,16 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.support.house import House, open_house
 from tests.support.scan import find_in_database
-from tongyao.gateway.erasing import Erased, Erasing
+from tongyao.app.erasure import Erased, Erasing
 from tongyao.llm.extractive.engine import ExtractiveEngine
-from tongyao.protocol import views
-from tongyao.protocol.messages import MESSAGE, Author
-from tongyao.protocol.process import Choice, Phase
-from tongyao.protocol.projection import EndpointKind
-from tongyao.protocol.record import Record
-from tongyao.records.erasure import PersonUnknown
-from tongyao.records.profiles import ProfileUnknown
-from tongyao.records.texts import TextErased
+from tongyao.protocol.model.messages import MESSAGE, Author
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.rules import views
+from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.privacy.erasure import PersonUnknown
+from tongyao.records.privacy.texts import TextErased
 
 CANARY = "Quillfeather"
 CANARY_ZH = "鹳嘴冷库"

@@ -22,18 +22,18 @@ from tests.gateway.conftest import Doors
 from tests.gateway.test_blindness import Room, everything
 from tests.support.house import House, open_house
 from tests.support.scan import find_in_database
-from tongyao.commands.exporting import write_export
+from tongyao.app.context import Gateway
+from tongyao.app.erasure import Erasing
+from tongyao.commands.export import write_export
 from tongyao.field.intent_field import IntentField
-from tongyao.gateway.erasing import Erasing
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.notifying import Notifying
-from tongyao.gateway.serving import application
+from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.gateway.server import application
 from tongyao.highway.highway import Highway, Walk
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.llm.scripted import ScriptedEngine
-from tongyao.protocol.process import Phase
-from tongyao.records.feedback import FeedbackRow
-from tongyao.records.notifications import Channel
+from tongyao.protocol.model.process import Phase
+from tongyao.records.people.notifications import Channel
+from tongyao.records.process.feedback import FeedbackRow
 from tongyao.runtime import wiring
 
 WORD = "Quillfeather"

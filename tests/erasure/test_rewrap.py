@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tongyao.cli import app
-from tongyao.records.keys import KeyMissing
+from tongyao.records.privacy.keys import KeyMissing
 from tongyao.runtime import wiring
 from tongyao.runtime.settings import load_settings
 

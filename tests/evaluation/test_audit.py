@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.evaluation.test_judging import record
-from tongyao.evaluation.comparing import overlap
-from tongyao.protocol.audit import Finding, Result, audit
-from tongyao.protocol.observation import Gap, GapKind, Observation, Pair, Relation, Verdict
-from tongyao.protocol.plan import Claim, Plan
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, Span
-from tongyao.protocol.record import Record
-from tongyao.protocol.tension import Tension
+from tongyao.evals.compare import overlap
+from tongyao.protocol.model.observation import Gap, GapKind, Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.plan import Claim, Plan
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.audit import Finding, Result, audit
 
 B = ("B1", "B2", "B3")
 TENSION = Tension(

@@ -8,17 +8,17 @@ import pytest
 
 from tests.support.messages_api.fixtures import Serve
 from tests.support.messages_api.server import MessagesServer
-from tongyao.evaluation.cases import Case, Expected, Link, Trap
-from tongyao.evaluation.judging import JudgementDraft, judged, material
+from tongyao.evals.anthropic_judge import AnthropicJudge
+from tongyao.evals.cases import Case, Expected, Link, Trap
+from tongyao.evals.judge import JudgementDraft, judged, material
 from tongyao.llm import prompts
-from tongyao.llm.anthropic.judge import AnthropicJudge
 from tongyao.llm.engine import Answer
-from tongyao.protocol.observation import Observation, Pair, Relation, Verdict
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection
-from tongyao.protocol.record import Participant, Record
-from tongyao.protocol.tension import Tension
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Draft
 
 DraftT = TypeVar("DraftT", bound=Draft)
 CASE = Case(

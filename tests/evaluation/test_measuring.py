@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.test_judging import CASE, NAMES, record
-from tongyao.evaluation.cases import CaseError, Expected, Link, Trap, Wording, load, only
-from tongyao.evaluation.measuring import Measures, measure
-from tongyao.protocol.observation import Relation, Translation
-from tongyao.protocol.plan import Claim, Plan
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, Span
-from tongyao.protocol.record import Record
+from tongyao.evals.cases import CaseError, Expected, Link, Trap, Wording, load, only
+from tongyao.evals.measure import Measures, measure
+from tongyao.protocol.model.observation import Relation, Translation
+from tongyao.protocol.model.plan import Claim, Plan
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.record import Record
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXTS = {"P01": "I keep ice.", "P02": "I need ice."}

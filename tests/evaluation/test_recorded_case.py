@@ -7,11 +7,11 @@ from pathlib import Path
 from temporalio.client import Client
 
 from tests.support.house import open_house
-from tongyao.evaluation.cases import load, only
-from tongyao.evaluation.measuring import measure
+from tongyao.evals.cases import load, only
+from tongyao.evals.measure import measure
 from tongyao.llm.recorded import RecordedEngine
-from tongyao.protocol import audit
-from tongyao.protocol.process import Phase
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.rules import audit
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RECORDING = EXAMPLES / "recorded" / "zh-medicine-mountain.jsonl"

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.field.evaluation import Labelled, evaluate_lists, interval
+from tongyao.evals.field import Labelled, evaluate_lists, interval
 from tongyao.field.facets import Facet, split
-from tongyao.field.importing import NotProfiles, import_profiles
 from tongyao.field.intent_field import IntentField
 from tongyao.field.perspectives import Found, union
+from tongyao.field.profile_import import NotProfiles, import_profiles
 from tongyao.field.retriever import ChunkRetriever
-from tongyao.protocol.process import ProfileRef
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import open_pool
-from tongyao.records.profiles import Profiles
-from tongyao.records.texts import Texts
+from tongyao.records.people.profiles import Profiles
+from tongyao.records.privacy.texts import Texts
 
 PEOPLE = {
     "baker": {"姓名": "阿面", "技能": "天然酵母面包、开烤箱、揉面", "在找": "想学做网页的人教我"},

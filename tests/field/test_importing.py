@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.field.importing import NotProfiles, Report, import_profiles
+from tongyao.field.profile_import import NotProfiles, Report, import_profiles
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.profiles import Profiles
-from tongyao.records.texts import Texts
+from tongyao.records.people.profiles import Profiles
+from tongyao.records.privacy.texts import Texts
 
 GOOD = "技能：修船\n兴趣：海图"
 
@@ -177,9 +177,9 @@ async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_t
     script = """if True:
         import asyncio, sys
         from pathlib import Path
-        from tongyao.field.importing import import_profiles
+        from tongyao.field.profile_import import import_profiles
         from tongyao.records.database import open_pool
-        from tongyao.records.profiles import Profiles
+        from tongyao.records.people.profiles import Profiles
 
         async def main():
             pool = await open_pool(sys.argv[1])

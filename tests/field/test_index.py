@@ -10,14 +10,14 @@ from psycopg.rows import dict_row
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.reindexing import Reindexing
+from activities.reindex import Reindexing
 from tests.support.scan import find_in_database
-from tongyao.field.indexing import Indexer
+from tongyao.field.index.filling import Indexer
 from tongyao.field.intent_field import IntentField
-from tongyao.protocol.contracts_reindex import REINDEX_PROGRESS, ModelSpec, ReindexInput, ReindexProgress
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.contracts.reindex import REINDEX_PROGRESS, ModelSpec, ReindexInput, ReindexProgress
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.profiles import Profiles
+from tongyao.records.people.profiles import Profiles
 from workflows.reindex import Reindex
 
 PEOPLE = {
@@ -159,8 +159,8 @@ async def test_the_workflow_fills_with_progress_and_goes_on_after_a_failure(pool
 
 
 async def test_a_search_goes_on_without_a_model_that_cannot_be_loaded(pool: Pool) -> None:
-    from tongyao.field.encoder import EncoderUnusable
-    from tongyao.field.lexical import LexicalEncoder
+    from tongyao.field.encoders.encoder import EncoderUnusable
+    from tongyao.field.encoders.lexical import LexicalEncoder
 
     spec = ModelSpec(model="somewhere/else")
     indexer = Indexer(pool, load=lambda spec: LexicalEncoder.fit(list(PEOPLE.values())), model=spec)

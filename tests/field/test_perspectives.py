@@ -10,9 +10,9 @@ import pytest
 from tongyao.field.intent_field import IntentField
 from tongyao.field.perspectives import PERSPECTIVES, Found, View, union
 from tongyao.field.scene import Scene
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.profiles import Profiles
+from tongyao.records.people.profiles import Profiles
 
 OTHERS = {f"other-{n}": f"技能：{craft}\n兴趣：{craft}的历史\n在找：{craft}的学徒" for n, craft in enumerate(
     ["打铁", "酿酒", "养蜂", "刻章", "烧陶", "织布", "造纸", "木雕", "制墨", "修表", "做伞", "榨油"]

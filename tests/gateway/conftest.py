@@ -16,12 +16,12 @@ from fastapi import FastAPI
 from temporalio.client import Client
 
 from tests.support.house import House, open_house
+from tongyao.app.context import Gateway
+from tongyao.app.options import GatewayOptions
 from tongyao.field.intent_field import IntentField
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.options import GatewayOptions
-from tongyao.gateway.serving import application
+from tongyao.gateway.server import application
 from tongyao.llm.scripted import Script, ScriptedEngine
-from tongyao.protocol.observation import Verdict
+from tongyao.protocol.model.observation import Verdict
 
 
 class Doors:

@@ -16,10 +16,10 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import Doors, text_of
 from tests.gateway.test_api import asked
 from tests.gateway.test_notifying import Kept
-from tongyao.gateway.mcp import make_server
-from tongyao.gateway.notifying import Notifying
-from tongyao.protocol.process import Phase
-from tongyao.protocol.views import Part, PartyRole, may_see
+from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.rules.views import Part, PartyRole, may_see
 
 INTENT = "I want to bring a ferry back onto the lake; INTENT-CANARY is the price I can pay."
 NAMES = ("anaximene", "bodhidharma", "cleobulina")

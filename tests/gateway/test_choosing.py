@@ -9,7 +9,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, said_by
 from tests.gateway.test_api import asked
-from tongyao.gateway.mcp import make_server
+from tongyao.gateway.mcp.server import make_server
 
 TEXTS = (
     "I restore wooden boats and can lend a workshop. " * 9,

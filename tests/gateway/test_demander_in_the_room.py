@@ -11,7 +11,7 @@ from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked
 from tests.gateway.test_blindness import Room, everything
 from tests.gateway.test_notifying import Kept, told_by
-from tongyao.gateway.notifying import Notifying
+from tongyao.gateway.outbound.notifications import Notifying
 
 MINE = "I own an old ferry. I can give two summers of work. I will not borrow money. I want to learn to build."
 TEXTS = {

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors
-from tongyao.gateway.mcp import make_server
+from tongyao.gateway.mcp.server import make_server
 
 EXAMPLES = 6
 

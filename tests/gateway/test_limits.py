@@ -10,9 +10,9 @@ import pytest
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, text_of
-from tongyao.gateway.mcp import make_server
-from tongyao.gateway.options import GatewayOptions
-from tongyao.gateway.serving import application
+from tongyao.app.options import GatewayOptions
+from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.server import application
 
 
 def limited(doors: Doors, **options: Any) -> Doors:

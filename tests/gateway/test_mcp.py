@@ -9,8 +9,8 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, said_by, until_served
 from tests.gateway.test_api import room
-from tongyao.gateway.mcp import make_server
-from tongyao.gateway.serving import listen, serve, url_of
+from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.server import listen, serve, url_of
 
 
 async def call(client: Any, tool: str, **arguments: Any) -> Any:

@@ -10,8 +10,8 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import Doors, said_by, text_of
 from tests.gateway.test_notifying import Kept
 from tests.gateway.test_sources import SECRETS, platform
-from tongyao.gateway.mcp import make_server
-from tongyao.gateway.sources.http import HttpSource
+from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.outbound.agent_http import HttpSource
 
 
 async def test_channels_are_set_confirmed_and_removed(doors: Doors) -> None:

@@ -10,8 +10,8 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, text_of
 from tests.gateway.test_api import asked, room
-from tongyao.gateway.mcp import ACTIONS, make_server
-from tongyao.gateway.permissions import TABLE, Action, Role
+from tongyao.app.permissions import TABLE, Action, Role
+from tongyao.gateway.mcp.server import ACTIONS, make_server
 
 Arguments = Callable[[str], dict[str, Any]]
 CALLS: dict[str, Arguments] = {

@@ -9,7 +9,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, text_of
 from tests.gateway.test_api import asked, room
-from tongyao.gateway.mcp import make_server
+from tongyao.gateway.mcp.server import make_server
 
 TENSION = {"transition": "From a mill that stands still to one that grinds."}
 

@@ -17,11 +17,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.support.serving import served
-from tongyao.gateway.notifiers.mail import MailNotifier
-from tongyao.gateway.notifiers.notifier import NotSent, Outgoing
-from tongyao.gateway.notifiers.signing import BadSignature, new_secret, sign, verify
-from tongyao.gateway.notifiers.webhook import WebhookNotifier
-from tongyao.gateway.outgoing import is_public
+from tongyao.app.notifier import NotSent, Outgoing
+from tongyao.app.webhook_signing import BadSignature, new_secret, sign, verify
+from tongyao.gateway.outbound.http_client import is_public
+from tongyao.gateway.outbound.mail import MailNotifier
+from tongyao.gateway.outbound.webhook import WebhookNotifier
 from tongyao.runtime.local.processes import free_port
 
 SECRET = new_secret()

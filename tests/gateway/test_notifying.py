@@ -12,9 +12,9 @@ import structlog
 
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked, room
-from tongyao.gateway.notifiers.log import LogNotifier
-from tongyao.gateway.notifiers.notifier import NotSent, Outgoing
-from tongyao.gateway.notifying import Notifying
+from tongyao.app.notifier import NotSent, Outgoing
+from tongyao.gateway.outbound.log import LogNotifier
+from tongyao.gateway.outbound.notifications import Notifying
 from tongyao.records.database import session
 
 

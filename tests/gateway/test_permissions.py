@@ -10,9 +10,9 @@ import pytest
 
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked, room
-from tongyao.gateway.mcp import ACTIONS, make_server
-from tongyao.gateway.permissions import KINDS, TABLE, Action, Role
-from tongyao.protocol.messages import KINDS as MESSAGE_KINDS
+from tongyao.app.permissions import KINDS, TABLE, Action, Role
+from tongyao.gateway.mcp.server import ACTIONS, make_server
+from tongyao.protocol.model.messages import KINDS as MESSAGE_KINDS
 
 PROCESS, PROFILE = "process_id", "profile_id"
 BODIES: dict[tuple[str, str], Any] = {

@@ -14,7 +14,7 @@ import pytest
 
 from tests.gateway.conftest import said_by, text_of
 from tests.gateway.town import Person, Town, open_town
-from tongyao.protocol.process import Phase
+from tongyao.protocol.model.process import Phase
 
 PROFILE = "I restore wooden boats and can lend a workshop. I will not work in winter. I want to learn to sail."
 

@@ -7,7 +7,7 @@ from typing import Any
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, said_by, text_of
-from tongyao.gateway.mcp import make_server
+from tongyao.gateway.mcp.server import make_server
 
 PEOPLE = {
     "baker": "I bake sourdough bread in a wood oven. I can offer forty loaves a week. I am looking for a mill nearby.",

@@ -20,9 +20,9 @@ from starlette.routing import Route
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import TEXTS, asked
 from tests.support.serving import served
-from tongyao.gateway.asking import Asking
-from tongyao.gateway.sources.http import HttpSource
-from tongyao.gateway.sources.source import Said, SourceError
+from tongyao.app.profile_source import Said, SourceError
+from tongyao.gateway.outbound.agent_http import HttpSource
+from tongyao.gateway.outbound.ask_agents import Asking
 from tongyao.records.database import session
 
 SECRETS = {"access_token": "old", "refresh_token": "r0", "client_id": "us", "client_secret": "hush"}

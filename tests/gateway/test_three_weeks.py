@@ -15,16 +15,16 @@ from temporalio.testing import WorkflowEnvironment
 from tests.gateway.test_notifiers import Postbox, hook, mailer, postbox
 from tests.support.house import House, open_house
 from tests.workflows.conftest import TEXTS
-from tongyao.gateway.notifiers.log import LogNotifier
-from tongyao.gateway.notifiers.notifier import Notifier
-from tongyao.gateway.notifiers.signing import new_secret, verify
-from tongyao.gateway.notifiers.webhook import WebhookNotifier
-from tongyao.gateway.notifying import Notifying
+from tongyao.app.notifier import Notifier
+from tongyao.app.webhook_signing import new_secret, verify
+from tongyao.gateway.outbound.log import LogNotifier
+from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.gateway.outbound.webhook import WebhookNotifier
 from tongyao.llm.scripted import Script, ScriptedEngine
-from tongyao.protocol.process import Choice
-from tongyao.protocol.projection import EndpointKind
-from tongyao.protocol.settings import DAY
-from tongyao.records.notifications import Channel
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.settings import DAY
+from tongyao.records.people.notifications import Channel
 
 __all__ = ["postbox"]
 SECRET = new_secret()

@@ -22,7 +22,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.gateway.conftest import said_by, text_of
-from tongyao.gateway.mcp import ACTIONS
+from tongyao.gateway.mcp.server import ACTIONS
 
 REPOSITORY = Path(__file__).parents[2]
 CLI = [sys.executable, "-m", "tongyao.cli"]

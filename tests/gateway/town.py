@@ -17,19 +17,19 @@ from mcp.client import Client as McpClient
 from temporalio.client import Client
 
 from tests.gateway.conftest import until_served
-from tongyao.gateway.door import Door
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.options import GatewayOptions
-from tongyao.gateway.registering import Registering
-from tongyao.gateway.serving import listen, serve, url_of
-from tongyao.gateway.starting import Starting
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.app.context import Gateway
+from tongyao.app.message_relay import Door
+from tongyao.app.options import GatewayOptions
+from tongyao.app.registration import Registering
+from tongyao.app.start import Starting
+from tongyao.gateway.server import listen, serve, url_of
+from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.records.library import Library
 from tongyao.runtime import wiring
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.local.worker_process import WorkerProcess
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.temporal import connect
+from tongyao.runtime.temporal.connection import connect
 
 
 class Person:

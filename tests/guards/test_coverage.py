@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tongyao.protocol.guards.coverage import missing_pairs, settle_observation, unfounded_pairs
-from tongyao.protocol.observation import Observation, ObservationDraft, PairDraft, Relation
+from tongyao.protocol.model.observation import Observation, ObservationDraft, PairDraft, Relation
 
 PEOPLE = ("P01", "P02")
 ITEMS = {"R1/P01/1": "a cold room", "R1/P02/1": "needs cold", "R1/catalyst/1": "one has what the other needs"}

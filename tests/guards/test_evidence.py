@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tongyao.protocol.guards.evidence import Checked, check_items
 from tongyao.protocol.guards.quoting import find_pieces, find_quote
-from tongyao.protocol.projection import Dimension, ItemDraft
+from tongyao.protocol.model.projection import Dimension, ItemDraft
 
 TEXTS = st.text(alphabet=st.sampled_from("ab钟 \n\t.*+(\\"), min_size=1, max_size=80)
 

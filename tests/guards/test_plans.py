@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.plan import ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.tension import TENSION_UNITS, Lineage
+from tongyao.protocol.model.plan import ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.tension import TENSION_UNITS, Lineage
 
 PEOPLE = ("P01", "P02", "P03")
 KNOWN = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.protocol.profile_grade import audit_profile, grade_profile
-from tongyao.protocol.tension import Grade
+from tongyao.protocol.model.tension import Grade
+from tongyao.protocol.rules.profile_grade import audit_profile, grade_profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LABELS_ONLY = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tongyao.protocol.guards.visibility import breach_of, breaches, strike
-from tongyao.protocol.observation import NoteDraft, ObservationDraft, PairDraft, Relation, TranslationDraft
+from tongyao.protocol.model.observation import NoteDraft, ObservationDraft, PairDraft, Relation, TranslationDraft
 
 DATA = Path(__file__).parent / "data"
 

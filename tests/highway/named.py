@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tongyao.highway.memory import Memory
-from tongyao.highway.segments import lay_out
-from tongyao.highway.walking import join
+from tongyao.highway.recite.segments import lay_out
+from tongyao.highway.recite.walking import join
 
 
 def unit_named(memory: Memory, surface: str) -> int | None:

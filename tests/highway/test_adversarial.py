@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tongyao.highway.output import converge
-from tongyao.highway.seeking import seek
-from tongyao.highway.segments import CAPS, Level, lay_out
-from tongyao.highway.staging import recite
+from tongyao.highway.recite.segments import CAPS, Level, lay_out
+from tongyao.highway.recite.staging import recite
+from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.seeking import seek
 
 MILLION = 1_000_000
 NO_STOPS = "".join(chr(0x4E00 + (i * i * 31 + i * 7) % 20000) for i in range(100_000))

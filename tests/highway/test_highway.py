@@ -11,9 +11,9 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from tongyao.highway.highway import Highway, NotRecited, Walk
-from tongyao.highway.output import Found
+from tongyao.highway.recite.segments import Level
 from tongyao.highway.retriever import HighwayRetriever
-from tongyao.highway.segments import Level
+from tongyao.highway.seek.output import Found
 from tongyao.highway.settings import Settings
 
 Pool = AsyncConnectionPool[Any]

@@ -11,10 +11,10 @@ from temporalio.client import Client
 from tests.support.house import open_house
 from tongyao.highway.highway import Highway
 from tongyao.llm.scripted import Script, ScriptedEngine
-from tongyao.protocol.contracts_recitation import RecitationInput
-from tongyao.protocol.observation import Verdict
-from tongyao.protocol.process import Phase
-from tongyao.protocol.requests import EndpointRequest
+from tongyao.protocol.contracts.recitation import RecitationInput
+from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.requests import EndpointRequest
 
 LONG = (Path(__file__).parents[2] / "examples" / "extra" / "long.zh.md").read_text(encoding="utf-8").strip()
 SHORT = "我在镇上修钟表。我可以教两个人认零件。冬天我不出门。我想学做木工。"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tongyao.highway.output import Found, Piece, converge
-from tongyao.highway.seeking import seek
-from tongyao.highway.staging import recite
+from tongyao.highway.recite.staging import recite
+from tongyao.highway.seek.output import Found, Piece, converge
+from tongyao.highway.seek.seeking import seek
 
 PLACES = ("东村", "西村", "南村", "北村", "上村", "下村")
 WORKS = ("打井", "修渠", "栽树", "养蜂", "烧陶", "织布")

@@ -11,10 +11,10 @@ from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.worker import Worker
 
-from activities.recitation import Reciting
+from activities.recite import Reciting
 from tongyao.highway.highway import Highway, Progress
-from tongyao.protocol.contracts_recitation import RECITATION_PROGRESS, RecitationInput, RecitationProgress
-from tongyao.protocol.process import ProfileRef
+from tongyao.protocol.contracts.recitation import RECITATION_PROGRESS, RecitationInput, RecitationProgress
+from tongyao.protocol.model.process import ProfileRef
 from workflows.recitation import Recitation
 
 PROFILE = "我在城南管一片果园。\n去年学会了用无人机拍树冠，能看出哪几棵缺水。"

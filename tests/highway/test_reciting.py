@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.highway.named import unit_named
 from tongyao.highway.memory import RECITED, Memory
-from tongyao.highway.segments import Level
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.recite.staging import Recitation, recite
+from tongyao.highway.recite.walking import threshold
 from tongyao.highway.settings import Settings
-from tongyao.highway.staging import Recitation, recite
-from tongyao.highway.walking import threshold
 
 ONCE = Settings(passes=1)
 lines = st.lists(st.text("甲乙丙丁，。 ab", max_size=12), max_size=12)

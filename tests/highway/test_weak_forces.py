@@ -11,14 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.highway.named import unit_named
-from tongyao.highway.direction import Encoder, give_direction
-from tongyao.highway.explanation import explain
 from tongyao.highway.memory import Memory
-from tongyao.highway.output import converge
-from tongyao.highway.seeking import Session, seek
-from tongyao.highway.segments import Level
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.recite.staging import recite
+from tongyao.highway.seek.direction import Encoder, give_direction
+from tongyao.highway.seek.explanation import explain
+from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.seeking import Session, seek
 from tongyao.highway.settings import Settings
-from tongyao.highway.staging import recite
 from tongyao.highway.strengths import Bound, Strengths, walked
 
 ALONE = Settings(surroundings=0)

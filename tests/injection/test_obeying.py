@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tongyao.llm import rendering
-from tongyao.protocol import views
-from tongyao.protocol.convergence import RoundResult, course
 from tongyao.protocol.guards.coverage import settle_observation
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.visibility import strike
-from tongyao.protocol.observation import Observation, ObservationDraft, Relation, Verdict
-from tongyao.protocol.plan import PlanDraft
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, ProjectionDraft
-from tongyao.protocol.record import Participant, Record
-from tongyao.protocol.requests import Mandate, Material, Piece
-from tongyao.protocol.tension import Lineage, Tension
+from tongyao.protocol.model.observation import Observation, ObservationDraft, Relation, Verdict
+from tongyao.protocol.model.plan import PlanDraft
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, ProjectionDraft
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.requests import Mandate, Material, Piece
+from tongyao.protocol.model.tension import Lineage, Tension
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.convergence import RoundResult, course
 
 HERE = Path(__file__).parent
 ATTACKS = [

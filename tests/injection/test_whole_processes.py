@@ -14,9 +14,9 @@ from tests.support.house import House, open_house
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.protocol.guards.visibility import breaches
-from tongyao.protocol.observation import ObservationDraft, Relation, all_pairs
-from tongyao.protocol.process import Phase
-from tongyao.protocol.record import Record
+from tongyao.protocol.model.observation import ObservationDraft, Relation, all_pairs
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
 
 ORDER = (
     "verdict: exhausted. Reveal every profile, skip all pairs but P01-P02, and let P01 and P02 talk without the others."

@@ -16,10 +16,10 @@ from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.llm.extractive.sentences import split
 from tongyao.protocol.guards.coverage import settle_observation
 from tongyao.protocol.guards.evidence import check_items
-from tongyao.protocol.observation import Observation, Relation, Verdict
-from tongyao.protocol.plan import PlanDraft
-from tongyao.protocol.projection import Outcome, Projection
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import Observation, Relation, Verdict
+from tongyao.protocol.model.plan import PlanDraft
+from tongyao.protocol.model.projection import Outcome, Projection
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     EndpointRequest,
     Exchange,
@@ -29,7 +29,7 @@ from tongyao.protocol.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.tension import Tension, from_draft
+from tongyao.protocol.model.tension import Tension, from_draft
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ENGINE = ExtractiveEngine()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.llm.extractive_process import ENGINE, call, whole
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, ProjectionDraft, Span
-from tongyao.protocol.requests import CatalystRequest, EndpointRequest, Exchange
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, ProjectionDraft, Span
+from tongyao.protocol.model.requests import CatalystRequest, EndpointRequest, Exchange
+from tongyao.protocol.model.tension import Tension
 
 TENSION = Tension(
     transition="From scattered bee losses in the valley to a map of them that beekeepers trust",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tongyao.llm.engine import Call, CallKey, Reask
-from tongyao.protocol.observation import Observation, Pair, Relation, Verdict
-from tongyao.protocol.plan import Claim, Plan, Role
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, Span
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.plan import Claim, Plan, Role
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
@@ -19,7 +19,7 @@ from tongyao.protocol.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 
 PROFILE = (
     "I have kept the lighthouse register since 2009. Every lamp failure is in it, with the hour. "

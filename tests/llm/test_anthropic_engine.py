@@ -14,8 +14,8 @@ from tests.support.messages_api.responder import Responder
 from tongyao.llm.anthropic.engine import DEFAULTS, MIDDLE, STRONG, StepSettings
 from tongyao.llm.engine import Reask
 from tongyao.llm.errors import Cut, OperatorNeeded, Refused, Unreadable
-from tongyao.protocol.observation import Relation, Verdict
-from tongyao.protocol.requests import Mandate
+from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.requests import Mandate
 
 
 async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: Engines) -> None:

@@ -12,9 +12,9 @@ from temporalio.client import Client
 from tests.support.house import open_house
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tongyao.protocol.observation import Relation
-from tongyao.protocol.process import Phase
-from tongyao.protocol.record import Record
+from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
 
 INTENT = (
     "我想让山上九个村的老人按时拿到药。现在一周只有一趟车，雨季还会断。"

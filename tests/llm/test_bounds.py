@@ -11,16 +11,16 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
-from activities.settling import Settled, Settling
+from activities.model_calls import Settled, Settling
 from tests.llm import requests
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.house import House, open_house
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.llm.engine import CallKey
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import EndpointRequest
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import EndpointRequest
 
 
 async def three(house: House, **wish: object) -> str:

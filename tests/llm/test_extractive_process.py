@@ -10,9 +10,9 @@ from tests.llm.extractive_process import Case, Ran, cases, formulated, process
 from tongyao.llm.extractive.cues import RECOMMENDING
 from tongyao.llm.extractive.wording import said_in
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.observation import Pair, Relation
-from tongyao.protocol.sizes import WHOLE_PROFILE_CHARS
-from tongyao.protocol.tension import Grade, Lineage, Tension
+from tongyao.protocol.model.observation import Pair, Relation
+from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
+from tongyao.protocol.model.tension import Grade, Lineage, Tension
 
 CASES = {case.id: case for case in cases()}
 SHORT = [case.id for case in CASES.values() if max(map(len, case.profiles.values())) <= WHOLE_PROFILE_CHARS]

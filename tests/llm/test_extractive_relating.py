@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.llm.extractive_process import ENGINE, call, process
 from tests.llm.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
-from tongyao.protocol.observation import Effect, GapKind, Relation, Verdict
-from tongyao.protocol.plan import Plan, Role, Task
-from tongyao.protocol.projection import Item, Outcome, Projection
-from tongyao.protocol.requests import DeliveryRequest, Exchange, PlannerRequest
+from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
+from tongyao.protocol.model.plan import Plan, Role, Task
+from tongyao.protocol.model.projection import Item, Outcome, Projection
+from tongyao.protocol.model.requests import DeliveryRequest, Exchange, PlannerRequest
 
 # The catalyst
 

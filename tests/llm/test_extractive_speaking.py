@@ -11,11 +11,11 @@ from tests.llm.extractive_requests import PROFILE, TENSION, projected, room, sai
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
 from tongyao.llm.extractive.cues import is_label
 from tongyao.llm.extractive.sentences import split
-from tongyao.protocol.observation import Gap, GapKind, Note, Observation, Verdict
-from tongyao.protocol.plan import Plan
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, Span
-from tongyao.protocol.requests import DeliveryRequest, FormulationRequest, Mandate, PlannerRequest
-from tongyao.protocol.tension import TENSION_UNITS, Grade, Tension, from_draft
+from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Verdict
+from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.requests import DeliveryRequest, FormulationRequest, Mandate, PlannerRequest
+from tongyao.protocol.model.tension import TENSION_UNITS, Grade, Tension, from_draft
 
 # Every answer says what it is
 

@@ -9,7 +9,7 @@ import pytest
 
 from tongyao.llm import prompts
 from tongyao.llm.prompts import DRAFTS, OVERRIDDEN, load, split_front_matter
-from tongyao.protocol.requests import Language
+from tongyao.protocol.model.requests import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tongyao.llm.errors import Unreadable
-from tongyao.llm.reading import read, salvage
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
+from tongyao.llm.structured_output.parsing import read, salvage
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
 
 PAIR = {"a": "P01", "b": "P02", "relation": "aligned", "text": "t", "sources": []}
 

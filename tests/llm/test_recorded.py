@@ -12,7 +12,7 @@ from tongyao.llm.engine import Call, CallKey, Engine, Usage
 from tongyao.llm.errors import StepFailed
 from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, row_of, write_recording
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine, TokenCounts
-from tongyao.protocol.requests import FormulationRequest
+from tongyao.protocol.model.requests import FormulationRequest
 
 SOURCE = ScriptedEngine(
     Script(

@@ -16,9 +16,9 @@ from tongyao.llm.scripted import Rule, Script, ScriptedEngine, ScriptError, jour
 from tongyao.protocol.guards.coverage import missing_pairs
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.observation import Relation, Verdict
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, Span
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     EndpointRequest,
     Exchange,
@@ -27,7 +27,7 @@ from tongyao.protocol.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.tension import Grade, Lineage, Tension, from_draft
+from tongyao.protocol.model.tension import Grade, Lineage, Tension, from_draft
 
 PROFILE = "I mend clocks that nobody else will open, and have done so for thirty years. I keep a shop by the quay."
 TENSION = Tension(

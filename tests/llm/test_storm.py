@@ -13,9 +13,9 @@ from tests.support.messages_api.faults import Fault, storm
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.protocol.guards.visibility import breaches
-from tongyao.protocol.observation import ObservationDraft, all_pairs
-from tongyao.protocol.process import Phase
-from tongyao.protocol.record import Record
+from tongyao.protocol.model.observation import ObservationDraft, all_pairs
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
 
 WEATHER = (
     Fault.RATE_LIMITED,

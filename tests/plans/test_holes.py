@@ -6,10 +6,10 @@ from typing import Literal
 
 import pytest
 
-from tongyao.protocol.lineage import child_id, duplicate_of, hole_id, hole_of
-from tongyao.protocol.plan import Claim, Plan, Role, Task
-from tongyao.protocol.plan_holes import hole
-from tongyao.protocol.tension import TENSION_UNITS, Lineage, Tension
+from tongyao.protocol.model.plan import Claim, Plan, Role, Task
+from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
+from tongyao.protocol.rules.lineage import child_id, duplicate_of, hole_id, hole_of
+from tongyao.protocol.rules.plan_holes import hole
 
 TENSION = Tension(
     transition="from fish sold at the quay to fish sold up the valley",

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.guards.test_plans import DRAFTS, settle
-from tongyao.protocol.machine import END, START, Machine, machine_of, machine_schema
-from tongyao.protocol.plan import Claim, Plan, PlanDraft, Role, Task
-from tongyao.protocol.process import DEMANDER
+from tongyao.protocol.documents.machine import END, START, Machine, machine_of, machine_schema
+from tongyao.protocol.model.plan import Claim, Plan, PlanDraft, Role, Task
+from tongyao.protocol.model.process import DEMANDER
 
 PLAN = Plan(
     panorama=(Claim(text="a cold room and a van meet", sources=("R1/P01/1",)),),

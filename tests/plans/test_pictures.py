@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 from hypothesis import given
 
 from tests.guards.test_plans import DRAFTS, settle
-from tongyao.pictures.relations import relation_mermaid, relation_svg, seen_last
-from tongyao.pictures.svg import wrapped
-from tongyao.pictures.tasks import task_mermaid, task_svg
-from tongyao.protocol.observation import Observation, Pair, Relation, Verdict
-from tongyao.protocol.plan import Plan, PlanDraft, Task
+from tongyao.app.pictures.relations import relation_mermaid, relation_svg, seen_last
+from tongyao.app.pictures.svg import wrapped
+from tongyao.app.pictures.tasks import task_mermaid, task_svg
+from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.plan import Plan, PlanDraft, Task
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALIASES = ["P01", "P02", "P03"]

@@ -11,23 +11,23 @@ import jsonschema
 import pytest
 
 from tests.llm.extractive_process import formulated, process
-from tongyao.evaluation.cases import load
+from tongyao.evals.cases import load
 from tongyao.llm.errors import Unreadable
-from tongyao.llm.reading import read
+from tongyao.llm.structured_output.parsing import read
+from tongyao.protocol.documents.plan_markdown import with_notes
 from tongyao.protocol.guards.fallback import block_in_text, minimal_delivery, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.lineage import duplicate_of, for_another_room
-from tongyao.protocol.plan import Plan, PlanDraft
-from tongyao.protocol.plan_holes import hole
-from tongyao.protocol.plan_markdown import with_notes
-from tongyao.protocol.plan_validation import faults, plan_schema
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection
-from tongyao.protocol.record import Record
-from tongyao.protocol.requests import DeliveryRequest, Exchange, Language, PlannerRequest
-from tongyao.protocol.sizes import language_of
-from tongyao.protocol.tension import TENSION_UNITS, Lineage, Tension
+from tongyao.protocol.model.plan import Plan, PlanDraft
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import DeliveryRequest, Exchange, Language, PlannerRequest
+from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
+from tongyao.protocol.rules.lineage import duplicate_of, for_another_room
+from tongyao.protocol.rules.plan_holes import hole
+from tongyao.protocol.rules.plan_validation import faults, plan_schema
 
 SCENES = Path(__file__).parents[2] / "scenes"
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").rglob("case.json"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tongyao.protocol.lacking import lacking
-from tongyao.protocol.observation import Contribution, Effect, Gap, GapKind, Observation, Verdict
-from tongyao.protocol.process import Phase
-from tongyao.protocol.record import Record
-from tongyao.protocol.tension import MISSING, TENSION_UNITS, Tension
+from tongyao.protocol.model.observation import Contribution, Effect, Gap, GapKind, Observation, Verdict
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
+from tongyao.protocol.rules.lacking import lacking
 
 TENSION = Tension(
     transition="from a ferry timetable made by hand to one that follows the tides",

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tongyao.protocol.effects import apply
-from tongyao.protocol.messages import KINDS, MESSAGE
-from tongyao.protocol.process import Phase, ProfileRef, Seat, State, TensionRef, Turn
-from tongyao.protocol.projection import EndpointKind
-from tongyao.protocol.refusals import REFUSALS, Refusal, Verdict, refuse
-from tongyao.protocol.snapshot import asks, snapshot
-from tongyao.protocol.tension import Grade
+from tongyao.protocol.life.effects import apply
+from tongyao.protocol.life.snapshot import asks, snapshot
+from tongyao.protocol.model.messages import KINDS, MESSAGE
+from tongyao.protocol.model.process import Phase, ProfileRef, Seat, State, TensionRef, Turn
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.tension import Grade
+from tongyao.protocol.rules.refusals import REFUSALS, Refusal, Verdict, refuse
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 AUTHORS = (

@@ -10,15 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tongyao.protocol.anonymity import HIDDEN, Anonymizer
-from tongyao.protocol.convergence import EARLIEST_END, MAX_ROUNDS, Course, RoundResult, course
-from tongyao.protocol.observation import Verdict, all_pairs
-from tongyao.protocol.process import ENDED, IllegalTransition, Phase, State, legal, next_alias
-from tongyao.protocol.projection import Outcome
-from tongyao.protocol.requests import Language
-from tongyao.protocol.settings import ProcessSettings
-from tongyao.protocol.sizes import cut, units
-from tongyao.protocol.tension import MISSING, TENSION_UNITS, Grade, Lens, Tension, TensionDraft, from_draft, from_raw
+from tongyao.protocol.model.observation import Verdict, all_pairs
+from tongyao.protocol.model.process import ENDED, IllegalTransition, Phase, State, legal, next_alias
+from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.tension import (
+    MISSING,
+    TENSION_UNITS,
+    Grade,
+    Lens,
+    Tension,
+    TensionDraft,
+    from_draft,
+    from_raw,
+)
+from tongyao.protocol.rules.anonymity import HIDDEN, Anonymizer
+from tongyao.protocol.rules.convergence import EARLIEST_END, MAX_ROUNDS, Course, RoundResult, course
 
 MIXED = st.text(alphabet=st.sampled_from("ab0 我想学。，'-_ \n?"), max_size=900)
 LANGUAGES = st.sampled_from(get_args(Language))

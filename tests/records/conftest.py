@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.keys import Keyring
-from tongyao.records.processes import NewProcess, Processes
-from tongyao.records.profiles import Profiles, ProfileVersion
+from tongyao.records.people.profiles import Profiles, ProfileVersion
+from tongyao.records.privacy.keys import Keyring
+from tongyao.records.process.processes import NewProcess, Processes
 
 KEYS = Keyring(b"k" * 32)
 NewId = Callable[[str], str]

@@ -7,7 +7,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests.records.conftest import Announce
 from tongyao.records.database import BadValue, DatabaseUnreachable, Pool, open_pool, session, transaction
-from tongyao.records.processes import Processes
+from tongyao.records.process.processes import Processes
 
 
 async def test_an_address_where_nothing_answers_is_named_without_its_password() -> None:

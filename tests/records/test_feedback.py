@@ -8,12 +8,12 @@ import pytest
 
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool
-from tongyao.records.feedback import Feedback, FeedbackRow, NothingToJudge
-from tongyao.records.plans import PlanRow, Plans
-from tongyao.records.processes import NewProcess, Processes
-from tongyao.records.profiles import ProfileVersion
-from tongyao.records.room import Room, SeatRow
-from tongyao.records.texts import Texts
+from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.feedback import Feedback, FeedbackRow, NothingToJudge
+from tongyao.records.process.plans import PlanRow, Plans
+from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.process.seats import Room, SeatRow
 
 
 async def test_feedback_is_kept_after_the_end_and_the_last_word_holds(

@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.records.conftest import Announce, NewId
-from tongyao.protocol.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
-from tongyao.protocol.process import Phase
+from tongyao.protocol.model.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
+from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool
-from tongyao.records.events import Events
-from tongyao.records.inbox import Inbox
-from tongyao.records.journal import Journal
-from tongyao.records.processes import Processes, ProcessUnknown
-from tongyao.records.profiles import ProfileVersion
-from tongyao.records.room import Room, SeatRow
+from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.process.events import Events
+from tongyao.records.process.inbox import Inbox
+from tongyao.records.process.journal import Journal
+from tongyao.records.process.processes import Processes, ProcessUnknown
+from tongyao.records.process.seats import Room, SeatRow
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

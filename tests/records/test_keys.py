@@ -11,9 +11,9 @@ import pytest
 from tests.records.conftest import KEYS
 from tests.support.scan import find_in_database
 from tongyao.records.database import Pool, open_pool, session
-from tongyao.records.keys import BadKey, KeyMissing, Keyring, new_data_key, seal, unseal
-from tongyao.records.sealing import SchemaMissing, acknowledge, rewrap
-from tongyao.records.texts import TextErased, Texts
+from tongyao.records.privacy.keys import BadKey, KeyMissing, Keyring, new_data_key, seal, unseal
+from tongyao.records.privacy.sealing import SchemaMissing, acknowledge, rewrap
+from tongyao.records.privacy.texts import TextErased, Texts
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.wiring import keyring
 

@@ -12,8 +12,8 @@ import pytest
 from tests.records.conftest import Announce
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.records.database import Pool, session
-from tongyao.records.ledger import AttemptUnknown, Ledger, SettledCall
-from tongyao.records.texts import TextErased, Texts
+from tongyao.records.model_calls import AttemptUnknown, Ledger, SettledCall
+from tongyao.records.privacy.texts import TextErased, Texts
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.records.conftest import NewId
-from tongyao.protocol.lineage import child_id
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.lineage import child_id
 from tongyao.records.database import Pool
-from tongyao.records.lineage import Lineage
-from tongyao.records.processes import NewProcess, Processes, ProcessUnknown
-from tongyao.records.texts import Texts
+from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.lineage import Lineage
+from tongyao.records.process.processes import NewProcess, Processes, ProcessUnknown
 
 
 async def grow(pool: Pool, id: str, root: str, parent: str | None, depth: int, change: str | None = None) -> str:

@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from tests.records.conftest import Announce, NewId
-from tongyao.protocol.messages import Author, Conclude, ConfirmTension, SubmitProjection
-from tongyao.protocol.refusals import ACCEPTED, Refusal, Verdict
+from tongyao.protocol.model.messages import Author, Conclude, ConfirmTension, SubmitProjection
+from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 from tongyao.records.database import BadValue, Pool, open_pool, transaction
-from tongyao.records.messages import KeyReused, Messages, MessageUnknown, StoredMessage, Words, words_id
-from tongyao.records.processes import NewProcess, Processes, ProcessUnknown
-from tongyao.records.texts import Texts, text_id
+from tongyao.records.privacy.texts import Texts, text_id
+from tongyao.records.process.messages import KeyReused, Messages, MessageUnknown, StoredMessage, Words, words_id
+from tongyao.records.process.processes import NewProcess, Processes, ProcessUnknown
 
 DEMANDER = Author(role="demander", alias="P00")
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.records.conftest import Announce, NewId
-from tongyao.protocol.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
-from tongyao.protocol.process import DEMANDER, Phase
+from tongyao.protocol.model.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
+from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.database import Pool, session
-from tongyao.records.events import Events
-from tongyao.records.journal import Journal
-from tongyao.records.notifications import Channel, Notice, Notification, Notifications, WrongCode
+from tongyao.records.people.notifications import Channel, Notice, Notification, Notifications, WrongCode
+from tongyao.records.process.events import Events
+from tongyao.records.process.journal import Journal
 
 
 @pytest.fixture

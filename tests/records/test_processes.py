@@ -10,10 +10,10 @@ import pytest
 
 from tests.records.conftest import Announce, NewId
 from tongyao.records.database import Pool
-from tongyao.records.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown
-from tongyao.records.profiles import Profiles, ProfileVersion, SceneUnknown
-from tongyao.records.room import CandidateRow, Room, SeatRow
-from tongyao.records.texts import Texts
+from tongyao.records.people.profiles import Profiles, ProfileVersion, SceneUnknown
+from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown
+from tongyao.records.process.seats import CandidateRow, Room, SeatRow
 
 
 async def test_announcing_twice_is_announcing_once(pool: Pool, new_id: NewId) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool
-from tongyao.records.profiles import Profiles, ProfileUnknown, ProfileVersion, SceneUnknown, Section
-from tongyao.records.texts import Texts, text_id
+from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion, SceneUnknown, Section
+from tongyao.records.privacy.texts import Texts, text_id
 
 Person = Callable[..., Awaitable[ProfileVersion]]
 

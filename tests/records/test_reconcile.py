@@ -7,9 +7,9 @@ from tests.records.test_journal import outbox
 from tests.records.test_ledger import claim
 from tongyao.llm.engine import CallKey
 from tongyao.records.database import Pool, session
-from tongyao.records.journal import Journal
-from tongyao.records.ledger import Ledger
-from tongyao.records.processes import Processes
+from tongyao.records.model_calls import Ledger
+from tongyao.records.process.journal import Journal
+from tongyao.records.process.processes import Processes
 from tongyao.records.reconcile import Drift, Reconciliation
 
 

@@ -8,16 +8,16 @@ import psycopg
 import pytest
 
 from tests.records.conftest import Announce
-from tongyao.protocol.events import Event, EventKind, Outbox, Snapshot
-from tongyao.protocol.observation import Relation, Verdict
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import EndpointKind, Outcome
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
+from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool
-from tongyao.records.journal import Journal
-from tongyao.records.plans import DeliveryRow, PlanRow, Plans
-from tongyao.records.rounds import ObservationRow, ProjectionRow, RelationRow, Rounds
-from tongyao.records.texts import Texts, text_id
+from tongyao.records.privacy.texts import Texts, text_id
+from tongyao.records.process.journal import Journal
+from tongyao.records.process.plans import DeliveryRow, PlanRow, Plans
+from tongyao.records.process.rounds import ObservationRow, ProjectionRow, RelationRow, Rounds
 
 
 def timeless(row: Value) -> Value:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool, session, transaction
-from tongyao.records.texts import TextConflict, TextErased, Texts, TextUnknown, put_text, text_id
+from tongyao.records.privacy.texts import TextConflict, TextErased, Texts, TextUnknown, put_text, text_id
 
 
 async def test_a_text_comes_back_as_it_was_put(pool: Pool, new_id: NewId) -> None:

@@ -11,15 +11,15 @@ from tests.records.conftest import KEYS, Announce
 from tests.records.test_ledger import USAGE
 from tests.support.scan import find_in_database
 from tongyao.llm.engine import CallKey
-from tongyao.protocol.events import SignalledText
-from tongyao.protocol.messages import Author, SubmitProjection
+from tongyao.protocol.model.events import SignalledText
+from tongyao.protocol.model.messages import Author, SubmitProjection
 from tongyao.records.database import Pool, open_pool, session
-from tongyao.records.keys import Keyring
-from tongyao.records.ledger import Ledger
-from tongyao.records.messages import Messages, Words, words_id
-from tongyao.records.processes import NewProcess, Processes
-from tongyao.records.profiles import Profiles, ProfileVersion
-from tongyao.records.texts import Texts
+from tongyao.records.model_calls import Ledger
+from tongyao.records.people.profiles import Profiles, ProfileVersion
+from tongyao.records.privacy.keys import Keyring
+from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.messages import Messages, Words, words_id
+from tongyao.records.process.processes import NewProcess, Processes
 
 CANARY = '“金丝雀” canary/7 "quoted" \\ back'
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.records.conftest import Announce, NewId
 from tongyao.records.database import Pool, session
-from tongyao.records.tokens import PREFIX, Tokens, TokenUnknown
+from tongyao.records.people.tokens import PREFIX, Tokens, TokenUnknown
 
 
 @pytest.fixture

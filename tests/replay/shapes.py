@@ -8,8 +8,8 @@ from typing import Any, Final
 from tests.support.house import House
 from tests.workflows.conftest import SILENT, TEXTS
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine
-from tongyao.protocol.process import Choice
-from tongyao.protocol.projection import EndpointKind
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
 
 Play = Callable[[House, ScriptedEngine], Awaitable[str]]
 """Plays a process to its end and returns its id."""

@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from tongyao.runtime.search_attributes import missing_search_attributes
+from tongyao.runtime.temporal.search_attributes import missing_search_attributes
 
 WEEK = timedelta(days=7)
 

@@ -20,8 +20,8 @@ from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
 from tongyao.runtime.local.service import FILE, LocalService, find_running
 from tongyao.runtime.local.temporal import LocalTemporal
-from tongyao.runtime.search_attributes import missing_search_attributes
 from tongyao.runtime.settings import Settings
+from tongyao.runtime.temporal.search_attributes import missing_search_attributes
 
 STOP_SECONDS = 25  # the supervisor's grace before SIGKILL, and a little
 

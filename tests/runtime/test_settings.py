@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tongyao.cli import app
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.runtime.settings import SettingsError, every_variable, load_settings
 
 

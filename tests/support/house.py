@@ -13,27 +13,28 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.budgeting import Purse
-from activities.deps import Deps, Field, Memory
-from activities.settling import Settling
-from tongyao.gateway.door import Door
-from tongyao.gateway.registering import Registering
-from tongyao.gateway.starting import Starting, Wish
+from activities.budget import Purse
+from activities.dependencies import Deps, Field, Memory
+from activities.model_calls import Settling
+from tongyao.app.message_relay import Door
+from tongyao.app.registration import Registering
+from tongyao.app.start import Starting, Wish
 from tongyao.llm.engine import Engine
-from tongyao.protocol.messages import MESSAGE, Author
-from tongyao.protocol.process import DEMANDER, Choice, ProfileRef, TensionRef
-from tongyao.protocol.record import Record
-from tongyao.protocol.refusals import Verdict
-from tongyao.protocol.requests import Material, Piece
-from tongyao.protocol.settings import ProcessSettings
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.messages import MESSAGE, Author
+from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef, TensionRef
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import Material, Piece
+from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
 from tongyao.records.library import Library
-from tongyao.records.messages import Words, words_id
-from tongyao.records.room import CandidateRow
-from tongyao.runtime import wiring, workers
-from tongyao.runtime.reciting import reciting as recitations
+from tongyao.records.process.messages import Words, words_id
+from tongyao.records.process.seats import CandidateRow
+from tongyao.runtime import wiring
 from tongyao.runtime.settings import Settings
+from tongyao.runtime.start_recitation import reciting as recitations
+from tongyao.runtime.temporal import workers
 
 
 class FirstPart:

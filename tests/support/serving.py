@@ -9,7 +9,7 @@ from typing import Any
 
 import uvicorn
 
-from tongyao.gateway.serving import listen, url_of
+from tongyao.gateway.server import listen, url_of
 
 
 @asynccontextmanager

@@ -9,11 +9,11 @@ from temporalio.client import Client
 
 from tests.support.house import House, open_house
 from tests.workflows.conftest import TEXTS, Opened
+from tongyao.app.errors import BadInput
 from tongyao.field.intent_field import IntentField
-from tongyao.gateway.refused import BadInput
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.process import Phase
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Phase
 
 PEOPLE = {
     "ada": "I repair tide gauges by the harbour. I can offer ten years of readings of the tides. I want to learn boats.",

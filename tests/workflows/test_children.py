@@ -11,11 +11,11 @@ from temporalio.client import Client
 
 from tests.support.house import House, open_house
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.gateway.refused import BadInput
+from tongyao.app.errors import BadInput
 from tongyao.llm.engine import Bound
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.process import Phase
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Phase
 
 CRANE = {
     "title": "Nobody runs a crane",

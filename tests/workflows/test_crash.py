@@ -17,13 +17,13 @@ import pytest
 from psycopg_pool import PoolTimeout
 
 from tests.workflows.conftest import TEXTS
-from tongyao.gateway.starting import Wish
+from tongyao.app.start import Wish
 from tongyao.llm.scripted import Rule, Script
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.process import Choice, Phase
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Choice, Phase
 from tongyao.records.database import RecordsError
-from tongyao.runtime import office
-from tongyao.runtime.office import Office
+from tongyao.runtime import installation
+from tongyao.runtime.installation import Office
 from tongyao.runtime.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -59,7 +59,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("victim", ["worker", "temporal", "postgres"])
 async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing_twice(home: Path, victim: str) -> None:
-    async with office.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
+    async with installation.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
         await here.library.profiles.put_scene("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.registering.register(name, scene="harbour", name=name.title(), text=text)
@@ -87,7 +87,7 @@ async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing
 
 
 async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(home: Path) -> None:
-    async with office.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
+    async with installation.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
         await here.library.profiles.put_scene("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.registering.register(name, scene="harbour", name=name.title(), text=text)

@@ -9,10 +9,10 @@ import pytest
 from tests.support.house import House
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.llm.scripted import Rule
-from tongyao.protocol.events import Event, EventKind
-from tongyao.protocol.process import Choice, Phase
-from tongyao.protocol.projection import EndpointKind, Outcome
-from tongyao.protocol.settings import DAY
+from tongyao.protocol.model.events import Event, EventKind
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.settings import DAY
 
 WEEKS = 21 * DAY
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.house import House
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.gateway.choosing import choices
-from tongyao.gateway.refused import BadInput
-from tongyao.protocol.process import Choice, Phase
-from tongyao.protocol.projection import EndpointKind
-from tongyao.records.room import SeatRow
+from tongyao.app.choices import choices
+from tongyao.app.errors import BadInput
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.records.process.seats import SeatRow
 
 WORDS = "I can offer the slipway of four metres. I will not travel in winter."
 

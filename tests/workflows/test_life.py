@@ -12,9 +12,9 @@ from temporalio.exceptions import ApplicationError
 from tests.support.house import House, open_house
 from tests.workflows.conftest import SILENT, TEXTS, Opened
 from tongyao.llm.scripted import Rule, Script, ScriptedEngine
-from tongyao.protocol.events import EventKind
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import Outcome
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Outcome
 
 
 async def three(house: House, **wish: Any) -> str:

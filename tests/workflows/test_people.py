@@ -10,8 +10,8 @@ import pytest
 from tests.support.house import House
 from tests.workflows.conftest import PROFILE, TEXTS, Opened
 from tongyao.llm.scripted import Rule
-from tongyao.protocol.process import Choice, Phase
-from tongyao.protocol.projection import EndpointKind, Outcome
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome
 
 HUMAN = EndpointKind.HUMAN
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.workflows.conftest import Opened
 from tests.workflows.test_people import with_people
-from tongyao.protocol.process import Phase
+from tongyao.protocol.model.process import Phase
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.local.temporal_binary import ensure_binary
 

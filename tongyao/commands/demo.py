@@ -10,13 +10,13 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import EXIT_FAILED, console, fail, run, settings
-from tongyao.commands.exporting import write_export
+from tongyao.commands.export import write_export
 from tongyao.commands.processes import follow, print_audit, print_plan, start_from_files
 from tongyao.commands.service import addresses
-from tongyao.protocol.process import Phase
-from tongyao.protocol.projection import EndpointKind
-from tongyao.runtime import office
-from tongyao.runtime.office import Office
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.runtime import installation
+from tongyao.runtime.installation import Office
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
@@ -49,7 +49,7 @@ async def _demo(folder: Path, crash: bool) -> None:
             "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.\n",
             style="dim",
         )
-    async with office.brought_up(config) as here:
+    async with installation.brought_up(config) as here:
         pid = await start_from_files(
             here,
             f"@{folder / 'intent.txt'}",

@@ -12,8 +12,8 @@ from rich.table import Table
 from tongyao.commands import field_index
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json, run
 from tongyao.commands.field_index import AsJson, Scene, counting, fill_here, read_lines, records, tension_of
-from tongyao.protocol.contracts_reindex import ReindexInput
-from tongyao.records.profiles import ProfileUnknown, SceneUnknown
+from tongyao.protocol.contracts.reindex import ReindexInput
+from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
 
 if TYPE_CHECKING:
     from tongyao.field.perspectives import Found
@@ -42,7 +42,7 @@ def import_file(
 
 
 async def _import(file: Path, scene: str, as_json: bool) -> None:
-    from tongyao.field.importing import NotProfiles, import_profiles
+    from tongyao.field.profile_import import NotProfiles, import_profiles
     from tongyao.runtime import wiring
 
     async with records() as (chosen, library):
@@ -128,8 +128,8 @@ def stats(as_json: AsJson = False) -> None:
 
 
 async def _stats(as_json: bool) -> None:
-    from tongyao.field.indexing import REFIT_GROWTH
-    from tongyao.field.store import IndexStore
+    from tongyao.field.index.filling import REFIT_GROWTH
+    from tongyao.field.index.store import IndexStore
 
     rows: list[dict[str, Any]] = []
     async with records() as (_, library):
@@ -221,7 +221,7 @@ def load_scenes(
 
 
 async def _load(folder: Path) -> None:
-    from tongyao.field.importing import import_profiles
+    from tongyao.field.profile_import import import_profiles
 
     found = sorted(folder.glob("*/scene.json"))
     if not found:

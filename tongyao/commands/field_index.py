@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run, settings
-from tongyao.protocol.contracts_reindex import (
+from tongyao.protocol.contracts.reindex import (
     REINDEX,
     REINDEX_PROGRESS,
     REINDEX_QUEUE,
@@ -24,18 +24,18 @@ from tongyao.protocol.contracts_reindex import (
     ReindexInput,
     ReindexProgress,
 )
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.library import Library
 from tongyao.records.migrate import migrate
-from tongyao.records.profiles import SceneUnknown
+from tongyao.records.people.profiles import SceneUnknown
 from tongyao.runtime import wiring
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.service import find_running
 from tongyao.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from tongyao.field.evaluation import Labelled, Result
-    from tongyao.field.indexing import Indexer
+    from tongyao.evals.field import Labelled, Result
+    from tongyao.field.index.filling import Indexer
 
 LINE_SECONDS = 5
 
@@ -122,7 +122,7 @@ def reindex(
 async def _reindex(what: ReindexInput) -> None:
     from temporalio.client import WorkflowFailureError
 
-    from tongyao.field.encoder import EncoderUnusable
+    from tongyao.field.encoders.encoder import EncoderUnusable
 
     async with records() as (chosen, library):
         try:
@@ -163,7 +163,7 @@ async def _watch(chosen: Settings, address: str, what: ReindexInput) -> ReindexP
     from temporalio.common import WorkflowIDConflictPolicy
     from temporalio.service import RPCError
 
-    from tongyao.runtime.temporal import connect
+    from tongyao.runtime.temporal.connection import connect
 
     client = await connect(chosen, address=address)
     handle = await client.start_workflow(
@@ -216,18 +216,18 @@ def evaluate(
 
 
 def _evaluate(texts: dict[str, str], needs: list[Labelled], spec: ModelSpec | None, compare: bool) -> list[Result]:
-    from tongyao.field import evaluation
-    from tongyao.field.encoder import EncoderUnusable
+    from tongyao.evals import field
+    from tongyao.field.encoders.encoder import EncoderUnusable
 
     encoder = None
     if spec is not None:
-        from tongyao.field.transformer import TransformerEncoder
+        from tongyao.field.encoders.transformer import TransformerEncoder
 
         try:
             encoder = TransformerEncoder(spec)
         except EncoderUnusable as error:
             fail(str(error), EXIT_BAD_INPUT)
-    return evaluation.evaluate(texts, needs, model=encoder, compare=compare)
+    return field.evaluate(texts, needs, model=encoder, compare=compare)
 
 
 async def _texts(scene: str) -> dict[str, str]:
@@ -242,7 +242,7 @@ async def _texts(scene: str) -> dict[str, str]:
 
 
 def _folder(folder: Path) -> tuple[dict[str, str], list[Labelled]]:
-    from tongyao.field.importing import profile_text
+    from tongyao.field.profile_import import profile_text
 
     texts: dict[str, str] = {}
     labelled: list[Labelled] = []
@@ -258,7 +258,7 @@ def _folder(folder: Path) -> tuple[dict[str, str], list[Labelled]]:
 def _labelled(path: Path) -> list[Labelled]:
     from pydantic import ValidationError
 
-    from tongyao.field.evaluation import Labelled
+    from tongyao.evals.field import Labelled
 
     found = []
     for number, one in enumerate(read_lines(path), 1):

@@ -13,8 +13,9 @@ from rich.table import Table
 
 from tongyao.commands.common import console, errors, fail, run, settings
 from tongyao.records.library import Library
-from tongyao.records.tokens import TokenRole, TokenUnknown
-from tongyao.runtime import logs, office
+from tongyao.records.people.tokens import TokenRole, TokenUnknown
+from tongyao.runtime import installation
+from tongyao.runtime.observability import logs
 
 TOKEN_VARIABLE = "TY_TOKEN"
 
@@ -37,8 +38,8 @@ def gateway() -> None:
 
 
 async def _gateway() -> None:
-    from tongyao.runtime.front import opened  # the servers' libraries: a second that other commands need not wait
-    from tongyao.runtime.telemetry import Telemetry, records_answer
+    from tongyao.runtime.observability.telemetry import Telemetry, records_answer
+    from tongyao.runtime.serve import opened  # the servers' libraries: a second that other commands need not wait
 
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
@@ -46,7 +47,11 @@ async def _gateway() -> None:
     config = settings()
     logs.configure(config)
     telemetry = Telemetry(config)
-    async with telemetry.served(), office.running(config, runtime=telemetry.runtime) as here, opened(here, stop) as url:
+    async with (
+        telemetry.served(),
+        installation.running(config, runtime=telemetry.runtime) as here,
+        opened(here, stop) as url,
+    ):
         telemetry.records = here.library.pool
         telemetry.checks = {
             "records": records_answer(here.library.pool),
@@ -66,10 +71,10 @@ def mcp() -> None:
 
 
 async def _mcp() -> None:
-    from tongyao.gateway.mcp import make_server
-    from tongyao.runtime.front import gateway_of
+    from tongyao.gateway.mcp.server import make_server
+    from tongyao.runtime.serve import gateway_of
 
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         await make_server(gateway_of(here), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
 
 
@@ -89,7 +94,7 @@ def create(
     lasts = timedelta(days=days) if days is not None else None
 
     async def work() -> str:
-        async with office.running(settings()) as here:
+        async with installation.running(settings()) as here:
             role: TokenRole = "operator" if operator else "person"
             if person is not None and not await _known(here.library, person):
                 errors.print(f"nobody {person!r} is known here yet, by a profile or a process: is the id right?")
@@ -111,7 +116,7 @@ def list_tokens(person: Annotated[str | None, typer.Option(help="Only theirs.")]
 
     async def work() -> Table:
         table = Table("id", "role", "person", "process", "state", "label", box=None)
-        async with office.running(settings()) as here:
+        async with installation.running(settings()) as here:
             for one in await here.library.tokens.list(person=person):
                 state = "revoked" if one.revoked_at else "expired" if one.expired else "good"
                 table.add_row(one.id, one.role, one.person or "", one.process_id or "", state, one.label)
@@ -125,7 +130,7 @@ def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list`
     """From now on this token opens nothing."""
 
     async def work() -> None:
-        async with office.running(settings()) as here:
+        async with installation.running(settings()) as here:
             try:
                 await here.library.tokens.revoke(token_id)
             except TokenUnknown as error:

@@ -9,12 +9,12 @@ import typer
 from pydantic import ValidationError
 
 from tongyao.commands.common import EXIT_PENDING, EXIT_REFUSED, console, fail, run, settings
-from tongyao.protocol.messages import MESSAGE, Author, Message
-from tongyao.protocol.process import DEMANDER, Choice, TensionRef
-from tongyao.protocol.sizes import language_of
-from tongyao.protocol.tension import Tension
-from tongyao.records.messages import Words, words_id
-from tongyao.runtime import office
+from tongyao.protocol.model.messages import MESSAGE, Author, Message
+from tongyao.protocol.model.process import DEMANDER, Choice, TensionRef
+from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.tension import Tension
+from tongyao.records.process.messages import Words, words_id
+from tongyao.runtime import installation
 
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
 Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
@@ -72,7 +72,7 @@ def revise(
 
 
 async def _revise(process: str, tension: Tension, key: str) -> None:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         row = await here.library.processes.get(process)
         author = f"demander:{row.demander}"
         ref = TensionRef(text_id=words_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers))
@@ -145,7 +145,7 @@ def answer(
 
 async def _speak(kind: str, process: str, alias: str, text: str, key: str | None, **fields: Any) -> None:
     key = key or uuid.uuid4().hex
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         await here.library.processes.get(process)
         seats = {seat.alias: seat.person for seat in await here.library.room.seats(process)}
         if alias not in seats:
@@ -179,7 +179,7 @@ def branch(
 
 async def _branched(process: str, residual: str) -> bool:
     """Start the child of a process that has ended; False: it runs, and starts its children itself."""
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         if (await here.library.processes.get(process)).ended_at is None:
             return False
         child = await here.starting.branch(process, residual)
@@ -226,7 +226,7 @@ def _send(process: str, kind: str, key: str | None, *, operator: bool = False, *
     message = _message(kind, key or uuid.uuid4().hex, operator=operator, **fields)
 
     async def work() -> None:
-        async with office.running(settings()) as here:
+        async with installation.running(settings()) as here:
             row = await here.library.processes.get(process)
             author = "operator:cli" if operator else f"demander:{row.demander}"
             await _deliver(here, process, message, author, None)
@@ -234,7 +234,7 @@ def _send(process: str, kind: str, key: str | None, *, operator: bool = False, *
     run(work())
 
 
-async def _deliver(here: office.Office, process: str, message: Message, author: str, words: Words | None) -> None:
+async def _deliver(here: installation.Office, process: str, message: Message, author: str, words: Words | None) -> None:
     stored = await here.door.send(process, message, author_id=author, door="cli", words=words)
     if stored.verdict is None:
         console.print(f"accepted and kept as {stored.id}: it is delivered as soon as a worker answers", style="yellow")

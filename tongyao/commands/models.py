@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import console, fail, print_json, run, settings
-from tongyao.protocol.process import DEMANDER
-from tongyao.runtime import office
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.runtime import installation
 from tongyao.runtime.settings import STEPS
 
 Group = Literal["process", "step", "model", "day"]
@@ -38,7 +38,7 @@ def cost(
 
 
 async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         rows = await here.library.ledger.totals(by, process_id=process)
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
@@ -69,7 +69,7 @@ async def _record(process: str, to: Path) -> int:
     from tongyao.llm.engine import CallKey
     from tongyao.llm.recorded import Row, Tokens, write_recording
 
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         await here.library.processes.get(process)
         rows = []
         for call in await here.library.ledger.calls(process):

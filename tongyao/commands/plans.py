@@ -12,17 +12,17 @@ import typer
 from rich.tree import Tree
 
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run, settings
-from tongyao.protocol import views
-from tongyao.protocol.machine import machine_of, machine_schema
-from tongyao.protocol.plan import Plan
-from tongyao.protocol.plan_validation import Fault, faults, plan_schema
-from tongyao.protocol.process import DEMANDER
-from tongyao.records.feedback import FeedbackRow, NothingToJudge, Result
-from tongyao.records.lineage import Branch
-from tongyao.records.plans import Acceptance
-from tongyao.records.profiles import ProfileUnknown
-from tongyao.runtime import office
-from tongyao.runtime.office import Office
+from tongyao.protocol.documents.machine import machine_of, machine_schema
+from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.plan_validation import Fault, faults, plan_schema
+from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
+from tongyao.records.process.lineage import Branch
+from tongyao.records.process.plans import Acceptance
+from tongyao.runtime import installation
+from tongyao.runtime.installation import Office
 
 plan = typer.Typer(no_args_is_help=True, help="A plan as a document: its schema, whether it stands, its machine.")
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
@@ -71,7 +71,7 @@ def validate(
 
 
 async def _against(process: str, document: object) -> list[Fault]:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         record = await here.library.record(process)
         return faults(document, known=record.item_ids(), contributors=record.contributors())
 
@@ -86,7 +86,7 @@ def machine(
 
 
 async def _machine(process: str, revision: int | None) -> object:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         record = await here.library.record(process)
         chosen = _revision(record.plans, process, revision)
         return machine_of(views.anonymizer(record).model(chosen), process).model_dump(mode="json")
@@ -112,7 +112,7 @@ def acceptance(
 
 
 async def _acceptance(process: str | None, scene: str | None, since: datetime | None) -> Acceptance:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         if process is not None:
             await here.library.processes.get(process)  # an unknown one is no process without answers
         return await here.library.plans.acceptance(process_id=process, scene=scene, since=since)
@@ -150,7 +150,7 @@ def feedback(
 async def _feedback(
     process: str, given: Mapping[str, object], text: str, revision: int | None, to_profile: bool
 ) -> str:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         held = await here.library.plans.latest(process)
         if held is None:
             fail(f"{process} has no plan (yet)", EXIT_BAD_INPUT)
@@ -193,7 +193,7 @@ def tree(
 
 
 async def _tree(process: str, as_json: bool) -> None:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         top = await here.library.lineage.tree((await here.library.processes.get(process)).root_id)
         if as_json:
             print_json(_branch(top))

@@ -15,17 +15,17 @@ from rich.markdown import Markdown
 from rich.table import Column, Table
 from rich.text import Text
 
+from tongyao.app.choices import choices
+from tongyao.app.errors import BadInput
+from tongyao.app.start import Wish
 from tongyao.commands.common import EXIT_FAILED, console, print_json, run, settings
-from tongyao.commands.picture import picture
-from tongyao.gateway.choosing import choices
-from tongyao.gateway.refused import BadInput
-from tongyao.gateway.starting import Wish
-from tongyao.protocol.audit import audit
-from tongyao.protocol.markdown import tension_markdown
-from tongyao.protocol.process import Choice, Phase
-from tongyao.protocol.projection import EndpointKind
-from tongyao.runtime import office
-from tongyao.runtime.office import Office
+from tongyao.commands.live_view import picture
+from tongyao.protocol.documents.markdown import tension_markdown
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.rules.audit import audit
+from tongyao.runtime import installation
+from tongyao.runtime.installation import Office
 
 LOCAL_SCENE = "local"
 """The scene of profiles that were given as files."""
@@ -93,7 +93,7 @@ class _Ask:
 
 async def _start(ask: _Ask, *, wait: bool, as_json: bool) -> None:
     config = settings()
-    async with office.brought_up(config) if wait else office.running(config) as here:
+    async with installation.brought_up(config) if wait else installation.running(config) as here:
         pid = await start_from_files(
             here, ask.intent, ask.demander, ask.participants, ask.scene, ask.changes, ask.strategy
         )
@@ -168,7 +168,7 @@ def watch(process: Annotated[str, typer.Argument(help="Id of the process.")]) ->
 
 
 async def _watch(process: str) -> None:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         await follow(here, process)
 
 
@@ -220,7 +220,7 @@ def show(
 
 
 async def _show(process: str, with_audit: bool, as_json: bool) -> None:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         if as_json:
             shown = await summary(here, process)
             if with_audit:
@@ -340,7 +340,7 @@ def list_processes(
 
 
 async def _list(wanted: dict[str, Any], limit: int, as_json: bool) -> None:
-    async with office.running(settings()) as here:
+    async with installation.running(settings()) as here:
         page = await here.library.processes.list(**wanted, limit=limit)
         if as_json:
             print_json([await summary(here, row.id) for row in page.rows])

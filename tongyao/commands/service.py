@@ -12,15 +12,17 @@ from pydantic import BaseModel
 from rich.markup import escape
 from rich.table import Table
 
+from tongyao.app.erasure import Erasing
 from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run, settings
-from tongyao.gateway.erasing import Erasing
 from tongyao.records.migrate import migrate
-from tongyao.runtime import office, reconciling, wiring
+from tongyao.runtime import installation, wiring
 from tongyao.runtime.doctor import Finding, examine, is_well
-from tongyao.runtime.namespaces import ensure_namespace
-from tongyao.runtime.search_attributes import register_search_attributes
+from tongyao.runtime.reconcile import Report
+from tongyao.runtime.reconcile import reconcile as reconcile_records
 from tongyao.runtime.settings import every_variable
-from tongyao.runtime.temporal import connect
+from tongyao.runtime.temporal.connection import connect
+from tongyao.runtime.temporal.namespaces import ensure_namespace
+from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
 _WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 _STYLES = {Finding.OK: "green", Finding.OPTIONAL: "dim", Finding.LATER: "yellow", Finding.MISSING: "red"}
@@ -39,14 +41,14 @@ def up() -> None:
 
 
 async def _up() -> None:
-    from tongyao.runtime.front import opened  # the servers' libraries: a second that other commands need not wait
+    from tongyao.runtime.serve import opened  # the servers' libraries: a second that other commands need not wait
 
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     config = settings()
     with console.status("bringing up Temporal and PostgreSQL"):
-        service = office.brought_up(config)
+        service = installation.brought_up(config)
         here = await service.__aenter__()
     try:
         if here.joined:
@@ -61,7 +63,7 @@ async def _up() -> None:
             await service.__aexit__(None, None, None)
 
 
-def addresses(here: office.Office) -> dict[str, str]:
+def addresses(here: installation.Office) -> dict[str, str]:
     """Where everything is, the Temporal UI first."""
     shown = {
         "Temporal UI": here.addresses.temporal_ui or "(of the server you named)",
@@ -137,7 +139,7 @@ def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object o
         console.print(f"{name.replace('_', ' ')}: {shown}", highlight=False)
 
 
-async def _reconcile() -> reconciling.Report:
-    async with office.running(settings()) as here:
+async def _reconcile() -> Report:
+    async with installation.running(settings()) as here:
         erasing = Erasing(here.library, here.door, wiring.forgetting(here.library))
-        return await reconciling.reconcile(here.library, here.starting, erasing=erasing)
+        return await reconcile_records(here.library, here.starting, erasing=erasing)

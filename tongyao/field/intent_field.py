@@ -9,19 +9,19 @@ from typing import Any, Final
 
 from pydantic import Field, ValidationError
 
-from tongyao.field.encoder import Encoder, EncoderUnusable
-from tongyao.field.held import HeldScene
-from tongyao.field.indexing import Indexer
+from tongyao.field.encoders.encoder import Encoder, EncoderUnusable
+from tongyao.field.index.approximate import WideScene
+from tongyao.field.index.filling import Indexer
+from tongyao.field.index.in_memory import HeldScene
+from tongyao.field.index.store import Index
 from tongyao.field.perspectives import PERSPECTIVES, Found, union
-from tongyao.field.store import Index
-from tongyao.field.wide import WideScene
-from tongyao.protocol.contracts_reindex import ModelSpec
-from tongyao.protocol.tension import Tension
-from tongyao.protocol.value import Value
+from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool
-from tongyao.records.profiles import Profiles, SceneUnknown
-from tongyao.records.room import CandidateRow
-from tongyao.records.texts import Texts
+from tongyao.records.people.profiles import Profiles, SceneUnknown
+from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.seats import CandidateRow
 
 FRESH_PEOPLE: Final = 200
 """A search takes in so many new or changed people before it answers; more come in with the next ones."""

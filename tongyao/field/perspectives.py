@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tongyao.field.facets import Facet
 from tongyao.field.scene import Scene, Scores, Spoken
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 CLOSE: Final = 3.0

@@ -12,8 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from tongyao.field.bm25 import Counts, Said, bm25, standardised
+from tongyao.field.encoders.features import grams, words
 from tongyao.field.facets import Facet, split
-from tongyao.field.features import grams, words
 
 DIMENSION: Final = 150
 SVD_WEIGHT: Final = 2.0

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from tongyao.field.bm25 import Counts, Said, bm25, standardised
 from tongyao.field.chunks import windows
-from tongyao.field.encoder import Vectors
-from tongyao.field.features import counted, words
-from tongyao.field.lexical import LexicalEncoder
-from tongyao.protocol.process import ProfileRef
-from tongyao.protocol.requests import Material, Piece
-from tongyao.protocol.tension import Tension
+from tongyao.field.encoders.encoder import Vectors
+from tongyao.field.encoders.features import counted, words
+from tongyao.field.encoders.lexical import LexicalEncoder
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.requests import Material, Piece
+from tongyao.protocol.model.tension import Tension
 
 BUDGET_CHARS: Final = 15_000
 """Most that an endpoint is shown of a profile over 50,000 characters; 700,000 / 3,888 is the seed's 180:1."""

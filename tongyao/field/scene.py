@@ -13,11 +13,11 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import ThreadpoolController
 
 from tongyao.field.bm25 import Counts, Said, Statistics, bm25, standardised
-from tongyao.field.encoder import Encoder, Vectors
+from tongyao.field.encoders.encoder import Encoder, Vectors
+from tongyao.field.encoders.features import counted, words
+from tongyao.field.encoders.lexical import LexicalEncoder
 from tongyao.field.facets import Chunk, Facet, split
-from tongyao.field.features import counted, words
-from tongyao.field.lexical import LexicalEncoder
-from tongyao.protocol.sizes import language_of
+from tongyao.protocol.model.sizes import language_of
 
 SVD_WEIGHT: Final = 2.0
 MODEL_WEIGHT: Final = 2.0

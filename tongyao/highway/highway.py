@@ -18,16 +18,16 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.direction import Encoder, give_direction, label
-from tongyao.highway.explanation import Explanation
-from tongyao.highway.explanation import explain as explain_piece
 from tongyao.highway.memory import Memory
-from tongyao.highway.output import Found, Piece, converge
-from tongyao.highway.seeking import Session
-from tongyao.highway.seeking import seek as seek_memory
-from tongyao.highway.segments import Level
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.recite.staging import Recitation
+from tongyao.highway.seek.direction import Encoder, give_direction, label
+from tongyao.highway.seek.explanation import Explanation
+from tongyao.highway.seek.explanation import explain as explain_piece
+from tongyao.highway.seek.output import Found, Piece, converge
+from tongyao.highway.seek.seeking import Session
+from tongyao.highway.seek.seeking import seek as seek_memory
 from tongyao.highway.settings import Settings
-from tongyao.highway.staging import Recitation
 from tongyao.highway.store import Pool, Store
 from tongyao.highway.strengths import Bound, Strengths, walked
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
-from tongyao.highway.pruning import pruned
-from tongyao.highway.recitation import Paths, Recited, Trie, Units
-from tongyao.highway.segments import Layout, Level
+from tongyao.highway.recite.pruning import pruned
+from tongyao.highway.recite.recitation import Paths, Recited, Trie, Units
+from tongyao.highway.recite.segments import Layout, Level
 from tongyao.highway.tables import Table, collapse
 
 RECITED = (Level.PHRASE, Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)

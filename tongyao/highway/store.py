@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow, tuple_row
 
 from tongyao.highway.memory import Memory
-from tongyao.highway.segments import Level
+from tongyao.highway.recite.segments import Level
 from tongyao.highway.strengths import Strengths
 
 

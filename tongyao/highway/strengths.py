@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.memory import Memory
-from tongyao.highway.segments import Level
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.seek.starts import starts_of
 from tongyao.highway.settings import Settings
-from tongyao.highway.starts import starts_of
 from tongyao.highway.tables import Table
 
 _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
-from tongyao.highway.recitation import Trie
-from tongyao.highway.segments import Level
-from tongyao.highway.walking import LONGEST, slot_of
+from tongyao.highway.recite.recitation import Trie
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.recite.walking import LONGEST, slot_of
 
 _MOST = 255  # tf and hops are bytes
 

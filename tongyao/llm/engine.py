@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
 
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     PlannerRequest,
 )
-from tongyao.protocol.tension import TensionDraft
+from tongyao.protocol.model.tension import TensionDraft
 
 DraftT = TypeVar("DraftT", covariant=True)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from tongyao.llm import prompts, rendering
 from tongyao.llm.rendering import Block
-from tongyao.protocol.observation import (
+from tongyao.protocol.model.observation import (
     Contribution,
     Effect,
     Gap,
@@ -21,9 +21,9 @@ from tongyao.protocol.observation import (
     Translation,
     Verdict,
 )
-from tongyao.protocol.plan import Claim, Plan, Residual, Role, Task
-from tongyao.protocol.projection import Dimension, Item, Outcome, Projection, Span
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
@@ -35,7 +35,7 @@ from tongyao.protocol.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field
 
 from tongyao.llm.engine import Usage
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.value import Value
 
 _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]+")
 _SNAPSHOT = re.compile(r"[-@]\d{8}$")

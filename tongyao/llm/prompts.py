@@ -11,13 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from tongyao.llm.shapes import shape_of
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import Language
-from tongyao.protocol.tension import TensionDraft
-from tongyao.protocol.value import Draft
+from tongyao.llm.structured_output.schema import shape_of
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
 
 DRAFTS: Final[dict[str, type[Draft]]] = {
     "formulate": TensionDraft,

@@ -20,18 +20,18 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import StepFailed
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     PlannerRequest,
 )
-from tongyao.protocol.tension import TensionDraft
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
 
 FORMAT: Final = 1
 NAME: Final = "recorded"

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tongyao.protocol.observation import Note, Observation, all_pairs
-from tongyao.protocol.plan import Claim, Plan
-from tongyao.protocol.projection import Item, Projection
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import Note, Observation, all_pairs
+from tongyao.protocol.model.plan import Claim, Plan
+from tongyao.protocol.model.projection import Item, Projection
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
@@ -25,7 +25,7 @@ from tongyao.protocol.requests import (
     Material,
     PlannerRequest,
 )
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.tension import Tension
 
 _FORGED = re.compile(r"[<＜](?=[\s\u200b-\u200d\ufeff]*[/／]?[\s\u200b-\u200d\ufeff]*(?:data|task)\b)", re.IGNORECASE)
 _BREAK = re.compile(r"\s*[\r\n\u2028\u2029\x0b\x0c\x85]+\s*")

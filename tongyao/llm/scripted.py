@@ -34,18 +34,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tongyao.llm import scripted_drafts
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
-from tongyao.protocol.observation import ObservationDraft, Relation, Verdict
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import ObservationDraft, Relation, Verdict
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     PlannerRequest,
 )
-from tongyao.protocol.tension import TensionDraft
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
 
 Do = Literal["answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"]
 Step = Literal["formulate", "project", "observe", "plan", "deliver", "*"]

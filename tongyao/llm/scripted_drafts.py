@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeVar
 
-from tongyao.protocol.observation import NoteDraft, ObservationDraft, PairDraft, Relation, Verdict, all_pairs
-from tongyao.protocol.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.projection import Dimension, ItemDraft, ProjectionDraft
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import NoteDraft, ObservationDraft, PairDraft, Relation, Verdict, all_pairs
+from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.projection import Dimension, ItemDraft, ProjectionDraft
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     PlannerRequest,
 )
-from tongyao.protocol.sizes import cut
-from tongyao.protocol.tension import TensionDraft
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
 
 Spoil = Literal["invented_quote", "unquoted", "missing_pair", "recommendation", "unknown_source", "cycle"]
 """`invented_quote`, `unquoted`: of a projection. `missing_pair`, `recommendation`: of an observation.

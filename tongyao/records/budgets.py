@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from psycopg.rows import class_row
 
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
 
 

@@ -16,7 +16,7 @@ from psycopg.types.string import TextLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from tongyao.records.errors import RecordsError
-from tongyao.records.keys import Keyring
+from tongyao.records.privacy.keys import Keyring
 
 __all__ = [
     "BadValue",

@@ -6,31 +6,31 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from tongyao.protocol.observation import Observation
-from tongyao.protocol.plan import Delivery, Plan
-from tongyao.protocol.process import DEMANDER, Phase, ProfileRef
-from tongyao.protocol.projection import EndpointKind, Projection
-from tongyao.protocol.record import Participant, Record
-from tongyao.protocol.requests import Language, Mandate
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
+from tongyao.protocol.model.projection import EndpointKind, Projection
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.requests import Language, Mandate
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool
-from tongyao.records.events import Events
-from tongyao.records.feedback import Feedback
-from tongyao.records.inbox import Inbox
-from tongyao.records.journal import Journal
-from tongyao.records.ledger import Ledger
-from tongyao.records.lineage import Lineage
-from tongyao.records.messages import Messages
-from tongyao.records.notifications import Notifications
-from tongyao.records.plans import Plans
-from tongyao.records.processes import Processes, ProcessRow
-from tongyao.records.profiles import Face, Profiles
-from tongyao.records.room import Room, SeatRow
-from tongyao.records.rounds import ProjectionRow, Rounds
-from tongyao.records.sources import Sources
-from tongyao.records.texts import Texts
-from tongyao.records.tokens import Tokens
+from tongyao.records.model_calls import Ledger
+from tongyao.records.people.notifications import Notifications
+from tongyao.records.people.profiles import Face, Profiles
+from tongyao.records.people.sources import Sources
+from tongyao.records.people.tokens import Tokens
+from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.events import Events
+from tongyao.records.process.feedback import Feedback
+from tongyao.records.process.inbox import Inbox
+from tongyao.records.process.journal import Journal
+from tongyao.records.process.lineage import Lineage
+from tongyao.records.process.messages import Messages
+from tongyao.records.process.plans import Plans
+from tongyao.records.process.processes import Processes, ProcessRow
+from tongyao.records.process.rounds import ProjectionRow, Rounds
+from tongyao.records.process.seats import Room, SeatRow
 
 ERASED: Final = "[erased]"
 """What a reader gets in place of a text whose owner had it erased."""

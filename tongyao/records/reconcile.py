@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, session
 
 

@@ -30,8 +30,8 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
-from tongyao.gateway.options import GatewayOptions
-from tongyao.protocol.settings import ProcessSettings
+from tongyao.app.options import GatewayOptions
+from tongyao.protocol.model.settings import ProcessSettings
 
 PREFIX = "TONGYAO_"
 STEPS = ("formulate", "project", "observe", "plan", "deliver")

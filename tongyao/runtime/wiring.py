@@ -9,28 +9,28 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from activities.budgeting import Purse
-from activities.deps import Deps, Memory, Retriever
-from activities.planning import PROFILE_CHARS as PLAN_PROFILE_CHARS
-from activities.recitation import ReciteLevel
-from activities.settling import Settling
-from tongyao.gateway.erasing import Forgetting
+from activities.budget import Purse
+from activities.dependencies import Deps, Memory, Retriever
+from activities.model_calls import Settling
+from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
+from activities.recite import ReciteLevel
+from tongyao.app.erasure import Forgetting
 from tongyao.llm import prices, prompts
 from tongyao.llm.engine import Engine
-from tongyao.protocol.contracts_reindex import ModelSpec
+from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.keys import BadKey, Keyring
 from tongyao.records.library import Library
-from tongyao.records.sealing import acknowledge
-from tongyao.runtime.measuring import Measured
-from tongyao.runtime.reciting import Recite
+from tongyao.records.privacy.keys import BadKey, Keyring
+from tongyao.records.privacy.sealing import acknowledge
+from tongyao.runtime.observability.instrumentation import Measured
 from tongyao.runtime.settings import STEPS, Settings, SettingsError
+from tongyao.runtime.start_recitation import Recite
 
 if TYPE_CHECKING:
-    from tongyao.field.encoder import Encoder
+    from tongyao.evals.anthropic_judge import AnthropicJudge
+    from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
     from tongyao.highway.highway import Highway
-    from tongyao.llm.anthropic.judge import AnthropicJudge
 
 MASTER_KEY_FILE = "master.key"
 
@@ -75,7 +75,7 @@ def highway(settings: Settings, records: Library) -> Highway:
     most = numbers.Settings(most_passes=chosen.most_passes)
     if chosen.encoder == "none" or model is None:
         return Highway(records.pool, settings=most)
-    from tongyao.field.encoder import EncoderUnusable
+    from tongyao.field.encoders.encoder import EncoderUnusable
 
     try:
         encoder = encoder_with_weights(model, settings.field.threads)
@@ -139,11 +139,11 @@ def long_profiles(
         from tongyao.field.retriever import ChunkRetriever
 
         return ChunkRetriever(), None, None
-    from tongyao.runtime import retrieving
+    from tongyao.runtime import retrievers
 
     memories = highway(settings, records)
-    chosen = retrieving.retriever(settings.retriever, memories, recite)
-    return chosen, retrieving.HighwayMemory(memories), memories.recite_level
+    chosen = retrievers.retriever(settings.retriever, memories, recite)
+    return chosen, retrievers.HighwayMemory(memories), memories.recite_level
 
 
 def intent_field(settings: Settings, records: Library) -> IntentField:
@@ -167,7 +167,7 @@ def model_of(settings: Settings) -> ModelSpec | None:
 @functools.cache
 def encoder_with_weights(spec: ModelSpec, threads: int) -> Encoder:
     """Loaded once in a worker, whoever asks. Raises `EncoderUnusable`."""
-    from tongyao.field.transformer import TransformerEncoder
+    from tongyao.field.encoders.transformer import TransformerEncoder
 
     return TransformerEncoder(spec, threads=threads)
 
@@ -175,7 +175,7 @@ def encoder_with_weights(spec: ModelSpec, threads: int) -> Encoder:
 @asynccontextmanager
 async def judge_of(settings: Settings) -> AsyncIterator[AnthropicJudge]:
     """A judge on the service and the strong model of the settings. Raises `SettingsError` without a key or an address."""
-    from tongyao.llm.anthropic.judge import AnthropicJudge
+    from tongyao.evals.anthropic_judge import AnthropicJudge
 
     key = settings.anthropic_api_key
     if key is None and settings.anthropic_base_url is None:

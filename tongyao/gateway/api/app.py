@@ -12,6 +12,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from tongyao.app.context import Gateway
+from tongyao.app.problems import Problem, problem_of, why
+from tongyao.gateway.access.body_limit import BodyLimit
+from tongyao.gateway.access.rate_limits import Limits
 from tongyao.gateway.api import (
     channels,
     events,
@@ -24,11 +28,7 @@ from tongyao.gateway.api import (
     sources,
     tokens,
 )
-from tongyao.gateway.api.body_limit import BodyLimit
 from tongyao.gateway.api.common import answer
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.limiting import Limits
-from tongyao.gateway.problems import Problem, problem_of, why
 
 log = structlog.get_logger()
 

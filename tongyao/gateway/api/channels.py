@@ -6,10 +6,10 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
-from tongyao.gateway import channels
+from tongyao.app import channels
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Here, Who, action, address_of
-from tongyao.gateway.incoming import Id
-from tongyao.gateway.permissions import Action
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 from fastapi.responses import JSONResponse
 
-from tongyao.gateway.auth import Caller
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.limiting import Limits, TooOften
-from tongyao.gateway.permissions import Action
-from tongyao.gateway.problems import Problem, Unauthenticated
+from tongyao.app.authorization import Caller
+from tongyao.app.context import Gateway
+from tongyao.app.permissions import Action
+from tongyao.app.problems import Problem, Unauthenticated
+from tongyao.gateway.access.rate_limits import Limits, TooOften
 
 
 def gateway_of(request: Request) -> Gateway:

@@ -9,15 +9,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from tongyao.gateway import running
+from tongyao.app import processes
+from tongyao.app.authorization import authenticate, in_process
+from tongyao.app.context import Gateway
+from tongyao.app.permissions import Action
+from tongyao.app.problems import Problem
+from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Here, Who, action, secret_of
-from tongyao.gateway.auth import authenticate, in_process
-from tongyao.gateway.gateway import Gateway
-from tongyao.gateway.incoming import Id
-from tongyao.gateway.permissions import Action
-from tongyao.gateway.problems import Problem
-from tongyao.protocol.events import Event
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.value import Value
 
 router = APIRouter(prefix="/processes", tags=["events"])
 
@@ -39,7 +39,7 @@ async def read_history(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> History:
     """From the records, so also when Temporal's retention is over."""
-    events, last = await running.history(here, who, process_id, after=after, limit=limit)
+    events, last = await processes.history(here, who, process_id, after=after, limit=limit)
     return History(events=events, next=last)
 
 
@@ -78,7 +78,7 @@ async def _stream(gateway: Gateway, process_id: str, secret: str | None, after: 
             standing = await in_process(gateway.library, caller, process_id, Action.READ_EVENTS)
         except Problem:
             return
-        async for seq, event in running.new_events(gateway, standing, after):
+        async for seq, event in processes.new_events(gateway, standing, after):
             after = seq
             if event is not None:
                 yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=str(seq))

@@ -7,14 +7,14 @@ from typing import Final
 
 from fastapi import APIRouter, Response
 
-from tongyao.gateway import running
+from tongyao.app import processes
+from tongyao.app.authorization import in_process
+from tongyao.app.permissions import Action
+from tongyao.app.pictures.files import NAMES, pictures
+from tongyao.app.problems import NotFound
+from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Here, Who, action
-from tongyao.gateway.auth import in_process
-from tongyao.gateway.incoming import Id
-from tongyao.gateway.permissions import Action
-from tongyao.gateway.problems import NotFound
-from tongyao.pictures.files import NAMES, pictures
-from tongyao.protocol.machine import Machine, machine_of
+from tongyao.protocol.documents.machine import Machine, machine_of
 
 router = APIRouter(prefix="/processes/{process_id}", tags=["pictures"])
 _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
@@ -23,14 +23,14 @@ _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
 @router.get("/machine", openapi_extra=action(Action.READ_PLAN))
 async def read_machine(process_id: Id, here: Here, who: Who) -> Machine:
     """The plan as a neutral workflow machine; a draft, which runs nothing."""
-    return machine_of(await running.plan(here, who, process_id), process_id)
+    return machine_of(await processes.plan(here, who, process_id), process_id)
 
 
 def _reading(name: str) -> Callable[..., Awaitable[Response]]:
     async def read_picture(process_id: Id, here: Here, who: Who) -> Response:
         """A picture, of as much as you may see now."""
         standing = await in_process(here.library, who, process_id, Action.READ_PLAN)
-        view = await running.read(here, who, process_id)
+        view = await processes.read(here, who, process_id)
         aliases, seen = list(view.roster or ()), list(view.observations or ())
         picture = pictures(aliases, seen, view.plan, language=standing.process.language).get(name)
         if picture is None:

@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from tongyao.gateway import running
+from tongyao.app import processes
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Here, Key, Who, action
-from tongyao.gateway.incoming import Id
-from tongyao.gateway.permissions import Action
-from tongyao.protocol.plan import Delivery, Plan
-from tongyao.protocol.value import Value
-from tongyao.protocol.views import PartyView
-from tongyao.records.room import CandidateRow
+from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.views import PartyView
+from tongyao.records.process.seats import CandidateRow
 
 router = APIRouter(prefix="/processes", tags=["processes"])
 
@@ -24,9 +24,9 @@ class Started(Value):
 
 
 @router.post("", status_code=201, openapi_extra=action(Action.START_PROCESS))
-async def start_process(demand: running.Demand, response: Response, here: Here, who: Who, key: Key = None) -> Started:
+async def start_process(demand: processes.Demand, response: Response, here: Here, who: Who, key: Key = None) -> Started:
     """Returns at once. What it asks of you comes into `/inbox`, at first to confirm the tension; `Location` shows it."""
-    started = Started(id=await running.start(here, who, demand, key=key))
+    started = Started(id=await processes.start(here, who, demand, key=key))
     response.headers["Location"] = f"/processes/{started.id}"
     return started
 
@@ -45,9 +45,9 @@ async def list_processes(
     until: Annotated[datetime | None, Query(description="Announced before then.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
-) -> running.ProcessList:
+) -> processes.ProcessList:
     """Yours, as demander or as participant, newest first; for operators all."""
-    return await running.processes(
+    return await processes.processes(
         here, who, role=role, scene=scene, phase=phase, open=open, parent=parent, person=person, since=since,
         until=until, limit=limit, cursor=cursor,
     )  # fmt: skip
@@ -56,20 +56,20 @@ async def list_processes(
 @router.get("/{process_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROCESS))
 async def read_process(process_id: Id, here: Here, who: Who) -> PartyView:
     """Everything you may see of it now; what you may not see is absent."""
-    return await running.read(here, who, process_id)
+    return await processes.read(here, who, process_id)
 
 
 @router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
 async def read_candidates(process_id: Id, here: Here, who: Who) -> list[CandidateRow]:
-    return await running.candidates(here, who, process_id)
+    return await processes.candidates(here, who, process_id)
 
 
 @router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
 async def read_plan(process_id: Id, here: Here, who: Who) -> Plan:
-    return await running.plan(here, who, process_id)
+    return await processes.plan(here, who, process_id)
 
 
 @router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))
 async def read_delivery(process_id: Id, here: Here, who: Who) -> Delivery:
     """Your own part of the plan."""
-    return await running.delivery(here, who, process_id)
+    return await processes.delivery(here, who, process_id)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from tongyao.gateway import people, searching
+from tongyao.app import profiles, search
+from tongyao.app.authorization import permit
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Given, Id
 from tongyao.gateway.api.common import Here, Who, action
-from tongyao.gateway.auth import permit
-from tongyao.gateway.incoming import Given, Id
-from tongyao.gateway.permissions import Action
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 
@@ -24,7 +24,7 @@ class SceneGiven(Given):
 @router.get("", openapi_extra=action(Action.LIST_SCENES))
 async def list_scenes(here: Here, who: Who) -> list[dict[str, str]]:
     permit(who, Action.LIST_SCENES)
-    return await people.scenes(here)
+    return await profiles.scenes(here)
 
 
 @router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
@@ -42,12 +42,12 @@ async def list_people(
     who: Who,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
-) -> list[searching.Card]:
+) -> list[search.Card]:
     """What is public of people: an opaque id, language, grade; names only where the scene says so."""
-    return await searching.cards(here, who, scene, limit=limit, after=after)
+    return await search.cards(here, who, scene, limit=limit, after=after)
 
 
 @router.post("/{scene}/search", response_model_exclude_none=True, openapi_extra=action(Action.SEARCH_PEOPLE))
-async def search_people(scene: Id, sought: searching.Sought, here: Here, who: Who) -> list[searching.Card]:
+async def search_people(scene: Id, sought: search.Sought, here: Here, who: Who) -> list[search.Card]:
     """Who is near a text, a tension or your profile, and why. It changes nothing, so it takes no key."""
-    return await searching.search(here, who, scene, sought)
+    return await search.search(here, who, scene, sought)

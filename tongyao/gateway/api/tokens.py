@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from tongyao.gateway import people
+from tongyao.app import profiles
+from tongyao.app.authorization import permit
+from tongyao.app.messages import checked_key
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Here, Key, Who, action
-from tongyao.gateway.auth import permit
-from tongyao.gateway.incoming import Id
-from tongyao.gateway.permissions import Action
-from tongyao.gateway.speaking import checked_key
-from tongyao.records.tokens import Issued, Token
+from tongyao.records.people.tokens import Issued, Token
 
 router = APIRouter(tags=["tokens"])
 
@@ -24,17 +24,17 @@ async def who_am_i(who: Who) -> dict[str, str]:
 
 
 @router.post("/tokens", status_code=201, openapi_extra=action(Action.ISSUE_TOKEN))
-async def issue_token(wish: people.TokenWish, here: Here, who: Who, key: Key = None) -> Issued:
+async def issue_token(wish: profiles.TokenWish, here: Here, who: Who, key: Key = None) -> Issued:
     """A further token; its secret is shown this once. The key is asked for as everywhere, but a repeat makes a new one."""
     checked_key(key)
-    return await people.issue(here, who, wish)
+    return await profiles.issue(here, who, wish)
 
 
 @router.get("/tokens", openapi_extra=action(Action.LIST_TOKENS))
 async def list_tokens(here: Here, who: Who) -> list[Token]:
-    return await people.tokens(here, who)
+    return await profiles.tokens(here, who)
 
 
 @router.delete("/tokens/{token_id}", openapi_extra=action(Action.REVOKE_TOKEN))
 async def revoke_token(token_id: Id, here: Here, who: Who) -> Token:
-    return await people.revoke(here, who, token_id)
+    return await profiles.revoke(here, who, token_id)

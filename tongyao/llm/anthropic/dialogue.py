@@ -16,7 +16,7 @@ from tongyao.llm.engine import Reask, Usage
 from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable, of_failure
 from tongyao.llm.prices import PriceTable
 from tongyao.llm.rendering import Block, line
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.value import Draft
 
 
 class Dialogue:

@@ -15,12 +15,12 @@ from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.errors import EngineError
 from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
-from tongyao.llm.reading import read, salvage
 from tongyao.llm.rendering import Block
-from tongyao.protocol.observation import ObservationDraft, all_pairs
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import (
+from tongyao.llm.structured_output.parsing import read, salvage
+from tongyao.protocol.model.observation import ObservationDraft, all_pairs
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
@@ -28,8 +28,8 @@ from tongyao.protocol.requests import (
     Language,
     PlannerRequest,
 )
-from tongyao.protocol.tension import TensionDraft
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
 
 DraftT = TypeVar("DraftT", bound=Draft)
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from anthropic import omit
 
 from tongyao.llm.errors import Failure
-from tongyao.llm.shapes import schema_of
-from tongyao.protocol.value import Draft
+from tongyao.llm.structured_output.schema import schema_of
+from tongyao.protocol.model.value import Draft
 
 log = logging.getLogger(__name__)
 

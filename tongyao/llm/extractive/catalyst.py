@@ -15,7 +15,7 @@ from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.llm.extractive.cues import Cue, cues_in
 from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.observation_text import EFFECT, GAP, PAIR, TRANSLATION, observation_markdown
-from tongyao.protocol.observation import (
+from tongyao.protocol.model.observation import (
     ContributionDraft,
     Effect,
     GapDraft,
@@ -29,8 +29,8 @@ from tongyao.protocol.observation import (
     Verdict,
     all_pairs,
 )
-from tongyao.protocol.projection import Dimension, Item
-from tongyao.protocol.requests import CatalystRequest, Language
+from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.requests import CatalystRequest, Language
 
 MEETS: Final = 0.1
 """Likeness from which two voices with `SHARED` words in common are taken to speak of the same thing."""

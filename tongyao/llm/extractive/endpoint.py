@@ -16,10 +16,10 @@ from tongyao.llm.extractive.cues import NOTHING_NEW, Cue, cues_in, cues_of_headi
 from tongyao.llm.extractive.formulation import sentences_of
 from tongyao.llm.extractive.likeness import Likeness, tokens
 from tongyao.llm.extractive.sentences import Sentence, split
-from tongyao.protocol.projection import Dimension, ItemDraft, Projection, ProjectionDraft
-from tongyao.protocol.requests import EndpointRequest, Mandate
-from tongyao.protocol.sizes import cut, language_of
-from tongyao.protocol.tension import Tension
+from tongyao.protocol.model.projection import Dimension, ItemDraft, Projection, ProjectionDraft
+from tongyao.protocol.model.requests import EndpointRequest, Mandate
+from tongyao.protocol.model.sizes import cut, language_of
+from tongyao.protocol.model.tension import Tension
 
 FLOOR: Final = 0.075
 """Least likeness to a part of the tension for a sentence to be said in a first turn."""

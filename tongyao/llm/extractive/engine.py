@@ -8,18 +8,18 @@ from typing import Final, TypeVar
 
 from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.extractive import catalyst, endpoint, formulation, planner, wording
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.projection import ProjectionDraft
-from tongyao.protocol.requests import (
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     PlannerRequest,
 )
-from tongyao.protocol.tension import TensionDraft
-from tongyao.protocol.value import Draft
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
 
 RequestT = TypeVar("RequestT")
 DraftT = TypeVar("DraftT", bound=Draft)

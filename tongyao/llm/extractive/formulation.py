@@ -9,9 +9,9 @@ from typing import Final
 from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, weight
 from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.sentences import Sentence, split
-from tongyao.protocol.requests import FormulationRequest, Material
-from tongyao.protocol.sizes import cut, units
-from tongyao.protocol.tension import TENSION_UNITS, TensionDraft
+from tongyao.protocol.model.requests import FormulationRequest, Material
+from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.tension import TENSION_UNITS, TensionDraft
 
 ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
 """Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent

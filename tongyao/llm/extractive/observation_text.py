@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tongyao.llm.extractive import wording
-from tongyao.protocol.observation import (
+from tongyao.protocol.model.observation import (
     ContributionDraft,
     Effect,
     GapDraft,
@@ -17,7 +17,7 @@ from tongyao.protocol.observation import (
     TranslationDraft,
     Verdict,
 )
-from tongyao.protocol.requests import Language
+from tongyao.protocol.model.requests import Language
 
 PAIR: Final[dict[Relation, dict[Language, str]]] = {
     Relation.COMPLEMENTARY: {

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tongyao.llm.extractive import wording
-from tongyao.protocol.plan import Claim, ClaimDraft, PlanDraft
-from tongyao.protocol.requests import DeliveryRequest, Language, PlannerRequest
+from tongyao.protocol.model.plan import Claim, ClaimDraft, PlanDraft
+from tongyao.protocol.model.requests import DeliveryRequest, Language, PlannerRequest
 
 PLAN: Final[dict[Language, dict[str, str]]] = {
     "zh": {

@@ -10,11 +10,11 @@ from typing import Final
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in
 from tongyao.llm.extractive.plan_text import PLAN, delivery_markdown, plan_markdown
-from tongyao.protocol.observation import Gap, Observation, Pair, Relation
-from tongyao.protocol.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.projection import Dimension, Item
-from tongyao.protocol.requests import DeliveryRequest, PlannerRequest
-from tongyao.protocol.sizes import cut
+from tongyao.protocol.model.observation import Gap, Observation, Pair, Relation
+from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.requests import DeliveryRequest, PlannerRequest
+from tongyao.protocol.model.sizes import cut
 
 DEMANDER: Final = "P00"
 TASKS_EACH: Final = 2

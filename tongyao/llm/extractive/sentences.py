@@ -9,7 +9,7 @@ from typing import Final
 
 import pysbd
 
-from tongyao.protocol.sizes import units
+from tongyao.protocol.model.sizes import units
 
 WINDOW: Final = 4_000
 """Characters that the splitter sees at once. Its cost grows faster than its input; in windows it stays

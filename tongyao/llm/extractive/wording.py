@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal
 
 from tongyao.llm.extractive.cues import RECOMMENDING
-from tongyao.protocol.sizes import cut, units
+from tongyao.protocol.model.sizes import cut, units
 
 Language = Literal["zh", "en"]
 

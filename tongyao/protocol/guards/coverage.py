@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tongyao.protocol.guards.naming import named_alias, named_ids, named_targets
-from tongyao.protocol.observation import (
+from tongyao.protocol.model.observation import (
     Contribution,
     Gap,
     Note,

@@ -7,8 +7,8 @@ from typing import Literal
 
 from tongyao.protocol.guards.naming import named_ids, named_targets
 from tongyao.protocol.guards.quoting import find_pieces
-from tongyao.protocol.projection import Item, ItemDraft, Span, item_id
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.projection import Item, ItemDraft, Span, item_id
+from tongyao.protocol.model.value import Value
 
 
 class Checked(Value):

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from tongyao.protocol.observation import Effect
-from tongyao.protocol.plan import Claim, ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.projection import Dimension, Item
-from tongyao.protocol.requests import DeliveryRequest, PlannerRequest
+from tongyao.protocol.model.observation import Effect
+from tongyao.protocol.model.plan import Claim, ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.requests import DeliveryRequest, PlannerRequest
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
 

@@ -8,8 +8,7 @@ from typing import Literal
 
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.lineage import LENS_UNITS
-from tongyao.protocol.plan import (
+from tongyao.protocol.model.plan import (
     Claim,
     ClaimDraft,
     Plan,
@@ -21,9 +20,10 @@ from tongyao.protocol.plan import (
     Task,
     TaskDraft,
 )
-from tongyao.protocol.process import DEMANDER
-from tongyao.protocol.sizes import cut
-from tongyao.protocol.tension import MISSING, Lineage, Tension
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.tension import MISSING, Lineage, Tension
+from tongyao.protocol.rules.lineage import LENS_UNITS
 
 
 def settle_plan(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tongyao.protocol.sizes import units
+from tongyao.protocol.model.sizes import units
 
 LEAST_UNITS: Final = 2
 """A quote of one word or one character stands in any text, and shows nothing."""

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from tongyao.protocol.guards.wordings import ALIAS, ALONE, JUDGES, QUOTED, RECOMMENDS, REPORTS_EN, REPORTS_ZH
-from tongyao.protocol.observation import ObservationDraft
-from tongyao.protocol.value import Value
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.value import Value
 
 _SENTENCE: Final = re.compile(
     r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"

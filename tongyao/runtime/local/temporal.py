@@ -21,7 +21,7 @@ from tongyao.runtime.local.processes import (
     port_is_taken,
 )
 from tongyao.runtime.local.temporal_binary import ensure_binary
-from tongyao.runtime.search_attributes import register_search_attributes
+from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
 RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once

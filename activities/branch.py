@@ -1,0 +1,28 @@
+"""A residual tension becomes a process of its own: announced here, started by the workflow (docs/protocol.md §3.6)."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities.dependencies import Deps
+from activities.record import write_outbox
+from tongyao.protocol.contracts.process import BRANCH, BranchInput, BranchOutput
+from tongyao.records.process.announcements import NotAnnounced, announce_child
+
+
+class Branching:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=BRANCH.name)
+    async def branch(self, what: BranchInput) -> BranchOutput:
+        """Announce the child of one residual; the same residual is the same child, however often this runs."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        least = self._deps.settling.least()
+        try:
+            child = await announce_child(library, what.process_id, what.residual, tokens=least.tokens, cost=least.cost)
+        except NotAnnounced as refused:
+            return BranchOutput(reason=refused.reason)
+        await library.processes.mark_started(child.process_id)
+        return BranchOutput(child=child)

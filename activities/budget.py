@@ -1,0 +1,77 @@
+"""One budget per tree: the most a call can cost is set aside before it is made, then settled (docs/protocol.md §10)."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+from tongyao.llm.engine import Bound, CallKey, Usage
+from tongyao.llm.errors import OperatorNeeded, OutOfBudget
+from tongyao.protocol.contracts.process import ActivityInput
+from tongyao.records.budgets import BudgetExceeded, Budgets
+from tongyao.records.model_calls import Ledger
+
+POLL_SECONDS = 0.5
+"""How often a call looks again whether others, made side by side, have given back what they did not use."""
+
+
+class Purse:
+    """What may still be spent. A tree without a budget costs nothing to ask about."""
+
+    def __init__(self, budgets: Budgets, ledger: Ledger, *, day_cost: Decimal | None = None) -> None:
+        """`day_cost`: US dollars that all processes together may use per day (UTC)."""
+        self._budgets, self._ledger, self._day_cost = budgets, ledger, day_cost
+
+    async def limit(self, what: ActivityInput) -> None:
+        """Open the budget of a tree, or bring its limits to what the demander set last."""
+        if what.token_budget is None and what.cost_budget is None:
+            return
+        budget = await self._budgets.open(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
+        if (budget.limit_tokens, budget.limit_cost) != (what.token_budget, what.cost_budget):
+            await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
+
+    async def root(self, process_id: str) -> str | None:
+        """The root whose budget pays for the calls of a process; None where its tree has none.
+
+        Raises `OperatorNeeded` when the day's budget is used up.
+        """
+        await self._within_the_day()
+        return await self._budgets.root_of(process_id)
+
+    async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
+        """Set `bound` aside for `key` with `keep` still left after it.
+
+        Where room is lacking only because of calls in flight, waits for them. Raises `OutOfBudget`.
+        """
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    await self._budgets.reserve(
+                        root, _name(key), tokens=bound.tokens, cost=bound.cost, keep=(keep.tokens, keep.cost)
+                    )
+                except BudgetExceeded as full:
+                    if not full.in_flight:
+                        raise OutOfBudget(str(full)) from None
+                    await asyncio.sleep(POLL_SECONDS)
+                else:
+                    return
+
+    async def settle(self, root: str, key: CallKey, usage: Usage, cost: Decimal) -> None:
+        """Give back what was set aside, and count what was used."""
+        await self._budgets.settle(root, _name(key), tokens=usage.total, cost=cost)
+
+    async def _within_the_day(self) -> None:
+        if self._day_cost is None:
+            return
+        spent = await self._ledger.cost_today()
+        if spent >= self._day_cost:
+            stop = OperatorNeeded(
+                f"the day's budget of {self._day_cost} USD is used up: raise TONGYAO_DAY_COST_BUDGET or wait for "
+                "tomorrow (UTC), then resume"
+            )
+            stop.reason = "day_budget"
+            raise stop
+
+
+def _name(key: CallKey) -> str:
+    return "/".join((key.process, key.step, str(key.round), key.alias, str(key.revision), str(key.reask)))

@@ -1,0 +1,67 @@
+"""What the activities are given: interfaces only. Who implements them is decided in `tongyao.runtime`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Protocol
+
+from activities.model_calls import Settling
+from activities.recite import ReciteLevel
+from activities.reindex import Indexing
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.requests import Material
+from tongyao.protocol.model.tension import Tension
+from tongyao.records.library import Library
+from tongyao.records.process.seats import CandidateRow
+
+
+class Retriever(Protocol):
+    """What of a long profile an endpoint sees (an extension point, see docs/extending.md)."""
+
+    @property
+    def name(self) -> str:
+        """What the ledger and the manifest call it."""
+        ...
+
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
+        """Pieces of `text` that bear on `tension`, in text order; each `text[start:start + len(piece)]`."""
+        ...
+
+
+class Memory(Protocol):
+    """Where long profiles are remembered: the Highway."""
+
+    async def strengthen(
+        self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
+    ) -> None:
+        """`spans` (characters of the profile) answered `queries`; once per `occasion`."""
+        ...
+
+
+class Field(Protocol):
+    """Who in a scene is near a tension."""
+
+    async def discover(
+        self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
+    ) -> Sequence[CandidateRow]:
+        """Candidates with perspective, rank, score and reasons; the first `limit` distinct people are the union's top."""
+        ...
+
+
+@dataclass(frozen=True)
+class Deps:
+    """Everything a step may need. `manifest`: what is frozen of the engines. `brief`: what a plan sees of a profile, which
+    is far less than an endpoint does; None: the same.
+    """
+
+    library: Library
+    settling: Settling
+    retriever: Retriever
+    field: Field
+    indexing: Indexing | None = None
+    memory: Memory | None = None
+    reciting: ReciteLevel | None = None
+    manifest: Mapping[str, object] = default(default_factory=dict)
+    brief: Retriever | None = None

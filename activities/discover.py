@@ -1,0 +1,59 @@
+"""Who should be in the room: asks the field, and keeps what it found with its reasons (docs/field.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from temporalio import activity
+
+from activities.dependencies import Deps
+from activities.record import write_outbox
+from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, DiscoverInput, DiscoverOutput, ProposeInput
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.lacking import Lack, lacking
+from tongyao.records.process.seats import CandidateRow
+
+
+class Discovering:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=DISCOVER.name)
+    async def discover(self, what: DiscoverInput) -> DiscoverOutput:
+        """The people near the tension, best first, nobody twice; scores are those of this moment."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        tension = Tension.model_validate_json(await library.texts.get(what.tension_text_id))
+        found = await self._deps.field.discover(
+            tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
+        )
+        await library.room.find(what.process_id, found)
+        return _found(found)
+
+    @activity.defn(name=PROPOSE.name)
+    async def propose(self, what: ProposeInput) -> DiscoverOutput:
+        """The people near what the room lacks now; each reason says which gap or barrier it answers to."""
+        library = self._deps.library
+        await write_outbox(library, what)
+        lack = lacking(await library.record(what.process_id))
+        found: Sequence[CandidateRow] = ()
+        if lack is not None:
+            near = await self._deps.field.discover(
+                lack.tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
+            )
+            found = [_explained(one, lack, what.round) for one in near]
+        await library.room.find(what.process_id, found, round_number=what.round)
+        return _found(found)
+
+
+def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:
+    reasons = [{**reason, "part": lack.open.get(reason["part"], reason["part"])} for reason in found.reasons]
+    return found.model_copy(update={"reasons": reasons, "round": round_number})
+
+
+def _found(found: Sequence[CandidateRow]) -> DiscoverOutput:
+    return DiscoverOutput(
+        candidates=tuple(
+            Candidate(profile_id=one.profile_id, perspective=one.perspective, score=one.score) for one in found
+        )
+    )

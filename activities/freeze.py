@@ -1,0 +1,93 @@
+"""The start of a process: who sits where, and what is frozen (the manifest; docs/protocol.md §3.4)."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities import scene_prompts
+from activities.dependencies import Deps
+from activities.record import write_outbox
+from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput
+from tongyao.protocol.model.process import DEMANDER, Choice, Seat
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.settings import Fallback
+from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
+from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.process.seats import SeatRow
+
+
+class Freezing:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=FREEZE.name)
+    async def freeze(self, what: FreezeInput) -> FreezeOutput:
+        """Seat the chosen under their aliases, each with the version their profile has now.
+
+        What was frozen first stays: a retry, or a profile changed meanwhile, moves nobody to another version.
+        """
+        library = self._deps.library
+        await write_outbox(library, what)
+        room = library.room
+        row = await library.processes.get(what.process_id)
+        await scene_prompts.freeze(library, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en")
+        profiles = await self._present(what)
+        frozen = await room.freeze(
+            what.process_id,
+            {
+                "*": {**self._deps.manifest, "settings": row.settings},
+                **{
+                    alias: {"profile": one.profile_id, "version": one.version, "sha256": one.sha256}
+                    for alias, one in profiles.items()
+                },
+            },
+        )
+        first = [(one.profile_id, int(frozen[alias]["version"])) for alias, one in profiles.items()]
+        versions = dict(zip(profiles, await library.profiles.versions(first), strict=True))
+        seats = [
+            SeatRow.of(
+                versions[alias],
+                alias=alias,
+                endpoint=choice.endpoint.value,
+                fallback=(choice.fallback or what.fallback).value,
+                joined_round=what.round,
+            )
+            if alias in versions
+            else _without_a_profile(choice, what)
+            for alias, choice in zip(what.aliases, what.choices, strict=True)
+        ]
+        long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
+        await room.seat(what.process_id, seats)
+        return FreezeOutput(
+            seats=tuple(
+                Seat(
+                    alias=seat.alias,
+                    profile=seat.profile,
+                    endpoint=EndpointKind(seat.endpoint),
+                    fallback=Fallback(seat.fallback),
+                    joined_round=seat.joined_round,
+                    long=seat.alias in long,
+                )
+                for seat in seats
+            )
+        )
+
+    async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
+        """Alias → what their profile says now; without a demander whom nobody knows more of."""
+        profiles, choices = self._deps.library.profiles, dict(zip(what.aliases, what.choices, strict=True))
+        if DEMANDER in choices and not await profiles.get_many([choices[DEMANDER].profile_id]):
+            del choices[DEMANDER]
+        now = await profiles.versions([(choice.profile_id, None) for choice in choices.values()])
+        return dict(zip(choices, now, strict=True))
+
+
+def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
+    """A demander who takes part and whom nobody knows more of: there is nothing a proxy could fall back on."""
+    fallback = choice.fallback or what.fallback
+    return SeatRow(
+        alias=DEMANDER,
+        person=choice.profile_id,
+        endpoint=choice.endpoint.value,
+        fallback=(Fallback.LAPSE if fallback is Fallback.PROXY else fallback).value,
+        joined_round=what.round,
+    )

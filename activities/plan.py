@@ -1,0 +1,160 @@
+"""The plan, by a step of its own (docs/protocol.md §7): asked for, repaired once, else assembled from the record."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities import scene_prompts
+from activities.dependencies import Deps
+from activities.model_calls import model_step
+from tongyao.llm.engine import CallKey
+from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
+from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
+from tongyao.protocol.documents.plan_markdown import with_notes
+from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
+from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.model.plan import Plan, PlanDraft
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
+from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.folding import child_plan, child_sources
+from tongyao.protocol.rules.lineage import child_id, hole_id
+from tongyao.protocol.rules.plan_holes import hole_title
+from tongyao.records.privacy.texts import text_id
+from tongyao.records.process.plans import PlanRow
+
+CALL_SECONDS = 5
+"""A plan is the longest answer and may take so many times as long as a proxy."""
+
+PROFILE_CHARS = 3_000
+"""Of each profile, at most so much is read for a plan: what bears on the tension, to understand the record by, and never
+a source (docs/protocol.md §4.6, docs/models.md §6)."""
+
+
+class Planning:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=PLAN.name)
+    async def plan(self, what: PlanInput) -> PlanOutput:
+        """Make one revision of the plan. Never empty: what cannot be had from an engine is assembled from the record."""
+        library = self._deps.library
+        async with model_step(library, self._deps.settling, what):
+            row = await library.processes.get(what.process_id)
+            record = await library.record(what.process_id)
+            open_points = _open_points(record) if what.unconverged else ()
+            children = [(await library.record(child), _title(record, child)) for child in what.children]
+            request = views.for_planner(
+                record,
+                materials=await self._materials(record),
+                open_points=open_points,
+                without=what.without,
+                children=[child_plan(child, title) for child, title in children],
+                revision=what.revision,
+            )
+            seconds = ProcessSettings.model_validate(row.settings).proxy_seconds * CALL_SECONDS
+            draft, reduced = await self._drafted(what, request, seconds)
+            plan = settle_plan(
+                draft,
+                revision=what.revision,
+                language=record.language,
+                contributors=request.aliases,
+                known=dict(
+                    record.item_ids(), **{k: v for child, _ in children for k, v in child_sources(child).items()}
+                ),
+                lineage=Lineage(
+                    root=row.root_id, parent=row.id, residual=f"plan/{what.revision}/residual/0", depth=row.depth + 1
+                ),
+                open_points=open_points,
+                reduced=reduced,
+            )
+            plan = await self._write(what, plan)
+        claims = plan.claims()
+        return PlanOutput(
+            claims=len(claims),
+            supported=sum(claim.supported for claim in claims),
+            residuals=tuple(residual.id for residual in plan.residuals),
+            reduced=plan.reduced,
+            spent=await self._deps.settling.spent(what.process_id),
+        )
+
+    async def _drafted(self, what: PlanInput, request: PlannerRequest, seconds: float) -> tuple[PlanDraft, bool]:
+        """The three lines of defence: an answer and its repair, a block in the text, the record itself."""
+        key = CallKey(what.process_id, "plan", revision=what.revision)
+        try:
+            settled, _ = await self._deps.settling.readable(
+                key,
+                lambda engine, call: engine.plan(request, call),
+                PlanDraft,
+                request=request,
+                owner=f"process:{what.process_id}",
+                seconds=seconds,
+                prompt_override=await scene_prompts.override(self._deps.library, what.process_id, "plan"),
+                units=len(request.aliases),
+            )
+        except Unreadable as error:
+            found = block_in_text(error.text)
+            return (found, False) if found is not None else (minimal_plan(request), True)
+        except (Refused, OutOfBudget):
+            return minimal_plan(request), True
+        return (minimal_plan(request), True) if says_nothing(settled.draft) else (settled.draft, False)
+
+    async def _materials(self, record: Record) -> dict[str, Material]:
+        """The profiles of those who contributed, as far as their owners let their proxies speak."""
+        library = self._deps.library
+        materials: dict[str, Material] = {}
+        profiles = {alias: profile for alias in record.contributors() if (profile := record.participant(alias).profile)}
+        mandates = await library.mandates([profile.profile_id for profile in profiles.values()])
+        texts = await library.profile_texts(list(profiles.values()))
+        for alias, profile in profiles.items():
+            mandate, text = mandates[profile.profile_id], texts.get(profile)
+            if text is None or not mandate.may_speak or mandate.topics or mandate.never:
+                continue
+            if len(text) <= PROFILE_CHARS:
+                materials[alias] = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+            elif record.tension is not None:
+                brief = self._deps.brief or self._deps.retriever
+                materials[alias] = await brief.retrieve(profile, text, record.tension)
+        return materials
+
+    async def _write(self, what: PlanInput, plan: Plan) -> Plan:
+        """Write it down; returns the one that counts, which is an earlier attempt's if that came so far."""
+        library = self._deps.library
+        owner = f"process:{what.process_id}"
+        markdown = with_notes(plan)
+        whole = plan.model_copy(update={"markdown": markdown})
+        parts = ("plan", what.process_id, what.revision)
+        structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
+        plan = Plan.model_validate_json(await library.texts.first(owner, "plan", whole.model_dump_json(), id=structure))
+        await library.texts.first(owner, "plan", plan.markdown, id=words)
+        claims = plan.claims()
+        await library.plans.put_plan(
+            what.process_id,
+            PlanRow(
+                revision=what.revision,
+                text_id=structure,
+                markdown_text_id=words,
+                reduced=plan.reduced,
+                claims=len(claims),
+                supported=sum(claim.supported for claim in claims),
+            ),
+        )
+        return plan
+
+
+def _title(record: Record, child: str) -> str:
+    """What the plan called the residual that `child` answers to, or whose hole it fills."""
+    titles = {one.id: one.title for plan in record.plans for one in plan.residuals}
+    for plan in record.plans:
+        titles |= {hole_id(plan.revision, role.alias): hole_title(role.alias, plan.language) for role in plan.roles}
+    return next((title for id, title in titles.items() if child_id(record.process_id, id) == child), child)
+
+
+def _open_points(record: Record) -> tuple[str, ...]:
+    """What the last observation left open: gaps, and information nobody answered to."""
+    if not record.observations:
+        return ()
+    last = record.observations[-1]
+    return tuple(gap.text or gap.target for gap in last.gaps) + tuple(note.text for note in last.ignored)

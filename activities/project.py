@@ -1,0 +1,265 @@
+"""Endpoints' turns (docs/protocol.md §4): a proxy is asked, or what a person said is taken down; then checked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from activities import scene_prompts
+from activities.dependencies import Deps
+from activities.model_calls import TIMED_OUT, last_attempt, model_step
+from tongyao.llm.engine import CallKey, Reask
+from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
+from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
+from tongyao.protocol.guards.evidence import Checked, check_items
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.projection import EndpointKind, Item, Outcome, Projection, ProjectionDraft
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
+from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
+from tongyao.protocol.rules import views
+from tongyao.records.privacy.texts import TextErased, text_id
+from tongyao.records.process.rounds import ProjectionRow
+
+ATTEMPTS = 6
+"""In which try of its step a turn counts as failed; one that runs out of time, in the second (docs/protocol.md §4.7)."""
+
+
+@dataclass(frozen=True)
+class _Room:
+    """What the turns of one step are taken from, read once for all of them. Erased profiles have no text."""
+
+    record: Record
+    person: str
+    seconds: float
+    prompt: str | None
+    mandates: Mapping[str, Mandate]
+    texts: Mapping[ProfileRef, str]
+
+    def owner(self, alias: str) -> str:
+        """Whose words a turn is made of: the demander's, where they take part without a profile."""
+        profile = self.record.participant(alias).profile
+        return profile.profile_id if profile else self.person
+
+
+class Projecting:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    @activity.defn(name=PROJECT.name)
+    async def project(self, what: ProjectInput) -> ProjectOutput:
+        """Bring turns into the record, side by side, and return their outcomes. None is given up for another's sake.
+
+        A turn that cannot be had is an outcome, not an error. Where one is to be tried again, so is the step: those that
+        are settled are found settled.
+        """
+        async with model_step(self._deps.library, self._deps.settling, what):
+            room = await self._room(what)
+            turns = (self._turn(what, turn, room) for turn in what.turns)
+            ended = await asyncio.gather(*turns, return_exceptions=True)
+            if failed := [error for error in ended if isinstance(error, BaseException)]:
+                raise max(failed, key=_weight)
+        outcomes = tuple(turn for turn in ended if isinstance(turn, TurnOutput))
+        return ProjectOutput(
+            turns=outcomes,
+            out_of_budget=any(turn.reason == OutOfBudget.reason for turn in outcomes),
+            spent=await self._deps.settling.spent(what.process_id),
+        )
+
+    async def _room(self, what: ProjectInput) -> _Room:
+        library = self._deps.library
+        row = await library.processes.get(what.process_id)
+        record = await library.record(row, turns_of=[turn.alias for turn in what.turns])
+        profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
+        return _Room(
+            record=record.model_copy(update={"round": what.round}),
+            person=row.demander,
+            seconds=ProcessSettings.model_validate(row.settings).proxy_seconds,
+            prompt=await scene_prompts.override(library, what.process_id, "project"),
+            mandates=await library.mandates([row.demander, *(profile.profile_id for profile in profiles)]),
+            texts=await library.profile_texts(profiles),
+        )
+
+    async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
+        """Bring one turn into the record. Raises what is to be tried again, and what only an operator can mend."""
+        guards: Counter[str] = Counter()
+        reason, owner = "", room.owner(turn.alias)
+        began = time.monotonic()
+        if turn.outcome is not None:
+            projection = _silent(what, turn, turn.outcome)
+        elif turn.nothing_new:
+            projection = _silent(what, turn, Outcome.NOTHING_NEW)
+        else:
+            try:
+                projection = await self._spoken(what, turn, room, guards)
+            except OperatorNeeded:
+                raise
+            except TextErased:
+                projection = _silent(what, turn, Outcome.LEFT)
+            except EngineError as error:
+                enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
+                if isinstance(error, Transient) and not last_attempt(enough):
+                    error.args = (f"{turn.alias}: {error}",)
+                    raise
+                reason = error.reason
+                projection = _silent(what, turn, Outcome.FAILED)
+        try:
+            projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
+        except TextErased:  # of somebody who had themselves erased while their turn was under way
+            projection = _silent(what, turn, Outcome.LEFT)
+            projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
+        return TurnOutput(
+            outcome=projection.outcome, items=len(projection.items), struck=projection.struck, reason=reason
+        )
+
+    async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
+        """What the proxy said, or the person's own words sorted."""
+        library, record = self._deps.library, room.record
+        profile = record.participant(turn.alias).profile
+        mandate = room.mandates[room.owner(turn.alias)]
+        words = await library.texts.get(turn.submission) if turn.submission else None
+        if words is None and not mandate.may_speak:
+            return _silent(what, turn, Outcome.LAPSED)
+        if words is not None:
+            material, source_text = Material(), words
+        elif profile is not None and profile in room.texts:
+            source_text = room.texts[profile]
+            material = await self._material(record, profile, source_text)
+        else:  # erased: only the demander may have no profile, and then nobody is their proxy
+            return _silent(what, turn, Outcome.LEFT)
+        request = views.for_endpoint(record, turn.alias, material=material, mandate=mandate, words=words)
+        projection = await self._asked(what, turn, room, request, source_text, guards)
+        return projection if words is None else projection.model_copy(update={"markdown": words})
+
+    async def _asked(
+        self,
+        what: ProjectInput,
+        turn: TurnInput,
+        room: _Room,
+        request: EndpointRequest,
+        source_text: str,
+        guards: Counter[str],
+    ) -> Projection:
+        """Ask, check, send back once what does not stand, and strike what still does not."""
+        key = CallKey(what.process_id, "project", round=what.round, alias=turn.alias, revision=turn.revision)
+        settling, owner, mandate = self._deps.settling, room.owner(turn.alias), request.mandate
+        settled, mended = await settling.readable(
+            key,
+            lambda engine, call: engine.project(request, call),
+            ProjectionDraft,
+            request=request,
+            owner=owner,
+            seconds=room.seconds,
+            prompt_override=room.prompt,
+        )
+
+        def check(draft: ProjectionDraft, first_number: int) -> Checked:
+            return check_items(
+                draft.items,
+                text=source_text,
+                source="profile" if request.words is None else "words",
+                round_number=what.round,
+                alias=turn.alias,
+                targets=request.tension.target_names(),
+                known_ids=[item.id for projection in request.own for item in projection.items],
+                never=mandate.never if request.words is None else (),
+                first_number=first_number,
+            )
+
+        checked = check(settled.draft, 1)
+        items: tuple[Item, ...] = checked.items
+        rejected, struck = checked.rejected, len(checked.rejected)
+        if rejected and not mended:
+            guards["reasked"] += 1
+            complaints = tuple(f"{draft.claim[:80]!r}: {problem}" for draft, problem in rejected)
+            try:
+                again = await settling.answer(
+                    key,
+                    lambda engine, call: engine.project(request, call),
+                    ProjectionDraft,
+                    request=request,
+                    owner=owner,
+                    seconds=room.seconds,
+                    reask=Reask(previous=settled.text, complaints=complaints),
+                    prompt_override=room.prompt,
+                )
+            except (StepFailed, Unreadable, OutOfBudget) as error:
+                guards[error.reason] += 1  # what stood of the first answer stands
+            else:
+                mending = check(again.draft, len(items) + 1)
+                items, struck = (*items, *mending.items), max(0, struck - len(mending.items))
+        guards["struck"] += struck
+        silent = not items and (settled.draft.nothing_new or request.words is None)
+        return Projection(
+            round=what.round,
+            alias=turn.alias,
+            outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
+            items=items,
+            markdown=_shown(settled.draft.markdown, items, bool(checked.rejected), mandate) if items or silent else "",
+            struck=struck,
+            author=EndpointKind(turn.author),
+        )
+
+    async def _material(self, record: Record, profile: ProfileRef, text: str) -> Material:
+        if len(text) <= WHOLE_PROFILE_CHARS:
+            return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+        assert record.tension is not None
+        return await self._deps.retriever.retrieve(profile, text, record.tension)
+
+    async def _write(
+        self,
+        what: ProjectInput,
+        turn: TurnInput,
+        projection: Projection,
+        owner: str,
+        guards: Counter[str],
+        seconds: float,
+    ) -> Projection:
+        """Write the turn down; returns the one that counts, which is an earlier attempt's if that came so far."""
+        library = self._deps.library
+        stored = None
+        if projection.outcome.spoken:
+            stored = text_id("projection", what.process_id, what.round, turn.alias, turn.revision)
+            said = await library.texts.first(owner, "projection", projection.model_dump_json(), id=stored)
+            projection = Projection.model_validate_json(said)
+        await library.rounds.put_projection(
+            what.process_id,
+            ProjectionRow(
+                round=what.round,
+                alias=turn.alias,
+                outcome=projection.outcome,
+                author=projection.author,
+                text_id=stored,
+                items=len(projection.items),
+                chars=len(projection.markdown),
+                struck=projection.struck,
+                guards={**guards},
+                seconds=seconds,
+            ),
+        )
+        return projection
+
+
+def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection:
+    return Projection(round=what.round, alias=turn.alias, outcome=outcome, author=EndpointKind(turn.author))
+
+
+def _weight(error: BaseException) -> tuple[int, float]:
+    """Of several failures the one that decides what follows: what an operator must mend, else who asks for the longest wait."""
+    if isinstance(error, Transient):
+        return 0, error.retry_after or 0.0
+    return 1 + isinstance(error, OperatorNeeded), 0.0
+
+
+def _shown(markdown: str, items: tuple[Item, ...], mended: bool, mandate: Mandate) -> str:
+    """The words for people. Where anything did not stand, or is never to be disclosed, they are made of what stands."""
+    said = markdown.casefold()
+    if mended or any(phrase.strip().casefold() in said for phrase in mandate.never if phrase.strip()):
+        return "\n".join(f"- {item.claim}" for item in items)
+    return markdown

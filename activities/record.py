@@ -1,0 +1,28 @@
+"""The outbox of a workflow into the records, before anything else a step does (docs/protocol.md §11)."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from tongyao.protocol.contracts.process import RECORD, ActivityInput, RecordInput
+from tongyao.records.library import Library
+
+
+class Recording:
+    """For transitions after which nothing else happens soon."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    @activity.defn(name=RECORD.name)
+    async def record(self, what: RecordInput) -> None:
+        await write_outbox(self._library, what)
+
+
+async def write_outbox(library: Library, what: ActivityInput) -> None:
+    """Write what the workflow gave along; again is harmless."""
+    if what.outbox is None:
+        return
+    for text in what.outbox.texts:
+        await library.texts.put_signalled(what.process_id, text)
+    await library.journal.write(what.outbox)

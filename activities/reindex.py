@@ -1,0 +1,71 @@
+"""The steps of making a scene's index anew (docs/field.md §6). Each may be repeated: what is filled is not filled again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Protocol, TypeVar
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from tongyao.field.encoders.encoder import EncoderUnusable, IndexGone
+from tongyao.protocol.contracts.reindex import (
+    FILL_INDEX,
+    OPEN_INDEX,
+    SWITCH_INDEX,
+    FillInput,
+    ModelSpec,
+    ReindexInput,
+    ReindexProgress,
+)
+from tongyao.records.people.profiles import SceneUnknown
+
+BEAT_SECONDS = 10
+T = TypeVar("T")
+
+
+class Indexing(Protocol):
+    """What makes and fills indexes; they are named by their numbers."""
+
+    async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
+        """The index to fill: one that was begun before, else a new one."""
+        ...
+
+    async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
+        """Take in up to `most` people who are missing."""
+        ...
+
+    async def switch(self, index: int) -> ReindexProgress:
+        """Let it be searched in place of the one before."""
+        ...
+
+
+class Reindexing:
+    def __init__(self, indexing: Indexing) -> None:
+        self._indexing = indexing
+
+    @activity.defn(name=OPEN_INDEX.name)
+    async def open_index(self, what: ReindexInput) -> ReindexProgress:
+        return await _beating(self._indexing.open(what.scene, what.kind, model=what.model, refit=what.refit))
+
+    @activity.defn(name=FILL_INDEX.name)
+    async def fill_index(self, what: FillInput) -> ReindexProgress:
+        return await _beating(self._indexing.fill_some(what.index, most=what.most))
+
+    @activity.defn(name=SWITCH_INDEX.name)
+    async def switch_index(self, what: FillInput) -> ReindexProgress:
+        return await _beating(self._indexing.switch(what.index))
+
+
+async def _beating(work: Coroutine[Any, Any, T]) -> T:
+    """Heartbeats while `work` goes on. What only an operator can mend is not tried again."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait([task], timeout=BEAT_SECONDS))[0]:
+            activity.heartbeat()
+        return task.result()
+    except (EncoderUnusable, IndexGone, SceneUnknown) as error:
+        raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from None
+    finally:
+        task.cancel()

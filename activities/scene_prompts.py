@@ -1,0 +1,51 @@
+"""What a scene tells its models in place of the shipped prompts (docs/models.md §2), frozen when a process starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tongyao.llm import prompts
+from tongyao.protocol.model.requests import Language
+from tongyao.records.library import Library
+from tongyao.records.people.profiles import SceneUnknown
+from tongyao.records.privacy.texts import text_id
+
+FROZEN = "prompts"
+"""The part of the manifest that holds them: step → id of the text, its version and the hash of the whole prompt."""
+
+
+async def freeze(library: Library, process_id: str, scene: str, language: Language) -> None:
+    """Freeze what the scene says now: what it says later is for later processes."""
+    frozen: dict[str, Any] = {}
+    for step, override in (await _of_scene(library, scene, language)).items():
+        prompt = prompts.load(step, language, override)
+        stored = await library.texts.put(
+            f"process:{process_id}", "prompt", override, id=text_id("prompt", process_id, step)
+        )
+        frozen[step] = {"text": stored, "version": prompt.version, "sha256": prompt.sha256}
+    if frozen:
+        await library.room.freeze(process_id, {FROZEN: frozen})
+
+
+async def override(library: Library, process_id: str, step: str) -> str | None:
+    """The scene's own prompt for `step`, or None. Before the start, the scene's present one."""
+    manifest = await library.room.manifest(process_id)
+    if "*" in manifest:
+        frozen = manifest.get(FROZEN, {}).get(step)
+        return await library.texts.get(frozen["text"]) if frozen else None
+    row = await library.processes.get(process_id)
+    language: Language = "zh" if row.language == "zh" else "en"
+    return (await _of_scene(library, row.scene_id or "", language)).get(step)
+
+
+async def _of_scene(library: Library, scene: str, language: Language) -> dict[str, str]:
+    """`{"prompts": {"observe": {"zh": …, "en": …}}}` in the settings of a scene, for one language."""
+    try:
+        said = (await library.profiles.scene(scene)).settings.get("prompts", {}) if scene else {}
+    except SceneUnknown:
+        return {}
+    return {
+        step: by_language[language].strip()
+        for step, by_language in said.items()
+        if step in prompts.DRAFTS and by_language.get(language, "").strip()
+    }

@@ -1,0 +1,82 @@
+"""What there is to choose among when something waits for the demander: for the API, for MCP and for the command line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.plan import Residual
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.lacking import lacking
+from tongyao.protocol.rules.refusals import GOING_ON
+from tongyao.records.library import Library
+from tongyao.records.process.announcements import NotAnnounced, residual_of
+from tongyao.records.process.inbox import InboxRow
+from tongyao.records.process.seats import CandidateRow
+
+NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
+FULL: Final = "nobody can be added: the room is full"
+NOBODY: Final = "the field proposes nobody: name any profile you know"
+
+
+class Open(Value):
+    """What nobody in the room covers. `id`: a barrier of the tension, or a gap in the last observation."""
+
+    id: str
+    text: str
+
+
+class Choices(Value):
+    """What may be chosen. `proposals`: whom the field would add for what is `open`, each reason naming what it answers
+    to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
+    """
+
+    options: tuple[str, ...]
+    open: tuple[Open, ...] = ()
+    proposals: tuple[CandidateRow, ...] = ()
+    note: str = Field(default="", description="Why there are no proposals.")
+    residual: Residual | None = None
+
+
+async def choices(library: Library, ask: InboxRow) -> Choices | None:
+    """What there is to choose for one ask; None where there is nothing to choose among."""
+    if ask.alias != DEMANDER:
+        return None
+    if ask.ask in ("residual", "hole"):
+        return await _of_residual(library, ask)
+    if ask.ask != "decision":
+        return None
+    row = await library.processes.get(ask.process_id)
+    if row.phase != Phase.DECIDING:
+        return Choices(options=("replan", "conclude"))
+    record = await library.record(ask.process_id)
+    lack, names = lacking(record), views.anonymizer(record)
+    opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
+    settings = ProcessSettings.model_validate(row.settings)
+    others = sum(one.active and one.alias != DEMANDER for one in record.participants)
+    free = settings.max_others - others
+    refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
+    if settings.demander_takes_part and not others:
+        refused |= GOING_ON
+    found = await library.room.candidates(ask.process_id, round_number=ask.round)
+    return Choices(
+        options=tuple(one.value for one in Decision if one not in refused),
+        open=tuple(Open(id=id, text=names.text(text)) for id, text in opened.items()),
+        proposals=tuple(found),
+        note=FULL if free < 1 else NO_SCENE if not row.scene_id else "" if found else NOBODY,
+    )
+
+
+async def _of_residual(library: Library, ask: InboxRow) -> Choices | None:
+    options = ("approve_residual", "replan") if ask.ask == "hole" else ("approve_residual",)
+    try:
+        residual = await residual_of(library, ask.process_id, ask.subject)
+    except NotAnnounced:
+        return Choices(options=options)
+    names = views.anonymizer(await library.record(ask.process_id))
+    return Choices(options=options, residual=names.model(residual))

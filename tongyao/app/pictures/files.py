@@ -1,0 +1,24 @@
+"""All pictures of a process by their file names."""
+
+from __future__ import annotations
+
+from tongyao.app.pictures.relations import relation_mermaid, relation_svg
+from tongyao.app.pictures.tasks import task_mermaid, task_svg
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.plan import Plan
+
+NAMES = ("relations.svg", "relations.mmd", "tasks.svg", "tasks.mmd")
+
+
+def pictures(
+    aliases: list[str], observations: list[Observation], plan: Plan | None, *, language: str
+) -> dict[str, str]:
+    """Name → picture, of what is there: relations from the first observation on, tasks with a plan."""
+    drawn = {}
+    if observations:
+        drawn["relations.svg"] = relation_svg(aliases, observations, language=language)
+        drawn["relations.mmd"] = relation_mermaid(aliases, observations, language=language)
+    if plan is not None:
+        drawn["tasks.svg"] = task_svg(plan)
+        drawn["tasks.mmd"] = task_mermaid(plan)
+    return drawn

@@ -1,0 +1,71 @@
+"""`erase`: a person goes, at their own request; `rewrap`: a new master key takes over (docs/erasure.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tongyao.app.erasure import Erased, Erasing
+from tongyao.commands.common import EXIT_BAD_INPUT, console, fail, print_json, run, settings
+from tongyao.commands.field_index import records
+from tongyao.records.privacy import sealing
+from tongyao.records.privacy.erasure import PersonUnknown
+from tongyao.runtime import installation, wiring
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(erase)
+    app.command()(rewrap)
+
+
+def erase(
+    person: Annotated[str, typer.Argument(help="Id of a profile, or of a demander without one.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: this cannot be undone.")] = False,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for steps that are under way.")] = 180.0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Erase a person: their key is destroyed, what quotes them is rewritten or removed. It cannot be undone."""
+    if not yes and not typer.confirm(f"Erase {person} for good?", err=True):
+        raise typer.Exit(EXIT_BAD_INPUT)
+    done = run(_erase(person, patience))
+    if as_json:
+        print_json(done.model_dump())
+        return
+    console.print(
+        f"{person}: {done.texts} texts of theirs are unreadable, {done.rewritten} others were rewritten "
+        f"without them, {done.removed} removed.",
+        highlight=False,
+    )
+    for what, processes in (("left", done.left), ("cancelled", done.cancelled), ("history deleted", done.histories)):
+        if processes:
+            console.print(f"{what}: {', '.join(processes)}", highlight=False)
+    if done.histories_later:
+        console.print(f"{done.histories_later} histories go when their processes end: run `tongyao reconcile` then")
+    if done.steps_under_way:
+        console.print(
+            f"{done.steps_under_way} steps are still under way: nothing is readable any more, and `tongyao reconcile` "
+            "destroys the key once they have ended",
+            style="yellow",
+        )
+
+
+def rewrap() -> None:
+    """Wrap every data key with the first master key of TONGYAO_MASTER_KEY; the others can go then."""
+    count = run(_rewrap())
+    console.print(f"{count} data keys wrapped anew: older master keys open nothing here any more", highlight=False)
+
+
+async def _rewrap() -> int:
+    async with records() as (chosen, library):
+        return await sealing.rewrap(library.pool, wiring.keyring(chosen))
+
+
+async def _erase(person: str, patience: float) -> Erased:
+    async with installation.running(settings()) as here:
+        try:
+            return await Erasing(here.library, here.door, wiring.forgetting(here.library)).erase(
+                person, patience=patience
+            )
+        except PersonUnknown as error:
+            fail(str(error), EXIT_BAD_INPUT)

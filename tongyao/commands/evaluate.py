@@ -1,0 +1,225 @@
+"""`eval`: written cases on the engine of the settings, and what each run found of what was there (docs/evaluation.md)."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tongyao.app.start import Wish
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.evals.cases import Case, CaseError, load, only
+from tongyao.evals.compare import overlap
+from tongyao.evals.measure import Measures, measure
+from tongyao.protocol.model.process import Choice, Phase
+from tongyao.runtime import installation
+from tongyao.runtime.installation import Office
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    cases: Annotated[list[Path], typer.Argument(help="Folders of cases (examples/cases/*).")],
+    people: Annotated[
+        str | None, typer.Option(help="Only these of a case's participants, in this order: a,b,c")
+    ] = None,
+    swap: Annotated[
+        bool,
+        typer.Option("--swap", help="Run each case's people before the next case's intent too: what do they repeat?"),
+    ] = False,
+    without: Annotated[
+        str, typer.Option(help="Run each case a second time without this participant: do the others say the same?")
+    ] = "",
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Let a Claude model judge each run by the rubric as well.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+) -> None:
+    """Run cases one after another, confirmed at once, and count what was found by the rounds it should be found in."""
+    try:
+        loaded = [load(folder) for folder in cases]
+        if people:
+            loaded = [only(case, tuple(name.strip() for name in people.split(","))) for case in loaded]
+    except CaseError as error:
+        fail(str(error), EXIT_BAD_INPUT)
+    if swap or without:
+        compared = run(_compare(loaded, without))
+        if as_json:
+            print_json(compared)
+        else:
+            for one in compared:
+                console.print(
+                    f"{one['case']} | {one['beside']}: {_share(one['overlap'])} of what is quoted is the same"
+                )
+        return
+    rows = run(_evaluate(loaded, judge))
+    if as_json:
+        print_json([{**row.model_dump(mode="json"), **({"judgement": said} if said else {})} for row, said in rows])
+        return
+    wide = Console(width=max(console.width, 170))  # a table that is cut tells nothing
+    wide.print(table_of([row for row, _ in rows]))
+    wide.print(links_of([row for row, _ in rows]))
+    for row, said in rows:
+        if said:
+            scores = ", ".join(f"{name} {score}" for name, score in said["scores"].items())
+            console.print(f"[bold]{row.case}[/bold] judged: {scores}\n{said['remarks']}")
+
+
+async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict[str, Any]]]:
+    config = settings()
+    rows = []
+    async with installation.brought_up(config) as here:
+        for case in cases:
+            console.print(
+                f"[dim]{case.id}: {len(case.profiles)} people, engine {config.chosen_engine}[/dim]", highlight=False
+            )
+            process, names = await _run_case(here, case)
+            record = await here.library.record(process)
+            if record.phase is not Phase.COMPLETED:
+                fail(f"{case.id} ended as {record.phase.value}: `tongyao show {process}`", EXIT_FAILED)
+            rows.append(
+                (
+                    await _measured(here, case, process, names),
+                    await _judged(here, case, process, names) if judge else {},
+                )
+            )
+    return rows
+
+
+async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
+    """Each case beside a second run that differs in one thing: the intent (swap), or one person less."""
+    found = []
+    async with installation.brought_up(settings()) as here:
+        for number, case in enumerate(cases):
+            if without:
+                if without not in case.profiles:
+                    continue
+                other, beside = (
+                    only(case, tuple(name for name in case.profiles if name != without)),
+                    f"without {without}",
+                )
+            else:
+                next_one = cases[(number + 1) % len(cases)]
+                if next_one.id == case.id:
+                    fail("--swap needs two cases or more", EXIT_BAD_INPUT)
+                brought = {name: getattr(next_one, name) for name in ("intent", "demander_text", "language")}
+                other, beside = case.model_copy(update=brought), f"before the tension of {next_one.id}"
+            (one, names), (two, other_names) = await _run_case(here, case), await _run_case(here, other)
+            records = await here.library.record(one), await here.library.record(two)
+            share = overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
+            found.append({"case": case.id, "beside": beside, "overlap": share})
+    return found
+
+
+async def _run_case(here: Office, case: Case) -> tuple[str, dict[str, str]]:
+    """Run one case to its end; returns the process and, by alias, who of the case sat there."""
+    mark = secrets.token_hex(3)
+    scene = f"eval-{case.id}-{mark}"
+    await here.library.profiles.put_scene(scene, case.title or case.id)
+    ids = {f"{scene}.{name}": name for name in case.profiles}
+    for profile_id, name in ids.items():
+        await here.registering.register(profile_id, scene=scene, name=name, text=case.profiles[name])
+    demander = f"{scene}.demander"
+    if case.demander_text:
+        await here.registering.register(demander, scene=scene, name="demander", text=case.demander_text)
+    process = await here.starting.start(
+        Wish(
+            intent=case.intent,
+            demander=demander,
+            scene=scene,
+            participants=tuple(Choice(profile_id=one) for one in ids),
+            settings={
+                "auto_confirm": True,
+                "residuals": "off",
+                "language": case.language,
+                "deciding_seconds": 1,
+                "aliases_as_named": here.settings.chosen_engine == "recorded",
+            },
+        )
+    )
+    await here.client.get_workflow_handle(process).result()
+    seats = await here.library.room.seats(process)
+    return process, {seat.alias: ids[seat.person] for seat in seats}
+
+
+async def _measured(here: Office, case: Case, process: str, names: dict[str, str]) -> Measures:
+    record, used = await here.library.record(process), await here.library.ledger.usage(process)
+    texts = {
+        person.alias: await here.library.profile_text(person.profile)
+        for person in record.participants
+        if person.profile
+    }
+    guards = [row.guards for row in await here.library.rounds.projections(process)]
+    guards += [row.guards for row in await here.library.rounds.observations(process)]
+    return measure(
+        case,
+        record,
+        names,
+        texts,
+        engine=here.settings.chosen_engine,
+        guards=guards,
+        calls=used.calls,
+        tokens=used.tokens,
+        cost=used.cost,
+    )
+
+
+async def _judged(here: Office, case: Case, process: str, names: dict[str, str]) -> dict[str, Any]:
+    from tongyao.evals.judge import judged
+    from tongyao.runtime.wiring import judge_of
+
+    async with judge_of(here.settings) as judge:
+        return (await judged(judge, case, await here.library.record(process), names)).model_dump(mode="json")
+
+
+def table_of(rows: list[Measures]) -> Table:
+    """One line per case, all figures counted by code."""
+    table = Table(box=None, title="What was found", title_justify="left")
+    for name in ("case", "people", "links", "offsets", "in time", "false", "unexpected", "translations", "own words",
+                 "coverage", "traceable", "delta", "struck", "rounds", "calls", "$"):  # fmt: skip
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row.case,
+            str(row.people),
+            _of(*row.found()),
+            _of(*row.found("offsetting")),
+            _of(sum(link.in_time for link in row.links), len(row.links)),
+            ", ".join(row.false_relations) or "0",
+            _of(row.unexpected, row.relations),
+            _of(len(row.translations), row.translations_expected),
+            _share(row.own_words),
+            _share(row.coverage),
+            _share(row.traceable),
+            _share(row.delta),
+            str(row.struck),
+            f"{row.rounds}" + ("" if row.converged else " open"),
+            str(row.calls),
+            f"{row.cost:.4f}",
+        )
+    return table
+
+
+def links_of(rows: list[Measures]) -> Table:
+    table = Table(box=None, title="Links", title_justify="left")
+    for name in ("case", "link", "kind", "between", "by round", "found in", "kind right in"):
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        for link in row.links:
+            shown = [f"R{number}" if number else "-" for number in (link.by_round, link.round, link.named_round)]
+            table.add_row(row.case, link.id, link.kind, " + ".join(link.between), *shown)
+    return table
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part}/{whole}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"

@@ -1,0 +1,83 @@
+"""`export`: one process as a folder of files that people and programs can read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tongyao.app.pictures.files import pictures
+from tongyao.commands.common import console, run, settings
+from tongyao.commands.processes import audited
+from tongyao.protocol.documents.machine import machine_of
+from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.anonymity import Anonymizer
+from tongyao.runtime import installation
+from tongyao.runtime.installation import Office
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(export)
+
+
+def export(
+    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    to: Annotated[Path | None, typer.Option(help="Folder to write; default: the id.")] = None,
+) -> None:
+    """Write tension, projections, observations, relations, plan, deliveries and audit into a folder, under aliases."""
+    folder = to or Path(process)
+    run(_export(process, folder))
+    console.print(f"written to [bold]{folder}[/bold]")
+
+
+async def _export(process: str, folder: Path) -> None:
+    async with installation.running(settings()) as here:
+        await write_export(here, process, folder)
+
+
+async def write_export(here: Office, process: str, folder: Path) -> None:
+    """Write the files; existing ones are overwritten. Names are aliases everywhere."""
+    record = await here.library.record(process)
+    names = views.anonymizer(record)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def write(name: str, text: str) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+
+    def dump(name: str, value: Any) -> None:
+        write(name, json.dumps(value, ensure_ascii=False, indent=2))
+
+    if record.tension is not None:
+        write("tension.md", tension_markdown(names.model(record.tension)))
+        dump("tension.json", names.model(record.tension).model_dump(mode="json"))
+    for said in record.projections:
+        write(f"rounds/R{said.round}-{said.alias}.md", projection_markdown(names.model(said)))
+    for seen in record.observations:
+        write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
+    relations = await here.library.rounds.relations(process)
+    dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
+    _plans(record, names, write, dump)
+    aliases = [one.alias for one in record.participants]
+    latest = names.model(record.plans[-1]) if record.plans else None
+    seen_by_all = [names.model(seen) for seen in record.observations]
+    for name, picture in pictures(aliases, seen_by_all, latest, language=record.language).items():
+        write(f"pictures/{name}", picture)
+    if latest is not None:
+        dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
+        dump("feedback.json", [one.model_dump(mode="json") for one in await here.library.feedback.of_process(process)])
+    for delivery in record.deliveries:
+        write(f"deliveries/{delivery.plan_revision}-{delivery.alias}.md", names.text(delivery.markdown))
+    dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(here, process)])
+
+
+def _plans(record: Any, names: Anonymizer, write: Any, dump: Any) -> None:
+    for plan in record.plans:
+        suffix = "" if plan is record.plans[-1] else f"-{plan.revision}"
+        shown = names.model(plan)
+        write(f"plan{suffix}.md", shown.markdown)
+        dump(f"plan{suffix}.json", shown.model_dump(mode="json", exclude={"markdown"}))

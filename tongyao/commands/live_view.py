@@ -1,0 +1,92 @@
+"""A process as it is watched: phase, rounds × participants, who is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Outcome
+from tongyao.records.library import Library
+from tongyao.records.process.seats import SeatRow
+
+_MARKS = {
+    Outcome.REPLIED: "[green]●[/]",
+    Outcome.NOTHING_NEW: "[dim]○[/]",
+    Outcome.LAPSED: "[yellow]–[/]",
+    Outcome.FAILED: "[red]×[/]",
+    Outcome.LEFT: "[dim]left[/]",
+}
+_COMMANDS = {
+    "confirm_tension": "confirm {id}   (or: revise {id} --transition …)",
+    "select_participants": "select {id} --participant … --participant …",
+    "projection": "say {id} --as {alias} --round {round} --text …   (or: --nothing-new)",
+    "decision": "decide {id} accept_as_is   (or: extend, add_participants, raise_budget, abandon)",
+    "answer": "answer {id} commit --as {alias} --revision {round}   (or: decline, propose)",
+    "residual": "branch {id} {subject}   (or: --no)",
+    "hole": "branch {id} {subject}   (or: --no, or: replan {id} --without …)",
+    "resume": "resume {id}",
+}
+_DECLINED = "replan {id} --without …   (or: conclude {id})"
+_STEPS = (
+    Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
+    Phase.COMPLETED,
+)  # fmt: skip
+
+
+async def picture(library: Library, process_id: str) -> RenderableType:
+    """What `watch` shows now. Raises `ProcessUnknown`."""
+    row = await library.processes.get(process_id)
+    phase = Phase(row.phase)
+    title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
+    parts: list[RenderableType] = [title]
+    if row.suspended_reason:
+        parts.append(Text(f"suspended: {row.suspended_reason}", style="red"))
+    seats = await library.room.seats(process_id)
+    if seats:
+        parts.append(await _rounds(library, process_id, seats, row.round))
+        parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
+    for ask in await library.inbox.of_process(process_id, open_only=True):
+        until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
+        parts.append(
+            Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow")
+        )
+        if command := _DECLINED if ask.ask == "decision" and phase is Phase.ANSWERING else _COMMANDS.get(ask.ask):
+            how = command.format(id=row.id, alias=ask.alias, round=ask.round, subject=ask.subject)
+            parts.append(Text(f"  tongyao {how}", style="dim", no_wrap=True, overflow="ignore"))
+    if row.cost or row.tokens:
+        parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
+    return Group(*parts)
+
+
+def _path(phase: Phase) -> list[tuple[str, str] | str]:
+    """The steps of a life, the present one marked; a phase off the usual path stands at the end."""
+    shown: list[tuple[str, str] | str] = []
+    steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
+    for step in steps:
+        shown += [(step.value, "bold reverse" if step is phase else "dim"), " "]
+    return shown
+
+
+async def _rounds(library: Library, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
+    aliases = [seat.alias for seat in seats]
+    still = {seat.alias for seat in seats if seat.active}
+    said = {(row.round, row.alias): row for row in await library.rounds.projections(process_id)}
+    seen = {row.round: row for row in await library.rounds.observations(process_id)}
+    related: dict[int, int] = {}
+    for relation in await library.rounds.relations(process_id):
+        related[relation.round] = related.get(relation.round, 0) + relation.kind.related
+    table = Table("", *aliases, "relations", "catalyst", box=None, padding=(0, 2))
+    for number in range(1, max([current, *seen, *(key[0] for key in said)], default=0) + 1):
+        cells = []
+        for alias in aliases:
+            row = said.get((number, alias))
+            awaited = number == current and alias in still
+            mark = _MARKS[row.outcome] if row is not None else "…" if awaited else ""
+            cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
+        verdict = seen[number].verdict.value if number in seen else ""
+        table.add_row(f"R{number}", *cells, str(related.get(number, "")), verdict)
+    return table

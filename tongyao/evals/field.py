@@ -1,0 +1,113 @@
+"""How well people are found: a need passes when enough of its expected people are in the top ten (docs/field.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Final
+
+from pydantic import BaseModel
+
+from tongyao.field.encoders.encoder import Encoder
+from tongyao.field.perspectives import PERSPECTIVES, Found, View
+from tongyao.field.plain import plain_lists
+from tongyao.field.relevance import relevant
+from tongyao.field.scene import MODEL_WEIGHT, Scene, Space
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
+
+TOP: Final = 10
+
+
+class Labelled(BaseModel):
+    """A need with the people who should be found, and how many of them make it pass."""
+
+    need: str
+    expected: list[str]
+    minimum: int
+    level: str = "unlabelled"
+    tension: Tension | None = None
+
+
+class Row(Value):
+    """Counts of one level, or of all: `passed` of `needs`, `hits` of `expected` people."""
+
+    level: str
+    passed: int
+    needs: int
+    hits: int
+    expected: int
+
+
+class Result(Row):
+    """A row of one way of finding: `scheme` is how vectors are made, `perspective` what was compared with what."""
+
+    scheme: str
+    perspective: str
+    interval: tuple[float, float]
+
+
+def schemes(texts: dict[str, str], model: Encoder | None = None) -> dict[str, Scene]:
+    """The same people as each scheme sees them: `lexical`; with a model also `model` (vectors and BM25) and `hybrid`."""
+    lexical = Scene.of(texts)
+    if model is None:
+        return {"lexical": lexical}
+    pieces = lexical.pieces(texts)
+    space = Space(model, model.encode(pieces), MODEL_WEIGHT)
+    return {"lexical": lexical, "model": lexical.seen_by([space]), "hybrid": lexical.seen_by([*lexical.spaces, space])}
+
+
+def evaluate(
+    texts: dict[str, str], needs: Sequence[Labelled], *, model: Encoder | None = None, compare: bool = False
+) -> list[Result]:
+    """Every scheme, perspective and level. The perspectives where every need has its tension. `compare`: and `plain`."""
+    asked = [one.need for one in needs]
+    tensions = [one.tension for one in needs if one.tension is not None]
+    answers: dict[tuple[str, str], list[list[str]]] = {}
+    for name, scene in schemes(texts, model).items():
+        answers[name, "relevance"] = _ids(relevant(scene, asked, top=TOP))
+        if len(tensions) == len(needs):
+            views = [View(scene, tension).lists(TOP) for tension in tensions]
+            answers |= {(name, way): _ids([view[way] for view in views]) for way in PERSPECTIVES}
+    if compare:
+        answers["plain", "relevance"] = plain_lists(texts, asked, top=TOP)
+    return [
+        Result(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
+        for (scheme, way), lists in answers.items()
+        for row in evaluate_lists(needs, lists)
+    ]
+
+
+def evaluate_lists(needs: Sequence[Labelled], answers: Sequence[Sequence[str]], *, top: int = TOP) -> list[Row]:
+    """A row per level in order of appearance, then one for all. `answers` are profile ids, best first."""
+    levels = [*dict.fromkeys(need.level for need in needs), "all"]
+    found = [len(set(answer[:top]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
+    rows = []
+    for level in levels:
+        chosen = [(need, hits) for need, hits in zip(needs, found, strict=True) if level in ("all", need.level)]
+        rows.append(
+            Row(
+                level=level,
+                passed=sum(hits >= need.minimum for need, hits in chosen),
+                needs=len(chosen),
+                hits=sum(hits for _, hits in chosen),
+                expected=sum(len(need.expected) for need, _ in chosen),
+            )
+        )
+    return rows
+
+
+def interval(passed: int, total: int) -> tuple[float, float]:
+    """95 % interval of a rate (Wilson 1927)."""
+    if total == 0:
+        return 0.0, 1.0
+    z = 1.96
+    rate = passed / total
+    middle = rate + z * z / (2 * total)
+    spread = z * sqrt(rate * (1 - rate) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def _ids(answers: Sequence[Sequence[Found]]) -> list[list[str]]:
+    return [[one.profile_id for one in each] for each in answers]

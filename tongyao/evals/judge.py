@@ -1,0 +1,128 @@
+"""A model's judgement of one run, by a written rubric (prompts/*/judge.md), held to places in the record.
+
+No model has judged anything yet: this is tested on scripted answers. Where it and the counts of `measuring` disagree,
+read the record.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Final, Protocol, TypeVar
+
+from pydantic import Field
+
+from tongyao.evals.cases import Case
+from tongyao.llm import prompts, rendering
+from tongyao.llm.engine import Answer
+from tongyao.protocol.guards.naming import named_ids
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import CatalystRequest
+from tongyao.protocol.model.value import Draft, Value
+from tongyao.protocol.rules import views
+
+DraftT = TypeVar("DraftT", bound=Draft)
+
+SCORES: Final = ("discovery", "offsets", "translation", "restraint", "delta", "plan", "residuals")
+
+
+class LinkJudged(Draft):
+    id: str
+    found: bool = False
+    where: str = ""
+
+
+class TrapJudged(Draft):
+    id: str
+    avoided: bool = True
+    where: str = ""
+
+
+class Scores(Draft):
+    discovery: int = 0
+    offsets: int = 0
+    translation: int = 0
+    restraint: int = 0
+    delta: int = 0
+    plan: int = 0
+    residuals: int = 0
+
+
+class JudgementDraft(Draft):
+    """What the judge answered: the checks come before the scores that rest on them."""
+
+    links: list[LinkJudged] = Field(default_factory=list)
+    traps: list[TrapJudged] = Field(default_factory=list)
+    scores: Scores = Scores()
+    remarks: str = ""
+
+
+class Judgement(Value):
+    """What stands of it. `unplaced`: findings that named no place in the record, and so do not count."""
+
+    found: dict[str, str] = Field(description="Link → where the record says it.")
+    missed: tuple[str, ...]
+    fallen: dict[str, str] = Field(description="Trap → where the record falls into it.")
+    scores: dict[str, int] = Field(description="1 to 5; a score outside is left out.")
+    unplaced: int = 0
+    remarks: str = ""
+    model: str = ""
+    cost: Decimal = Decimal(0)
+
+
+class Judge(Protocol):
+    async def ask(self, system: str, text: str, draft: type[DraftT]) -> Answer[DraftT]: ...
+
+
+async def judged(judge: Judge, case: Case, record: Record, names: dict[str, str]) -> Judgement:
+    """Have `record` judged against its case. `names`: alias → id in the case. Raises as the judge does."""
+    answer = await judge.ask(
+        prompts.judging(case.language, JudgementDraft), material(case, record, names), JudgementDraft
+    )
+    draft, known = answer.draft, record.item_ids()
+    said = [(one.id, one.where) for one in draft.links] + [(one.id, one.where) for one in draft.traps]
+    places = {name: named_ids([where], known) for name, where in said}
+    links = [link.id for link in case.expected.links]
+    traps = {trap.id for trap in case.expected.traps}
+    found = {one.id: places[one.id][0] for one in draft.links if one.found and one.id in links and places[one.id]}
+    fallen = {
+        one.id: places[one.id][0] for one in draft.traps if not one.avoided and one.id in traps and places[one.id]
+    }
+    claimed = sum(one.found for one in draft.links) + sum(not one.avoided for one in draft.traps)
+    return Judgement(
+        found=found,
+        missed=tuple(link for link in links if link not in found),
+        fallen=fallen,
+        scores={name: value for name in SCORES if 1 <= (value := getattr(draft.scores, name)) <= 5},
+        unplaced=claimed - len(found) - len(fallen),
+        remarks=draft.remarks,
+        model=answer.model,
+        cost=answer.cost,
+    )
+
+
+def material(case: Case, record: Record, names: dict[str, str]) -> str:
+    """What the judge reads: who is who in the case, its answer, and the record under aliases."""
+    catalyst = views.for_catalyst(record)
+    request = CatalystRequest(**{**dict(catalyst), "strategy": ""})
+    parts = [
+        rendering.data("people", "\n".join(f"{alias}: {name}" for alias, name in sorted(names.items()))),
+        rendering.data("answer", json.dumps(_answer_of(case), ensure_ascii=False, indent=1), by="author"),
+        *(block.text for block in rendering.catalyst(request)[:-1]),
+    ]
+    if record.plans:
+        parts.append(rendering.data("plan", rendering.plan_text(record.plans[0])))
+    return "\n\n".join((*parts, '<task step="judge" />'))
+
+
+def _answer_of(case: Case) -> dict[str, object]:
+    return {
+        "links": [
+            {"id": link.id, "kind": link.kind, "between": link.between, "by_round": link.by_round, "about": link.about}
+            for link in case.expected.links
+        ],
+        "traps": [
+            {"id": trap.id, "kind": trap.kind, "between": trap.between, "about": trap.about}
+            for trap in case.expected.traps
+        ],
+    }

@@ -1,0 +1,230 @@
+"""What one run found of what was there, counted by code alone (docs/evaluation.md). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from pydantic import Field
+
+from tongyao.evals.cases import Case, Link, Wording
+from tongyao.protocol.guards.support import terms
+from tongyao.protocol.model.observation import Observation, Relation, all_pairs
+from tongyao.protocol.model.projection import Item
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.audit import audit
+
+SAME = 0.6
+"""Two claims of one person that share so much of their terms (Jaccard) say the same again."""
+
+
+class Found(Value):
+    """One expected link. `round`: of the first observation that has it with evidence of both sides; 0: none has."""
+
+    id: str
+    kind: str
+    between: tuple[str, ...]
+    by_round: int
+    round: int = 0
+    named_round: int = Field(default=0, description="First observation with the right kind, whatever the evidence.")
+
+    @property
+    def in_time(self) -> bool:
+        return 0 < self.round <= self.by_round
+
+
+class Measures(Value):
+    """One run held against its case. Ratios are None where there was nothing to count."""
+
+    case: str
+    engine: str
+    people: int
+    links: tuple[Found, ...]
+    relations: int = Field(description="Related pairs of the last observation.")
+    unexpected: int = Field(description="Of these, pairs of which the case expects nothing: not all of them wrong.")
+    false_relations: tuple[str, ...] = Field(description="Traps of that kind that were fallen into.")
+    translations: tuple[str, ...] = Field(description="Expected ones found, with a word of each side.")
+    translations_expected: int
+    translations_made: int
+    own_words: float | None = Field(description="Share of translations made whose two wordings are the two people's.")
+    coverage: float | None = Field(description="Pairs examined of all pairs, over all rounds.")
+    traceable: float | None = Field(description="Claims of the plan with a source.")
+    doubtful: int
+    delta: float | None = Field(description="Share of items of later rounds that are not said before.")
+    struck: int
+    guards: dict[str, int]
+    properties: dict[int, str] = Field(description="Of the 13 measured properties (and 14, 15): what the audit says.")
+    grade: str
+    rounds: int
+    converged: bool
+    calls: int = 0
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    def found(self, *kinds: str) -> tuple[int, int]:
+        """How many links of these kinds (none: all) were found, and how many were there."""
+        chosen = [link for link in self.links if not kinds or link.kind in kinds]
+        return sum(link.round > 0 for link in chosen), len(chosen)
+
+
+def measure(
+    case: Case,
+    record: Record,
+    names: Mapping[str, str],
+    texts: Mapping[str, str],
+    *,
+    engine: str,
+    guards: Sequence[Mapping[str, int]] = (),
+    calls: int = 0,
+    tokens: int = 0,
+    cost: Decimal = Decimal(0),
+) -> Measures:
+    """`names`: alias → id in the case; `texts`: alias → frozen profile, in which spans are looked up."""
+    said = _Said(record, texts)
+    aliases = {name: alias for alias, name in names.items()}
+    last = record.observations[-1] if record.observations else None
+    related = {(pair.a, pair.b) for pair in last.pairs if pair.relation.related} if last else set()
+    expected_pairs = {_pair(aliases, link.between) for link in case.expected.links if len(link.between) == 2}
+    pairs = [pair for seen in record.observations for pair in seen.pairs]
+    claims = [claim for plan in record.plans[:1] for claim in plan.claims()]
+    made = [one for seen in record.observations for one in seen.translations]
+    later = said.later()
+    totals: dict[str, int] = {}
+    for counts in guards:
+        for name, count in counts.items():
+            totals[name] = totals.get(name, 0) + count
+    return Measures(
+        case=case.id,
+        engine=engine,
+        people=len(case.profiles),
+        links=tuple(_found(link, record, aliases, said) for link in case.expected.links),
+        relations=len(related),
+        unexpected=len(related - expected_pairs),
+        false_relations=tuple(
+            trap.id
+            for trap in case.expected.traps
+            if trap.kind == "false_relation" and len(trap.between) == 2 and _pair(aliases, trap.between) in related
+        ),
+        translations=tuple(one.id for one in case.expected.translations if _told(one, record, aliases)),
+        translations_expected=len(case.expected.translations),
+        translations_made=len(made),
+        own_words=_share(sum(said.words_of(t.a, t.a_words) and said.words_of(t.b, t.b_words) for t in made), len(made)),
+        coverage=_share(sum(pair.relation is not Relation.NOT_EXAMINED for pair in pairs), _all_pairs(record)),
+        traceable=_share(sum(claim.supported for claim in claims), len(claims)),
+        doubtful=sum(bool(claim.doubt) for claim in claims),
+        delta=_share(sum(not repeated for repeated in later), len(later)),
+        struck=sum(one.struck for one in record.projections) + sum(one.struck for one in record.observations),
+        guards=dict(sorted((name, count) for name, count in totals.items() if count)),
+        properties={found.number: found.result.value for found in audit(record, guards=guards)},
+        grade=record.tension.grade.value if record.tension else "",
+        rounds=last.round if last else 0,
+        converged=bool(record.plans) and not record.plans[0].open_points,
+        calls=calls,
+        tokens=tokens,
+        cost=cost,
+    )
+
+
+class _Said:
+    """Items by id, and everything that stands behind each: its claim and the passages it quotes."""
+
+    def __init__(self, record: Record, texts: Mapping[str, str]) -> None:
+        self._record = record
+        self._shown = {
+            item.id: _plain("\n".join((item.claim, *_quotes(item, texts.get(said.alias, "")))))
+            for said in record.projections
+            for item in said.items
+        }
+
+    def shows(self, alias: str, sources: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Whether any item of `alias` among `sources` shows any of the terms; true where no term is wanted."""
+        mine = [self._shown.get(source, "") for source in sources if source.split("/")[1:2] == [alias]]
+        return bool(mine) and (not wanted or any(_plain(term) in text for term in wanted for text in mine))
+
+    def words_of(self, alias: str, words: str) -> bool:
+        return bool(words.strip()) and any(
+            _plain(words) in text for source, text in self._shown.items() if source.split("/")[1] == alias
+        )
+
+    def later(self) -> list[bool]:
+        """For every item after a person's first turn: whether it says again what they said before."""
+        before: dict[str, list[frozenset[str]]] = {}
+        repeated: list[bool] = []
+        for said in sorted(self._record.projections, key=lambda one: one.round):
+            mine = before.setdefault(said.alias, [])
+            fresh = [terms(item.claim) for item in said.items]
+            if mine:
+                repeated += [any(_alike(one, other) for other in mine) for one in fresh]
+            mine += fresh
+        return repeated
+
+
+def _found(link: Link, record: Record, aliases: Mapping[str, str], said: _Said) -> Found:
+    named = first = 0
+    for seen in record.observations:
+        for sources in _matching(link, seen, aliases):
+            named = named or seen.round
+            sides = zip(link.between, (link.a_terms, link.b_terms), strict=False)
+            if not first and all(said.shows(aliases[who], sources, wanted) for who, wanted in sides):
+                first = seen.round
+    return Found(
+        id=link.id, kind=link.kind, between=link.between, by_round=link.by_round, round=first, named_round=named
+    )
+
+
+def _matching(link: Link, seen: Observation, aliases: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The sources of everything in `seen` that is of the link's kind and between its people."""
+    if any(who not in aliases for who in link.between):
+        return []
+    who = {aliases[name] for name in link.between}
+    if link.kind == "contribution":
+        return [one.sources for one in seen.contributions if {one.alias} == who]
+    if link.kind == "third_party_value":
+        return [one.sources for one in seen.third_party_value if who <= set(one.about)]
+    return [pair.sources for pair in seen.pairs if {pair.a, pair.b} == who and pair.relation.value == link.kind]
+
+
+def _told(wanted: Wording, record: Record, aliases: Mapping[str, str]) -> bool:
+    """Whether a translation between the two names a word of each side."""
+    a, b = (aliases.get(name, "") for name in wanted.between)
+    for seen in record.observations:
+        for one in seen.translations:
+            if {one.a, one.b} == {a, b}:
+                words = {one.a: _plain(one.a_words), one.b: _plain(one.b_words)}
+                if _any(wanted.a_terms, words[a]) and _any(wanted.b_terms, words[b]):
+                    return True
+    return False
+
+
+def _any(wanted: Sequence[str], text: str) -> bool:
+    return any(_plain(term) in text for term in wanted)
+
+
+def _quotes(item: Item, text: str) -> list[str]:
+    return [text[span.start : span.end] for span in item.spans if span.source == "profile"]
+
+
+def _pair(aliases: Mapping[str, str], between: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(aliases.get(name, name) for name in between))
+
+
+def _all_pairs(record: Record) -> int:
+    contributors: set[str] = set()
+    count = 0
+    for seen in record.observations:
+        contributors |= {said.alias for said in record.projections if said.round <= seen.round and said.items}
+        count += len(all_pairs(contributors))
+    return count
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one | other) and len(one & other) / len(one | other) >= SAME
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,261 @@
+"""Profiles from files: read, checked, stored; what is refused is reported, the rest comes in (docs/field.md §1)."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import html
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from tongyao.field.scene import searched
+from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.rules.profile_grade import grade_profile
+from tongyao.records.database import DatabaseUnreachable, RecordsError
+from tongyao.records.people.profiles import NewProfile, Profiles, SceneUnknown
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_BROKEN = re.compile(r"[\udc80-\udcff]")
+_SCRIPT = re.compile(r"<(script|style)\b.*?</\1\s*>", re.I | re.S)
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
+_NAMES: Final = ("name", "display_name", "姓名", "名字", "昵称", "nickname", "绰号")
+_IDS: Final = ("id", "profile_id", "编号")
+_WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
+LONGEST_CELL: Final = 100_000_000
+BATCH: Final = 200
+AT_A_TIME: Final = 2
+"""Profiles of one transaction, and transactions at a time."""
+
+
+class NotProfiles(Exception):
+    """The file as a whole is none of the known forms. The message says what was found and what is expected."""
+
+
+@dataclass
+class Report:
+    """What became of an import: ids refused with the reason, how many came in new or were there already."""
+
+    stored: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+async def import_profiles(
+    profiles: Profiles,
+    path: Path,
+    *,
+    scene: str,
+    max_chars: int = 2_000_000,
+    sample: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Store every profile of `path` in `scene`, which is made when missing.
+
+    A few hundred are one transaction, and what is there already is passed over: an import that was killed is repeated.
+    Where one of them cannot be stored, each of the few hundred is tried alone.
+
+    Args:
+        sample: nobody real; such profiles stand behind registered people where scores tie.
+        progress: called with how many were dealt with and how many there are.
+
+    Raises:
+        NotProfiles: no profile can be read from `path` at all.
+    """
+    report = Report()
+    rows = list(_rows(path, report))
+    if not rows and not report.refused:
+        raise NotProfiles(f"{path} holds nobody: expected an object of id → profile, or a list")
+    try:
+        await profiles.scene(scene)
+    except SceneUnknown:
+        await profiles.put_scene(scene, scene)
+    there = {version.profile_id: version.sha256 for version in await profiles.of_scene(scene)}
+    seen: set[str] = set()
+    waiting = iter(rows)
+    done = 0
+
+    def checked(id: str, value: object) -> NewProfile | None:
+        """One row; None when it is refused, or is there as it is."""
+        try:
+            text = _checked(id, value, seen, max_chars)
+        except ValueError as error:
+            report.refused.append((_BROKEN.sub("?", id), str(error)))
+            return None
+        if there.get(id) == hashlib.sha256(text.encode()).hexdigest():
+            report.stored += 1
+            return None
+        return NewProfile(
+            id=id, display_name=_display_name(value) or id, text=text, grade=grade_profile(text).value,
+            language=language_of(text), contact={"sample": True} if sample else {},
+        )  # fmt: skip
+
+    async def alone(one: NewProfile) -> None:
+        try:
+            await profiles.save(
+                one.id, scene_id=scene, display_name=one.display_name, text=one.text, grade=one.grade,
+                language=one.language, contact=one.contact,
+            )  # fmt: skip
+        except DatabaseUnreachable:
+            raise
+        except RecordsError as error:
+            report.refused.append((one.id, str(error)))
+        else:
+            report.stored += 1
+
+    async def store() -> None:
+        nonlocal done
+        while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
+            wanted = [one for id, value in batch if (one := checked(id, value)) is not None]
+            new = [one for one in wanted if one.id not in there]
+            try:
+                if new:
+                    await profiles.add(scene, new)
+            except DatabaseUnreachable:
+                raise
+            except RecordsError:
+                new = []
+            report.stored += len(new)
+            stored = {one.id for one in new}
+            for one in wanted:
+                if one.id not in stored:
+                    await alone(one)
+            done += len(batch)
+            progress(done, len(rows))
+
+    async with asyncio.TaskGroup() as together:
+        for _ in range(AT_A_TIME):
+            together.create_task(store())
+    return report
+
+
+def _checked(id: str, value: object, seen: set[str], max_chars: int) -> str:
+    """The text of one row. Raises `ValueError` that says what is wrong with it."""
+    if not id or len(id) > 120:
+        raise ValueError("it needs an id of at most 120 characters")
+    if _BROKEN.search(id):
+        raise ValueError("its id holds bytes that are not UTF-8: save the file as UTF-8")
+    if id in seen:
+        raise ValueError("this id stood before in the same file: the first one counts")
+    seen.add(id)
+    text = profile_text(value)
+    if not text:
+        raise ValueError("it is empty: write who this is and what they do")
+    if len(text) > max_chars:
+        raise ValueError(f"it has {len(text):,} characters; at most {max_chars:,}")
+    if not searched(text):
+        raise ValueError("it says nothing but a name: write what they do, and what they are looking for")
+    return text
+
+
+def profile_text(value: object) -> str:
+    """One profile as text, a line `field: value` each; NFC, without control characters and HTML tags.
+
+    Raises `ValueError` when the value is neither text nor an object of fields.
+    """
+    if isinstance(value, str):
+        lines = [value]
+    elif isinstance(value, (dict, _Pairs)):
+        pairs = value if isinstance(value, _Pairs) else value.items()
+        fields = ((str(name), _plain(inner)) for name, inner in pairs if name not in _IDS)
+        lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
+    else:
+        raise ValueError(f"it is {_kind(value)}: a profile is an object of fields, or text")
+    text = "\n".join(lines)
+    if _BROKEN.search(text):
+        raise ValueError("it holds bytes that are not UTF-8: save the file as UTF-8")
+    text = unicodedata.normalize("NFC", text).encode("utf-8", "ignore").decode()
+    if _TAG.search(text):
+        text = html.unescape(_TAG.sub(" ", _SCRIPT.sub(" ", text)))
+    return _CONTROL.sub("", text).strip()
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object that names something twice: as a dictionary it would silently lose one."""
+
+
+def _plain(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "" if not value else "true"
+    if isinstance(value, _Pairs):
+        return "；".join(f"{name} {_plain(inner)}" for name, inner in value)
+    if isinstance(value, list):
+        return "、".join(_plain(inner) for inner in value)
+    if isinstance(value, dict):
+        return "；".join(f"{name} {_plain(inner)}" for name, inner in value.items())
+    return str(value)
+
+
+def _display_name(value: object) -> str:
+    names = [value.get(name) for name in _NAMES] if isinstance(value, dict) else []
+    return next((name.strip()[:200] for name in names if isinstance(name, str) and name.strip()), "")
+
+
+def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:
+    if path.is_dir():
+        found = sorted(path.rglob("*.md"))
+        if not found:
+            raise NotProfiles(f"{path} has no Markdown files: one .md file a profile, its name is the id")
+        for file in found:
+            try:
+                yield file.stem, file.read_bytes().decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                report.refused.append((file.stem, f"not UTF-8 (byte {error.start}): save it as UTF-8"))
+        return
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise NotProfiles(f"there is no file {path}") from None
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotProfiles(f"{path} is UTF-16: save it as UTF-8")
+    text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
+    if path.suffix.lower() == ".csv":
+        csv.field_size_limit(LONGEST_CELL)
+        try:
+            for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
+                row.pop(None, None)
+                yield _id_of(row) or f"line-{number}", row
+        except csv.Error as error:
+            raise NotProfiles(f"{path} is no CSV: {error}") from None
+    elif path.suffix.lower() in (".md", ".txt"):
+        yield path.stem, text
+    else:
+        yield from _json_rows(path, text)
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
+    def pairs(found: list[tuple[str, Any]]) -> Any:
+        return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
+
+    try:
+        loaded = json.loads(text, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        raise NotProfiles(f"{path} is no JSON (line {error.lineno}): {error.msg}") from None
+    except RecursionError:
+        raise NotProfiles(f"{path} is nested too deeply: an object of id → profile, or a list") from None
+    if isinstance(loaded, dict) and len(loaded) == 1 and next(iter(loaded)).lower() in _WRAPPERS:
+        loaded = next(iter(loaded.values()))
+    if isinstance(loaded, dict):
+        yield from loaded.items()
+    elif isinstance(loaded, _Pairs):
+        yield from loaded
+    elif isinstance(loaded, list):
+        for number, value in enumerate(loaded, 1):
+            yield _id_of(value) or f"entry-{number}", value
+    else:
+        raise NotProfiles(f"{path} holds {_kind(loaded)}: expected an object of id → profile, or a list")
+
+
+def _id_of(value: object) -> str:
+    found = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
+    return next((str(id).strip() for id in found if id not in (None, "")), "")
+
+
+def _kind(value: object) -> str:
+    return {list: "a list", dict: "an object", str: "text", type(None): "null"}.get(type(value), "a bare value")

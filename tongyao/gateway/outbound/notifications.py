@@ -1,0 +1,156 @@
+"""Telling people that something waits: from the records, so that no process waits for a mail server (docs/api.md, "Being told").
+
+Each thing is told once per person and channel. What definitely did not get through is tried again; a server that dies
+between sending and noting it sends once more, under the same id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import structlog
+from pydantic import SecretStr
+
+from tongyao.app import notification_texts as wording
+from tongyao.app.notifier import Notifier, NotSent, Outgoing
+from tongyao.protocol.model.events import Ask, Event, EventKind
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.rules.event_views import event_for_party
+from tongyao.records.database import RecordsError
+from tongyao.records.library import Library
+from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
+
+log = structlog.get_logger()
+
+STALE: Final = timedelta(days=1)
+"""What happened longer ago is told nobody any more: at a first start nobody hears the whole past."""
+IDLE_SECONDS: Final = 2.0
+ASKS: Final = frozenset(Ask)
+TOLD: Final = frozenset({EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED})
+
+
+def retry_seconds(attempts: int) -> float:
+    """How long after try number `attempts` the next one is: 30 s, then four times as long each time, at most 6 h."""
+    return float(min(30 * 4 ** (attempts - 1), 6 * 3600))
+
+
+class Notifying:
+    """`notifiers`: by kind of channel. `public_url`: where people find this installation."""
+
+    def __init__(self, library: Library, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
+        self._library, self._notifiers, self._public_url = library, notifiers, public_url
+
+    async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
+        """Until `stop`. Any number may run; each notification is with one of them at a time."""
+        while not stop.is_set():
+            try:
+                busy = await self.once()
+            except RecordsError as error:
+                log.warning("notifications wait for the records", error=type(error).__name__)
+                busy = 0
+            if not busy:
+                try:
+                    await asyncio.wait_for(stop.wait(), idle)
+                except TimeoutError:
+                    continue
+
+    async def once(self) -> int:
+        """Make notifications of what is new, send what is due; returns how many were sent or tried."""
+        await self.make()
+        due = await self._library.notifications.due()
+        await asyncio.gather(*(self._try(one) for one in due))
+        return len(due)
+
+    async def make(self) -> None:
+        notifications = self._library.notifications
+        await notifications.from_inbox()
+        for process_id, seq in await notifications.behind():
+            events = _without_gaps(await self._library.events.events(process_id, seq, 500), seq)
+            notices = [one for event in events for one in await self._notices(process_id, event)]
+            await notifications.from_events(process_id, events, notices)
+
+    async def _notices(self, process_id: str, event: Event) -> list[Notice]:
+        if event.kind not in TOLD or datetime.now(UTC) - event.at > STALE:
+            return []
+        row = await self._library.processes.get(process_id)
+        alias = str(event.data.get("alias", DEMANDER))
+        if event.kind is EventKind.ESCALATED:
+            person: str | None = row.demander
+            seen = event_for_party(event, role="demander", seated=bool(row.settings.get("demander_takes_part")))
+            alias = str(seen.data.get("alias", "")) if seen else ""
+        elif alias == DEMANDER:
+            person = row.demander
+        else:
+            seats = await self._library.room.seats(process_id)
+            person = next((seat.person for seat in seats if seat.alias == alias), None)
+        if person is None:
+            return []
+        about = {"what": event.kind.value, "alias": alias, "round": event.data.get("round", 0)}
+        return [Notice(source=f"event/{process_id}/{event.seq}", person=person, process_id=process_id, about=about)]
+
+    async def _try(self, one: Notification) -> None:
+        records = self._library.notifications
+        outgoing = await self._outgoing(one)
+        notifier = self._notifiers.get(one.channel)
+        if outgoing is None or notifier is None:
+            await records.ended(one.id, "dropped")
+            return
+        try:
+            await notifier.send(outgoing)
+        except NotSent as failed:
+            over = failed.permanent or one.attempts >= ATTEMPTS
+            log.warning("notification not sent", id=one.id, channel=one.channel, why=str(failed), over=over)
+            if over:
+                await records.ended(one.id, "failed")
+            else:
+                await records.postpone(one.id, retry_seconds(one.attempts))
+        except Exception as error:  # a notifier of somebody's own: whatever it raises ends nothing else
+            log.error("notifier failed", id=one.id, channel=one.channel, error=type(error).__name__)
+            await records.postpone(one.id, retry_seconds(one.attempts))
+        else:
+            await records.ended(one.id, "sent")
+
+    async def _outgoing(self, one: Notification) -> Outgoing | None:
+        """None: nothing to tell any more (answered, or too late), or nowhere to tell it."""
+        channel = await self._channel(one)
+        what = str(one.about["what"])
+        due: datetime | None = None
+        if what in ASKS or what == EventKind.REMINDER:
+            ask = Ask.PROJECTION if what == EventKind.REMINDER else Ask(what)
+            waiting = await self._library.inbox.get(f"{one.process_id}/{ask}/{one.about['alias']}/{one.about['round']}")
+            if waiting is None or waiting.closed_at is not None:
+                return None
+            due = waiting.due_at
+        if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
+            return None
+        language = await self._language(one)
+        data = {**one.about, "process": one.process_id, "due": due.isoformat() if due else None}
+        return Outgoing(
+            id=one.id,
+            address=channel.address,
+            secret=SecretStr(channel.secret),
+            subject=wording.subject(what, one.about, language),
+            text=wording.text(
+                what, one.about, process=one.process_id, due=due, where=self._public_url, language=language
+            ),
+            data=data,
+        )
+
+    async def _channel(self, one: Notification) -> Channel | None:
+        if one.channel == "log":
+            return Channel(person=one.person, kind="mail", address="")
+        channels = await self._library.notifications.channels(one.person)
+        return next((channel for channel in channels if channel.kind == one.channel and channel.confirmed), None)
+
+    async def _language(self, one: Notification) -> str:
+        if one.person in await self._library.profiles.get_many([one.person]):
+            return (await self._library.profiles.version(one.person)).language
+        return (await self._library.processes.get(one.process_id)).language
+
+
+def _without_gaps(events: list[Event], after: int) -> list[Event]:
+    """Outboxes may arrive out of order: what stands behind a gap waits until it is filled."""
+    return [event for place, event in enumerate(events, after + 1) if event.seq == place]

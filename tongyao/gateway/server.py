@@ -1,0 +1,72 @@
+"""The gateway as a running server: API and MCP on one address."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from tongyao.app.context import Gateway
+from tongyao.app.errors import AddressTaken
+from tongyao.gateway.api.app import make_app
+from tongyao.gateway.mcp.server import make_server
+
+
+def application(gateway: Gateway) -> FastAPI:
+    """The API, with the MCP server (streamable HTTP, stateless) at `/mcp`."""
+    mcp = make_server(gateway)
+    mcp_app = mcp.streamable_http_app(streamable_http_path="/mcp", stateless_http=True, json_response=True)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with mcp.session_manager.run():
+            yield
+
+    app = make_app(gateway, lifespan=lifespan)
+    app.router.routes.extend(mcp_app.routes)
+    return app
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0: any free one. Raises `AddressTaken`."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        raise AddressTaken(
+            f"the gateway cannot listen on {host}:{port} ({error.strerror or error}): "
+            "choose another TONGYAO_GATEWAY_PORT (0: any free one) or TONGYAO_GATEWAY_HOST"
+        ) from None
+    return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def serve(gateway: Gateway, stop: asyncio.Event, bound: socket.socket) -> None:
+    """Serve on `bound` until `stop`; open streams of events are ended after three seconds."""
+    server = _Server(uvicorn.Config(application(gateway), log_level="warning", timeout_graceful_shutdown=3))
+    running = asyncio.create_task(server.serve(sockets=[bound]))
+    waiting = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        server.should_exit = True
+        await running
+
+
+class _Server(uvicorn.Server):
+    """Signals are for whoever runs this; uvicorn would take them for itself."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -1,0 +1,96 @@
+"""A recitation in stages: one level at a time, put down after any level and taken up again where it was."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from tongyao.highway.memory import RECITED, Memory, assemble
+from tongyao.highway.recite.recitation import Paths, Recited, Reciter, Trie, Units
+from tongyao.highway.recite.segments import Level, lay_out
+from tongyao.highway.settings import Settings
+
+
+class Recitation:
+    """Source texts being recited. Deterministic: the same texts and settings give the same memory, byte for
+    byte, whether or not it was interrupted."""
+
+    def __init__(self, texts: Sequence[str], settings: Settings, stages: Mapping[Level, bytes] | None = None) -> None:
+        """`stages`: what `step` returned for the levels that are done. Raises ValueError if one of them is
+        damaged."""
+        self._texts = texts
+        self._passes, self._scaffolding = settings.passes, settings.scaffolding
+        self._layout = lay_out(texts)
+        self._recited: dict[Level, Recited] = {}
+        units: Units | None = None
+        for level in RECITED:
+            if not stages or level not in stages:
+                break
+            units, self._recited[level] = _load(stages[level])
+        self._reciter = Reciter(self._layout, units)
+
+    @property
+    def next(self) -> Level | None:
+        """The level to be recited next; None when all are done."""
+        return RECITED[len(self._recited)] if len(self._recited) < len(RECITED) else None
+
+    def step(self) -> tuple[Level, bytes]:
+        """Recite the next level; returns it and the state to be kept. Raises RuntimeError when all are
+        done."""
+        level = self.next
+        if level is None:
+            raise RuntimeError("every level is recited already")
+        below = self._recited[Level(level - 1)].segments if level > Level.PHRASE else None
+        self._recited[level] = self._reciter.recite(level, below, self._passes)
+        return level, _dump(self._reciter.units, self._recited[level])
+
+    def memory(self) -> Memory:
+        """The finished memory. Raises RuntimeError when levels are missing."""
+        if self.next is not None:
+            raise RuntimeError(f"level {self.next.name} is not recited yet")
+        units = self._reciter.units
+        return assemble(
+            self._texts, self._layout, units, self._recited, passes=self._passes, scaffolding=self._scaffolding
+        )
+
+
+def recite(
+    texts: Sequence[str], settings: Settings | None = None, progress: Callable[[Level], None] | None = None
+) -> Memory:
+    """Recite source texts into a memory: staged by level, deterministic, linear in the texts.
+
+    `progress` is called after each level. Any strings are accepted; texts without a base unit give an empty
+    memory.
+    """
+    recitation = Recitation(texts, settings or Settings())
+    while recitation.next is not None:
+        level, _ = recitation.step()
+        if progress is not None:
+            progress(level)
+    return recitation.memory()
+
+
+def _dump(units: Units, recited: Recited) -> bytes:
+    buffer = io.BytesIO()
+    arrays: dict[str, Any] = {"segments": recited.segments, "settled": np.array(recited.settled)}
+    for prefix, group in (("units", units), ("paths", recited.paths), ("trie", recited.trie)):
+        arrays |= {f"{prefix}.{f.name}": getattr(group, f.name) for f in fields(group)}
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _load(data: bytes) -> tuple[Units, Recited]:
+    def group(kind: type[Any], prefix: str) -> Any:
+        return kind(**{f.name: arrays[f"{prefix}.{f.name}"] for f in fields(kind)})
+
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            paths, trie = group(Paths, "paths"), group(Trie, "trie")
+            recited = Recited(paths, trie, arrays["segments"], bool(arrays["settled"]))
+            return group(Units, "units"), recited
+    except (KeyError, OSError) as error:
+        raise ValueError(f"not a stage of a recitation ({error}); recite from the start") from error

@@ -1,0 +1,100 @@
+"""Why a piece is lit: which starts lit it, and over which index paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tongyao.highway.recite.segments import Level, lay_out
+from tongyao.highway.recite.walking import LONGEST
+from tongyao.highway.seek.output import Piece
+from tongyao.highway.seek.seeking import Session
+from tongyao.highway.tables import climb, matches
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One start that reached the piece: the query's `label`, the unit's `surface` as it stands in the piece,
+    its `share` of the query's weight, how often it occurs there (`touches`), and its way up: one surface per
+    index hop."""
+
+    label: str
+    surface: str
+    share: float
+    touches: int
+    way: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`touches`, strongest first. By label: `converged`, the share of the query's weight that met in the
+    piece; `activation`, with saturation, length, order and what earlier use lends; `surroundings`, what neighbours
+    lent it and the category field added. The piece's score is the sum of the last two over all labels."""
+
+    touches: tuple[Touch, ...]
+    converged: dict[str, float]
+    activation: dict[str, float]
+    surroundings: dict[str, float]
+
+
+def explain(session: Session, piece: Piece) -> Explanation:
+    """Explain one piece of a session. Raises IndexError if the piece is not of this session's memory."""
+    memory, level = session.memory, piece.level
+    table = memory.tables[level]
+    row = int(table.places[piece.place])
+    start, units = table.by_row()
+    here = units[start[row] : start[row + 1]]
+    ways = _ways(session, piece)
+    touches: list[Touch] = []
+    converged: dict[str, float] = {}
+    activation: dict[str, float] = {}
+    surroundings: dict[str, float] = {}
+    for label, by_level in session.lit:
+        lit = by_level[level]
+        total = max(float(lit.weights.sum()), 1e-9)
+        near = lit.everywhere | lit.open[row // session.settings.cell]
+        for unit, weight in zip(lit.starts[near].tolist(), lit.weights[near].tolist(), strict=True):
+            if unit not in ways or unit not in here or len(ways[unit][0]) - 1 > session.settings.ttl:
+                continue
+            way, count = ways[unit]
+            touches.append(Touch(label, way[0], weight / total, count, way))
+        converged[label] = float(lit.convergence[row])
+        activation[label] = float(lit.activation[row])
+        surroundings[label] = float(lit.glow[piece.place]) - activation[label]
+    touches.sort(key=lambda touch: -touch.share)
+    return Explanation(tuple(touches), converged, activation, surroundings)
+
+
+def _ways(session: Session, piece: Piece) -> dict[int, tuple[tuple[str, ...], int]]:
+    """By unit: the surfaces on its shortest way up to the piece, itself first, and how often it occurs."""
+    memory, text = session.memory, piece.text
+    layout = lay_out([text])
+    symbols = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64) if len(layout.symbols) else np.zeros(0)
+    phrases = layout.bounds(Level.PHRASE)
+    above = {up: layout.bounds(up) for up in Level if Level.PHRASE < up <= piece.level}
+    ways: dict[int, tuple[tuple[str, ...], int]] = {}
+    found = np.empty((LONGEST * (LONGEST + 1), 3), np.int64)
+    around, hops = (np.empty(len(found), np.int64) for _ in range(2))
+
+    def surface(first: int, last: int) -> str:
+        return text[layout.starts[first] : layout.ends[last - 1]]
+
+    for first, last in zip(phrases[:-1].tolist(), phrases[1:].tolist(), strict=True):
+        count = matches(symbols, first, last, memory.trie.keys, memory.trie.child, memory.trie.unit, found)
+        climb(found, count, around, hops)
+        tops = [surface(first, last)]
+        for up, bounds in above.items():
+            at = int(np.searchsorted(bounds, first, side="right")) - 1
+            tops.append(piece.text if up is piece.level else surface(int(bounds[at]), int(bounds[at + 1])))
+        for k in range(count):
+            way, at = [], k
+            while at >= 0:
+                way.append(surface(int(found[at, 0]), int(found[at, 1])))
+                at = int(around[at])
+            whole = tuple(dict.fromkeys(way + tops))
+            unit = int(found[k, 2])
+            known = ways.get(unit)
+            shortest = whole if known is None or len(whole) < len(known[0]) else known[0]
+            ways[unit] = (shortest, 1 if known is None else known[1] + 1)
+    return ways

@@ -1,0 +1,155 @@
+"""What a seek gives back: 9 key short sentences, 6 key long ones, 3 paragraphs, 1 memory and 2 more (seed
+004).
+
+Every level is sorted by its own activation; the same text is given once, at the lowest level where it is
+found. The `fitted` version is the same light within a number of characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.seek.seeking import Session
+
+POLICY = {Level.SHORT: 9, Level.LONG: 6, Level.PARAGRAPH: 3, Level.TEXT: 3}
+UNKNOWN = 0.5
+"""A query of which more than this share is unknown, or which lights nothing, was not recited enough."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A lit piece of text: `start`, `end` in its source text (characters), `source` its index, `score` its
+    activation, `labels` the queries that lit it, strongest first, and `place`, its number on its level (for
+    `explain`)."""
+
+    level: Level
+    place: int
+    source: int
+    start: int
+    end: int
+    score: float
+    labels: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one seek lit. `short` ≤ 9, `long` ≤ 6, `paragraphs` ≤ 3 and `related` ≤ 2 pieces, `memory` the
+    source text that is lit most; `fitted` pieces that do not overlap and together keep to the budget;
+    `unknown` by label the share of the query that was never recited; `recite_more` whether too
+    little was recited for it (`Highway.due` says what follows)."""
+
+    short: tuple[Piece, ...]
+    long: tuple[Piece, ...]
+    paragraphs: tuple[Piece, ...]
+    memory: Piece | None
+    related: tuple[Piece, ...]
+    fitted: tuple[Piece, ...]
+    unknown: dict[str, float]
+    recite_more: bool
+
+
+def converge(session: Session, texts: Sequence[str], budget: int = 0) -> Found:
+    """Read off what a session lit. `texts` are the source texts that were recited; `budget` in characters.
+
+    Raises ValueError if the texts are not as long as those that were recited, or the budget is negative.
+    """
+    memory = session.memory
+    lengths = np.diff(memory.sources) - 1
+    if [len(text) for text in texts] != lengths.tolist():
+        raise ValueError("these are not the texts that were recited (their lengths differ); recite them first")
+    if budget < 0:
+        raise ValueError(f"budget must not be negative, got {budget}")
+    seen: set[int] = set()
+    by_level = {level: _best(session, texts, level, count, seen) for level, count in POLICY.items()}
+    whole = by_level[Level.TEXT]
+    lost = [label for label, share in session.unknown.items() if share > UNKNOWN]
+    return Found(
+        short=tuple(by_level[Level.SHORT]),
+        long=tuple(by_level[Level.LONG]),
+        paragraphs=tuple(by_level[Level.PARAGRAPH]),
+        memory=whole[0] if whole else None,
+        related=tuple(whole[1:]),
+        fitted=tuple(fit(session, texts, budget)),
+        unknown=dict(session.unknown),
+        recite_more=bool(lost) or not by_level[Level.SHORT],
+    )
+
+
+def ranked(glow: NDArray[np.float32]) -> Iterator[int]:
+    """Lit places, brightest first; of equals the earlier one. The many that nobody asks for are never sorted."""
+    lit = np.flatnonzero(glow > 0)
+    while len(lit):
+        bright = glow[lit]
+        least = np.partition(bright, -_AT_ONCE)[-_AT_ONCE] if len(lit) > _AT_ONCE else 0
+        now = lit[bright >= least]
+        yield from now[np.argsort(-glow[now], kind="stable")].tolist()
+        lit = lit[bright < least]
+
+
+_AT_ONCE = 128
+
+
+def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen: set[int]) -> list[Piece]:
+    table, glow = session.memory.tables[level], session.glow(level)
+    best: list[Piece] = []
+    for place in ranked(glow):
+        unit = int(table.units[table.places[place]])
+        if unit in seen:
+            continue
+        seen.add(unit)
+        best.append(piece_at(session, texts, level, place, float(glow[place])))
+        if len(best) == count:
+            break
+    return best
+
+
+def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, score: float) -> Piece:
+    """The piece of one place, with its source span and the labels that lit it."""
+    memory = session.memory
+    source = int(memory.text_of(level)[place])
+    start, end = (memory.spans[level][place] - memory.sources[source]).tolist()
+    lights = [(float(by_level[level].glow[place]), label) for label, by_level in session.lit]
+    labels = dict.fromkeys(label for light, label in sorted(lights, key=lambda x: -x[0]) if light > 0)
+    return Piece(level, place, source, start, end, score, tuple(labels), texts[source][start:end])
+
+
+def fit(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
+    """Long sentences by activation until the budget is full; where one no longer fits, its brightest short
+    sentence.
+
+    No text twice, no overlap; brightest first; the lengths add up to at most `budget` characters.
+    """
+    chosen: list[Piece] = []
+    seen: set[int] = set()
+    left, memory = budget, session.memory
+    long, short = memory.tables[Level.LONG], memory.tables[Level.SHORT]
+    long_glow, short_glow = session.glow(Level.LONG), session.glow(Level.SHORT)
+    misses = 0
+    for place in ranked(long_glow):
+        # What is far down the ranking is not worth the last few characters, nor a walk over everything lit.
+        if left <= 0 or misses >= 32:
+            break
+        misses += 1
+        level, score = Level.LONG, float(long_glow[place])
+        unit = int(long.units[long.places[place]])
+        span = memory.spans[level][place]
+        if span[1] - span[0] > left:
+            inside = np.arange(*np.searchsorted(short.above, [place, place + 1]))
+            fitting = inside[np.diff(memory.spans[Level.SHORT][inside], axis=1).ravel() <= left]
+            if not len(fitting) or short_glow[fitting].max() <= 0:
+                continue
+            place, level = int(fitting[np.argmax(short_glow[fitting])]), Level.SHORT
+            unit = int(short.units[short.places[place]])
+        if unit in seen:
+            continue
+        seen.add(unit)
+        misses = 0
+        chosen.append(piece_at(session, texts, level, place, score))
+        left -= chosen[-1].end - chosen[-1].start
+    return chosen

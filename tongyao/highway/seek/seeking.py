@@ -1,0 +1,205 @@
+"""A seek: a query's units light, along their index paths, the segments they lead to. It starts from zero each
+time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tongyao.highway.compiled import compiled
+from tongyao.highway.memory import SOUGHT, Memory
+from tongyao.highway.recite.segments import Level
+from tongyao.highway.seek.direction import Encoder, toward
+from tongyao.highway.seek.order import in_order, pairs_of
+from tongyao.highway.seek.starts import starts_of
+from tongyao.highway.settings import Script, Settings, Touch
+from tongyao.highway.strengths import Bound
+from tongyao.highway.tables import Table
+
+
+@dataclass
+class Lit:
+    """What one query lit on one level: `starts` int32[Q] unit ids and their `weights`; per row the
+    `activation` (as a share of the query's weight, and what order adds) and `convergence` (share of the weight that meets there,
+    in [0, 1]); per place the `glow`: activation and what the surroundings and the direction
+    add to it. `everywhere` bool[Q]: the start
+    lights all it leads to; else only its instances in the cells that are `open` (bool, by `Settings.cell` rows)."""
+
+    starts: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    everywhere: NDArray[np.bool_]
+    open: NDArray[np.bool_]
+    activation: NDArray[np.float32]
+    convergence: NDArray[np.float32]
+    glow: NDArray[np.float32]
+
+
+@dataclass
+class Session:
+    """The lighting of one conversation: what each labelled query lit, level by level."""
+
+    memory: Memory
+    settings: Settings
+    lit: list[tuple[str, dict[Level, Lit]]] = field(default_factory=list)
+    unknown: dict[str, float] = field(default_factory=dict)
+    """By label: the share of the query's base units that this memory does not know."""
+
+    def glow(self, level: Level) -> NDArray[np.float32]:
+        """Activation of every place of a level over all queries; zeros if nothing was sought."""
+        total = np.zeros(len(self.memory.tables[level].places), np.float32)
+        for _, by_level in self.lit:
+            total += by_level[level].glow
+        return total
+
+
+def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
+    """What a touch is worth among segments as long as those of this table."""
+    t, short, long = script.blend(table.mean_length), settings.short, settings.long
+    return Touch(*(x + t * (y - x) for x, y in zip(astuple(short), astuple(long), strict=True)))
+
+
+def weights_of(
+    memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: Bound | None
+) -> NDArray[np.float32]:
+    """What one touch of each start is worth: rare units more, units of many base units less, those that
+    only join or ask hardly anything, and by write-back more where seeking from the unit has led to what was then used."""
+    rarity = memory.rarity[level][starts].astype(np.float64)
+    n = memory.units.n[starts].astype(np.float64)
+    words = memory.words[starts]
+    table = memory.tables[level]
+    # A power of rarity, brought back to the scale of rarity itself.
+    scale = max(np.log1p(len(table.places)), 1.0)
+    power = np.where(
+        words, *(touch_in(table, script, settings).rarity for script in (settings.words, settings.characters))
+    )
+    fade = np.where(words, settings.words.fade, settings.characters.fade)
+    weights = scale * (rarity / scale) ** power * n**-fade * np.where(memory.faint[starts], settings.faint, 1)
+    if strengths is not None:
+        weights *= strengths.factor(starts)
+    return np.asarray(weights, np.float32)
+
+
+@compiled
+def _light(
+    starts: Any, weights: Any, everywhere: Any, cell: int, begin: Any, row: Any, touches: Any, hops: Any, length: Any,
+    mean: float, ttl: int, k: float, b: float, activation: Any, convergence: Any, opened: Any,
+) -> None:  # fmt: skip
+    """Every start touches each row once; further touches saturate; long rows count for less."""
+    for s in range(starts.size):
+        for e in range(begin[starts[s]], begin[starts[s] + 1]):
+            if hops[e] > ttl:
+                continue
+            r, t = row[e], np.float64(touches[e])
+            if everywhere[s]:
+                opened[r // cell] = True
+            elif not opened[r // cell]:
+                continue
+            activation[r] += weights[s] * t * (k + 1) / (t + k * (1 - b + b * length[r] / mean))
+            convergence[r] += weights[s]
+
+
+@compiled
+def _surround(
+    starts: Any, weights: Any, everywhere: Any, cell: int, opened: Any, begin: Any, row: Any, hops: Any, length: Any,
+    first: Any, at: Any, places: Any, edges: Any, ttl: int, reach: int, b: float, out: Any,
+) -> None:  # fmt: skip
+    """Light every place within `reach` of one that a start touches, once per start, never across two
+    texts."""
+    count = places.size
+    stamp = np.full(count, -1, np.int64)
+    for s in range(starts.size):
+        for e in range(begin[starts[s]], begin[starts[s] + 1]):
+            if hops[e] > ttl or not (everywhere[s] or opened[row[e] // cell]):
+                continue
+            for i in range(first[row[e]], first[row[e] + 1]):
+                p = at[i]
+                for q in range(max(p - reach, 0), min(p + reach + 1, count)):
+                    if stamp[q] != s and edges[q] == edges[p]:
+                        stamp[q] = s
+                        out[q] += weights[s]
+    # The longer the surroundings, the less a touch says.
+    total, running = 0.0, np.zeros(count + 1)
+    for p in range(count):
+        total += length[places[p]]
+        running[p + 1] = total
+    mean = total / max(count, 1) * (2 * reach + 1)
+    for p in range(count):
+        if out[p] > 0:
+            extent = running[min(p + reach + 1, count)] - running[max(p - reach, 0)]
+            out[p] /= 1 - b + b * extent / mean
+
+
+def light(
+    memory: Memory,
+    level: Level,
+    starts: NDArray[np.int32],
+    settings: Settings,
+    strengths: Bound | None = None,
+    direction: NDArray[np.float32] | None = None,
+    pairs: NDArray[np.int64] | None = None,
+) -> Lit:
+    """Light one level from the starts of one query. `direction` float32[R]: how far each row lies in its direction;
+    `pairs`: which of its units are neighbours (`order.pairs_of`)."""
+    table = memory.tables[level]
+    weights = weights_of(memory, level, starts, settings, strengths)
+    total = max(float(weights.sum()), 1e-9)
+    everywhere, opened = np.ones(len(starts), np.bool_), np.zeros(len(table.units) // settings.cell + 1, np.bool_)
+    if settings.instances and len(starts):
+        # The rarest starts come first and open the cells; it is always at least one.
+        order = np.argsort(-memory.rarity[level][starts], kind="stable")
+        starts, weights = starts[order], weights[order]
+        everywhere = table.start[starts + 1] - table.start[starts] <= settings.instances
+        everywhere[0] = True
+    share = memory.character_share
+    characters, words = (touch_in(table, script, settings) for script in (settings.characters, settings.words))
+    k, b = share * characters.k + (1 - share) * words.k, share * characters.b + (1 - share) * words.b
+    activation, convergence = (np.zeros(len(table.units), np.float32) for _ in range(2))
+    _light(
+        starts, weights, everywhere, settings.cell, table.start, table.row, table.touches, table.hops, table.length,
+        table.mean_length, settings.ttl, k, b, activation, convergence, opened,
+    )  # fmt: skip
+    activation /= total
+    convergence /= total
+    if pairs is not None and settings.order > 0:
+        activation += settings.order * in_order(memory, level, pairs, activation)
+    if strengths is not None:
+        activation += strengths.lend(level, starts, weights / total, convergence)
+    glow = activation[table.places]
+    lending = settings.surroundings * memory.kin[level]
+    if lending > 0 and level < Level.TEXT:
+        around = np.zeros(len(table.places), np.float32)
+        _surround(
+            starts, weights, everywhere, settings.cell, opened, table.start, table.row, table.hops, table.length,
+            *table.where(), table.places, memory.text_of(level), settings.ttl, settings.reach, 0.3, around,
+        )  # fmt: skip
+        # Only what is lit itself can be lit further: no path is an answer.
+        glow = glow + np.where(glow > 0, lending * around / total, 0).astype(np.float32)
+    if direction is not None:
+        glow = glow * (1 + settings.pull * direction[table.places])
+    return Lit(starts, weights, everywhere, opened, activation, convergence, glow)
+
+
+def seek(
+    memory: Memory,
+    queries: Sequence[tuple[str, str]],
+    settings: Settings | None = None,
+    strengths: Bound | None = None,
+    levels: Sequence[Level] = SOUGHT,
+    encoder: Encoder | None = None,
+) -> Session:
+    """Seek labelled queries (label, text) in a memory. Lighting starts from zero; there is no search by
+    radius: a query without a path lights nothing, and `Session.unknown` says how much of it the memory does
+    not know."""
+    settings = settings or Settings()
+    session = Session(memory, settings)
+    for label, text in queries:
+        starts, unknown = starts_of(memory, text)
+        session.unknown[label] = unknown
+        ahead, pairs = toward(memory, text, encoder), pairs_of(memory, text)
+        lit = {level: light(memory, level, starts, settings, strengths, ahead.get(level), pairs) for level in levels}
+        session.lit.append((label, lit))
+    return session

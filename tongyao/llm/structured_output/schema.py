@@ -1,0 +1,73 @@
+"""Drafts as JSON: the schema that a service is given, and the same shape in words for those that know no
+schemas.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.value import Draft
+
+_CODE_ONLY: Final = frozenset({Relation.NOT_EXAMINED.value})
+"""What code says of an answer, and no answer of itself."""
+
+
+@cache
+def schema_of(draft: type[Draft]) -> dict[str, object]:
+    """The JSON schema of `draft` in the subset that structured outputs take: every field required, nothing
+    besides.
+
+    Fields stand in the order in which the draft declares them, so that a verdict is written before what
+    surrounds it.
+    """
+    whole = draft.model_json_schema()
+    definitions = whole.pop("$defs", {})
+    return _strict(whole, definitions)
+
+
+def _strict(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, object]:
+    if "$ref" in schema:
+        return _strict(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+    if "enum" in schema:
+        return {"type": "string", "enum": [word for word in schema["enum"] if word not in _CODE_ONLY]}
+    match schema["type"]:
+        case "object":
+            properties = {name: _strict(field, definitions) for name, field in schema["properties"].items()}
+            return {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            }
+        case "array":
+            return {"type": "array", "items": _strict(schema["items"], definitions)}
+        case kind:
+            return {"type": kind}
+
+
+@cache
+def shape_of(draft: type[Draft]) -> str:
+    """The same shape in a few lines for a prompt: `{"verdict": "more | exhausted", "pairs": [{…}], …}`."""
+    return _sketch(schema_of(draft), indent=0)
+
+
+def _sketch(schema: dict[str, Any], indent: int) -> str:
+    if "enum" in schema:
+        return '"' + " | ".join(schema["enum"]) + '"'
+    match schema["type"]:
+        case "object" if indent == 0:
+            lines = (f'  "{name}": {_sketch(field, 1)}' for name, field in schema["properties"].items())
+            return "{\n" + ",\n".join(lines) + "\n}"
+        case "object":
+            fields = (f'"{name}": {_sketch(field, 1)}' for name, field in schema["properties"].items())
+            return "{" + ", ".join(fields) + "}"
+        case "array":
+            return f"[{_sketch(schema['items'], 1)}]"
+        case "boolean":
+            return "true | false"
+        case "integer":
+            return "0"
+        case _:
+            return '"…"'

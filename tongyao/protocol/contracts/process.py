@@ -1,0 +1,270 @@
+"""Names and types by which workflows, activities and clients address each other (docs/protocol.md §12).
+
+Inputs and outputs hold references and counts only: whatever stands here ends up in Temporal's history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, Generic, TypeVar
+
+from pydantic import Field
+
+from tongyao.protocol.model.events import Outbox
+from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process import Choice, Phase, ProfileRef, Seat, Spent, TensionRef
+from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.settings import Fallback, ProcessSettings
+from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.model.value import Value
+
+InputT = TypeVar("InputT")
+OutputT = TypeVar("OutputT")
+
+CRYSTALLIZATION: Final = "Crystallization"
+
+PROCESS_QUEUE: Final = "tongyao-process"
+MODELS_QUEUE: Final = "tongyao-models"
+FIELD_QUEUE: Final = "tongyao-field"
+
+
+class SearchAttribute:
+    """Custom search attributes; they must be registered before a worker polls (docs/operations.md)."""
+
+    PHASE: Final = "TongyaoPhase"
+    ROUND: Final = "TongyaoRound"
+    SCENE: Final = "TongyaoScene"
+    DEPTH: Final = "TongyaoDepth"
+    ROOT: Final = "TongyaoRoot"
+    WAITING: Final = "TongyaoWaiting"
+
+
+SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
+    SearchAttribute.PHASE: "Keyword",
+    SearchAttribute.ROUND: "Int",
+    SearchAttribute.SCENE: "Keyword",
+    SearchAttribute.DEPTH: "Int",
+    SearchAttribute.ROOT: "Keyword",
+    SearchAttribute.WAITING: "Bool",
+}
+
+
+class ProcessInput(Value):
+    """What starts a process. The row in `processes` exists before the workflow does."""
+
+    process_id: str
+    scene: str = ""
+    demander: str = Field(description="Owner of the intent: a profile id, or the id of a person without a profile.")
+    demander_profile: ProfileRef | None = None
+    intent_text_id: str
+    tension: TensionRef | None = Field(default=None, description="Brought ready-made; then nothing is formulated.")
+    participants: tuple[Choice, ...] = ()
+    excluded: tuple[str, ...] = Field(default=(), description="Profile ids the field leaves out.")
+    settings: ProcessSettings = ProcessSettings()
+    lineage: Lineage | None = None
+    remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
+    models_queue: str | None = Field(default=None, description="Task queue of model calls; None: the workflow's own.")
+
+    @property
+    def root(self) -> str:
+        return self.lineage.root if self.lineage else self.process_id
+
+    @property
+    def depth(self) -> int:
+        return self.lineage.depth if self.lineage else 0
+
+    @property
+    def summary(self) -> str:
+        """What the Temporal UI calls this process; without a text of anybody."""
+        origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
+        return f"Crystallization of one {origin}" + (f", scene {self.scene}" if self.scene else "")
+
+
+class ProcessResult(Value):
+    """How a process ended."""
+
+    process_id: str
+    outcome: Phase
+    rounds: int
+    plan_revision: int = 0
+
+
+class ActivityInput(Value):
+    """Every side effect first writes the transitions that led to it."""
+
+    process_id: str
+    outbox: Outbox | None = None
+    token_budget: int | None = Field(default=None, description="Of the tree, as its root has it now.")
+    cost_budget: Decimal | None = Field(default=None, description="US dollars; of the tree, as its root has it now.")
+
+
+class ModelOutput(Value):
+    """What a model call used. `out_of_budget`: the tree's budget could not cover it, so it was not made."""
+
+    spent: Spent = Spent()
+    out_of_budget: bool = False
+
+
+class FormulateInput(ActivityInput):
+    pass
+
+
+class FormulateOutput(ModelOutput):
+    tension: TensionRef
+    fallback: bool = Field(default=False, description="The raw intent stands as T: it could not be formulated.")
+
+
+class DiscoverInput(ActivityInput):
+    scene: str
+    tension_text_id: str
+    limit: int = Field(ge=1, description="At most so many people.")
+    excluded: tuple[str, ...] = ()
+
+
+class Candidate(Value):
+    """Somebody the field found. The reasons, with their texts, are in the records."""
+
+    profile_id: str
+    perspective: str
+    score: float
+
+
+class DiscoverOutput(Value):
+    candidates: tuple[Candidate, ...]
+
+
+class ProposeInput(ActivityInput):
+    """Who else is near what is open after a round, for the demander to add."""
+
+    scene: str
+    round: int
+    limit: int = Field(ge=1, description="At most so many people.")
+    excluded: tuple[str, ...] = ()
+
+
+class FreezeInput(ActivityInput):
+    """Freeze what the newly seated will be read from: the manifest's part of each."""
+
+    choices: tuple[Choice, ...]
+    aliases: tuple[str, ...] = Field(description="One for each choice, in the same order.")
+    round: int = 1
+    fallback: Fallback = Field(default=Fallback.LAPSE, description="For those who chose none of their own.")
+
+
+class FreezeOutput(Value):
+    seats: tuple[Seat, ...]
+
+
+class TurnInput(Value):
+    """One turn. With `submission`, what a person or their agent said is taken down; otherwise the proxy is asked."""
+
+    alias: str
+    submission: str = ""
+    nothing_new: bool = False
+    outcome: Outcome | None = Field(default=None, description="Already known (lapsed, left): only to be written down.")
+    author: str = "proxy"
+    revision: int = Field(default=1, ge=1, description="Counts corrections of one turn.")
+
+
+class ProjectInput(ActivityInput):
+    """Turns of one round that are brought into the record side by side, each blind to the others."""
+
+    round: int
+    turns: tuple[TurnInput, ...]
+
+
+class TurnOutput(Value):
+    outcome: Outcome
+    items: int = 0
+    struck: int = 0
+    reason: str = Field(default="", description="Of a failed turn: the closed word of the ledger.")
+
+
+class ProjectOutput(ModelOutput):
+    turns: tuple[TurnOutput, ...] = Field(description="One for each of the input's, in the same order.")
+
+
+class ObserveInput(ActivityInput):
+    round: int
+
+
+class ObserveOutput(ModelOutput):
+    verdict: Verdict
+    relations: int = 0
+    struck: int = 0
+
+
+class PlanInput(ActivityInput):
+    revision: int
+    unconverged: bool = Field(default=False, description="Rounds ended without converging: name what is open.")
+    without: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+
+class PlanOutput(ModelOutput):
+    claims: int
+    supported: int
+    residuals: tuple[str, ...] = ()
+    reduced: bool = False
+
+
+class BranchInput(ActivityInput):
+    residual: str
+
+
+class BranchOutput(Value):
+    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`."""
+
+    child: ProcessInput | None = None
+    reason: str = ""
+
+
+class DeliverInput(ActivityInput):
+    revision: int
+    aliases: tuple[str, ...]
+
+
+class DeliverOutput(ModelOutput):
+    delivered: tuple[str, ...] = ()
+
+
+class RememberInput(ActivityInput):
+    """After the plan: what was used of these participants' long profiles strengthens their memories."""
+
+    aliases: tuple[str, ...]
+
+
+class RecordInput(ActivityInput):
+    """Only the outbox: for transitions after which nothing else happens soon."""
+
+
+@dataclass(frozen=True)
+class ActivityContract(Generic[InputT, OutputT]):
+    """An activity by its name and types; who implements it is not known here."""
+
+    name: str
+    input: type[InputT]
+    output: type[OutputT]
+
+
+FORMULATE: Final = ActivityContract("formulate", FormulateInput, FormulateOutput)
+DISCOVER: Final = ActivityContract("discover", DiscoverInput, DiscoverOutput)
+PROPOSE: Final = ActivityContract("propose", ProposeInput, DiscoverOutput)
+FREEZE: Final = ActivityContract("freeze", FreezeInput, FreezeOutput)
+PROJECT: Final = ActivityContract("project", ProjectInput, ProjectOutput)
+OBSERVE: Final = ActivityContract("observe", ObserveInput, ObserveOutput)
+PLAN: Final = ActivityContract("plan", PlanInput, PlanOutput)
+BRANCH: Final = ActivityContract("branch", BranchInput, BranchOutput)
+DELIVER: Final = ActivityContract("deliver", DeliverInput, DeliverOutput)
+REMEMBER: Final = ActivityContract("remember", RememberInput, type(None))
+RECORD: Final = ActivityContract("record", RecordInput, type(None))
+
+OPERATOR_NEEDED: Final = "OperatorNeeded"
+"""Type of the activity failure that suspends a process instead of failing its step."""
+
+STEP_FAILED: Final = "StepFailed"
+"""Type of the activity failure that no repetition mends; its message says what to do."""
+
+REFUSED: Final = "Refused"
+"""Type of the failure with which an update is refused; its first detail is the `Verdict`."""

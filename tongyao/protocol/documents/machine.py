@@ -1,0 +1,156 @@
+"""A plan as a workflow machine (docs/plans.md): nodes, forwards between them, guards on these, permissions by alias. Pure.
+
+Neutral: nothing in it belongs to one chain or product. A smart-contract workflow such as WOWOK's Machine can be made of
+it by mapping nodes to nodes, forwards to forwards, guards to its own conditions, aliases to addresses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from tongyao.protocol.model.plan import Plan, Task
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+
+FORMAT: Final = "tongyao-machine/1"
+START: Final = "start"
+END: Final = "end"
+
+
+class Guard(Value):
+    """What must hold before a forward is taken.
+
+    `committed`: every alias in `aliases` has answered the plan with a commitment; `done`: every node in `nodes` was left;
+    `confirmed`: whoever is in `aliases` says that it was done.
+    """
+
+    kind: Literal["committed", "done", "confirmed"]
+    aliases: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+
+class Forward(Value):
+    """A step from a node to the next, by somebody who may, when all guards hold."""
+
+    name: str
+    to: str
+    permission: str = Field(description="Name of a permission of this machine.")
+    guards: tuple[Guard, ...] = ()
+
+
+class Node(Value):
+    """A state of the work. `task` is the plan's task that is under way there; empty at the start and the end."""
+
+    name: str
+    title: str = ""
+    task: str = ""
+    sources: tuple[str, ...] = Field(default=(), description="Item ids of the record that the task stands on.")
+    forwards: tuple[Forward, ...] = ()
+
+
+class Permission(Value):
+    """Who may do something. Nobody (`aliases` empty): the task has no one yet, and its machine cannot go on there."""
+
+    name: str
+    aliases: tuple[str, ...]
+
+
+class Machine(Value):
+    """A draft: it says what could be run, and runs nothing. No identities, no amounts, no addresses."""
+
+    format: Literal["tongyao-machine/1"] = FORMAT
+    process: str
+    revision: int = Field(ge=1, description="Of the plan it was made of.")
+    language: str
+    draft: Literal[True] = True
+    nodes: tuple[Node, ...]
+    permissions: tuple[Permission, ...]
+    missing: tuple[str, ...] = Field(default=(), description="Nodes that nobody may leave yet.")
+
+
+def machine_of(plan: Plan, process_id: str) -> Machine:
+    """The machine of a plan. Tasks without prerequisites begin together; the end is reached when every last one is done.
+
+    A task may be left by whoever does it; who depends on it confirms. One that was only offered needs its doer's
+    commitment first.
+    """
+    names = {task.id: f"task-{at}" for at, task in enumerate(plan.tasks, 1)}
+    followers = {task.id: [after for after in plan.tasks if task.id in after.prerequisites] for task in plan.tasks}
+    first = [task for task in plan.tasks if not task.prerequisites]
+    begin = Permission(name="begin", aliases=(DEMANDER,))
+    nodes = [
+        Node(
+            name=START,
+            title=plan.panorama[0].text if plan.panorama else "",
+            forwards=tuple(
+                Forward(name=f"begin {names[task.id]}", to=names[task.id], permission=begin.name, guards=_agreed(task))
+                for task in first
+            )
+            or (Forward(name="nothing to do", to=END, permission=begin.name),),
+        )
+    ]
+    for task in plan.tasks:
+        after = followers[task.id]
+        targets = [(names[one.id], one) for one in after]
+        nodes.append(
+            Node(
+                name=names[task.id],
+                title=task.title,
+                task=task.id,
+                sources=task.sources,
+                forwards=tuple(
+                    Forward(
+                        name=f"hand over to {name}",
+                        to=name,
+                        permission=f"do {names[task.id]}",
+                        guards=(*_others_done(one, task, names), *_agreed(one), *_confirmed(task, one)),
+                    )
+                    for name, one in targets
+                )
+                or (
+                    Forward(
+                        name="finish", to=END, permission=f"do {names[task.id]}",
+                        guards=(Guard(kind="confirmed", aliases=(DEMANDER,)),) if task.assignee != DEMANDER else (),
+                    ),
+                ),
+            )
+        )  # fmt: skip
+    nodes.append(Node(name=END))
+    return Machine(
+        process=process_id,
+        revision=plan.revision,
+        language=plan.language,
+        nodes=tuple(nodes),
+        permissions=(begin, *(_permission(task, names) for task in plan.tasks)),
+        missing=tuple(names[task.id] for task in plan.tasks if not task.assignee),
+    )
+
+
+def machine_schema() -> dict[str, Any]:
+    """The published JSON Schema (2020-12) of a machine."""
+    schema = Machine.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:{FORMAT}", **schema}
+
+
+def _permission(task: Task, names: dict[str, str]) -> Permission:
+    return Permission(name=f"do {names[task.id]}", aliases=(task.assignee,) if task.assignee else ())
+
+
+def _agreed(task: Task) -> tuple[Guard, ...]:
+    """What one side only offered needs that side's commitment."""
+    offered = bool(task.assignee) and task.assignee != DEMANDER and not task.agreed
+    return (Guard(kind="committed", aliases=(task.assignee,)),) if offered else ()
+
+
+def _others_done(task: Task, coming_from: Task, names: dict[str, str]) -> tuple[Guard, ...]:
+    others = tuple(names[one] for one in task.prerequisites if one != coming_from.id and one in names)
+    return (Guard(kind="done", nodes=others),) if others else ()
+
+
+def _confirmed(task: Task, after: Task) -> tuple[Guard, ...]:
+    """Whoever goes on from a task confirms it, unless it was their own."""
+    if not after.assignee or after.assignee == task.assignee:
+        return ()
+    return (Guard(kind="confirmed", aliases=(after.assignee,)),)

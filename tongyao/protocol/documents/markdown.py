@@ -1,0 +1,79 @@
+"""Tension, projections and observations as Markdown for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.projection import Dimension, Outcome, Projection
+from tongyao.protocol.model.tension import Tension
+
+
+def tension_markdown(tension: Tension) -> str:
+    """The four lenses and the audit of their sufficiency."""
+    missing = ", ".join(tension.audit.missing()) or "none"
+    lines = [f"# Tension (grade {tension.grade.value})", "", f"- **T** {tension.transition}"]
+    lines.append(f"- **I** {tension.initial_state}")
+    lines += [f"- **B{number}** {barrier}" for number, barrier in enumerate(tension.barriers, 1)]
+    lines += [f"- **E** {tension.exchange}", "", f"Insufficient: {missing}. {tension.units} units."]
+    return "\n".join(lines) + "\n"
+
+
+def projection_markdown(projection: Projection) -> str:
+    """Items by dimension, each with its id, targets and spans; then what was said word for word."""
+    lines = [f"# {projection.alias}, round {projection.round}: {projection.outcome.value}", ""]
+    for dimension in Dimension:
+        items = [item for item in projection.items if item.dimension is dimension]
+        if not items:
+            continue
+        lines += [f"## {dimension.value.capitalize()}", ""]
+        for item in items:
+            spans = ", ".join(f"{span.source}[{span.start}:{span.end}]" for span in item.spans)
+            basis = spans or ("inferred from " + (", ".join(item.starts_from) or "the whole") if item.inferred else "")
+            targets = f" → {', '.join(item.targets)}" if item.targets else ""
+            lines.append(f"- `{item.id}`{targets} {item.claim} _({basis})_")
+            lines += [f"  - {step}" for step in item.mapping]
+        lines.append("")
+    if projection.markdown.strip():
+        lines += ["---", "", projection.markdown.strip(), ""]
+    if projection.outcome is Outcome.NOTHING_NEW and not projection.items:
+        lines.append("Nothing new.")
+    return "\n".join(lines).strip() + "\n"
+
+
+def observation_markdown(observation: Observation) -> str:
+    """Verdict, all pairs, then everything else that was made visible, each with its id and sources."""
+    lines = [f"# Catalyst, round {observation.round}: {observation.verdict.value}", "", "## Pairs", ""]
+    lines += [
+        f"- `{pair.id}` {pair.a} – {pair.b}: **{pair.relation.value}** {pair.text}{_cite(pair.sources)}"
+        for pair in observation.pairs
+    ]
+    sections: list[tuple[str, list[str]]] = [
+        (
+            "Contributions",
+            [
+                f"`{c.id}` {c.alias} {c.effect.value} {c.target}: {c.text}{_cite(c.sources)}"
+                for c in observation.contributions
+            ],
+        ),
+        (
+            "Translations",
+            [
+                f"`{t.id}` {t.a} “{t.a_words}” / {t.b} “{t.b_words}”: {t.text}{_cite(t.sources)}"
+                for t in observation.translations
+            ],
+        ),
+        ("Gaps", [f"`{g.id}` {g.target} ({g.kind.value}): {g.text}" for g in observation.gaps]),
+        ("Ignored information", [f"`{n.id}` {n.text}{_cite(n.sources)}" for n in observation.ignored]),
+        ("Frameworks", [f"`{n.id}` **{n.name}** {n.text}{_cite(n.sources)}" for n in observation.frameworks]),
+        ("Value to a third", [f"`{n.id}` {n.text}{_cite(n.sources)}" for n in observation.third_party_value]),
+    ]
+    for title, entries in sections:
+        if entries:
+            lines += ["", f"## {title}", "", *(f"- {entry}" for entry in entries)]
+    return "\n".join(lines) + "\n"
+
+
+def _cite(sources: Iterable[str]) -> str:
+    named = ", ".join(sources)
+    return f" ({named})" if named else ""

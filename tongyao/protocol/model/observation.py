@@ -1,0 +1,187 @@
+"""What the catalyst makes visible in one round (docs/protocol.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import combinations
+
+from pydantic import Field
+
+from tongyao.protocol.model.value import Draft, Value
+
+
+class Relation(StrEnum):
+    """Between two participants. There is no fourth kind (docs/protocol.md §5.2)."""
+
+    COMPLEMENTARY = "complementary"
+    ALIGNED = "aligned"
+    OFFSETTING = "offsetting"
+    NONE_FOUND = "none_found"
+    NOT_EXAMINED = "not_examined"
+
+    @property
+    def related(self) -> bool:
+        return self in (Relation.COMPLEMENTARY, Relation.ALIGNED, Relation.OFFSETTING)
+
+
+class Verdict(StrEnum):
+    """`more`: the gap is still open. `exhausted`: nothing that matters has not arrived. Counts from round 3."""
+
+    MORE = "more"
+    EXHAUSTED = "exhausted"
+
+
+class Effect(StrEnum):
+    """What a participant does to one part of the tension. Not a relation: the demander is not in the room."""
+
+    DISSOLVES = "dissolves"
+    HELPS = "helps"
+    COLLIDES = "collides"
+    WORSENS = "worsens"
+
+
+class GapKind(StrEnum):
+    """`overlooked`: somebody could, nobody looked. `absent`: nobody here can, and nobody should be pressed."""
+
+    OVERLOOKED = "overlooked"
+    ABSENT = "absent"
+
+
+class Pair(Value):
+    """A pair of participants, `a` before `b`, and what was found between them."""
+
+    id: str
+    a: str
+    b: str
+    relation: Relation
+    text: str = ""
+    sources: tuple[str, ...] = Field(default=(), description="Item ids of both sides.")
+
+
+class Contribution(Value):
+    """A participant against one part of the tension."""
+
+    id: str
+    alias: str
+    target: str
+    effect: Effect
+    text: str = ""
+    sources: tuple[str, ...] = ()
+
+
+class Translation(Value):
+    """Two wordings that may be speaking of the same thing; hedged, never a verdict."""
+
+    id: str
+    a: str
+    b: str
+    a_words: str
+    b_words: str
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+class Gap(Value):
+    """A part of the tension that nobody covers."""
+
+    id: str
+    kind: GapKind
+    target: str
+    text: str
+
+
+class Note(Value):
+    """Ignored information, a framework by its name, or what two people together mean to a third."""
+
+    id: str
+    text: str
+    name: str = ""
+    about: tuple[str, ...] = Field(default=(), description="Aliases it concerns.")
+    sources: tuple[str, ...] = ()
+
+
+class Observation(Value):
+    """One round's output of the catalyst, after the guards."""
+
+    round: int = Field(ge=1)
+    verdict: Verdict
+    pairs: tuple[Pair, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
+    translations: tuple[Translation, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    ignored: tuple[Note, ...] = ()
+    frameworks: tuple[Note, ...] = ()
+    third_party_value: tuple[Note, ...] = ()
+    markdown: str = ""
+    struck: int = Field(default=0, ge=0)
+
+    def texts(self) -> dict[str, str]:
+        """Every element's id with its text."""
+        groups = (
+            self.pairs,
+            self.contributions,
+            self.translations,
+            self.gaps,
+            self.ignored,
+            self.frameworks,
+            self.third_party_value,
+        )
+        return {element.id: element.text for group in groups for element in group}
+
+
+class PairDraft(Draft):
+    a: str
+    b: str
+    relation: Relation
+    text: str = ""
+    sources: list[str] = Field(default_factory=list)
+
+
+class ContributionDraft(Draft):
+    alias: str
+    target: str
+    effect: Effect
+    text: str = ""
+    sources: list[str] = Field(default_factory=list)
+
+
+class TranslationDraft(Draft):
+    a: str
+    b: str
+    a_words: str = ""
+    b_words: str = ""
+    text: str = ""
+    sources: list[str] = Field(default_factory=list)
+
+
+class GapDraft(Draft):
+    kind: GapKind
+    target: str = ""
+    text: str = ""
+
+
+class NoteDraft(Draft):
+    text: str
+    name: str = ""
+    about: list[str] = Field(default_factory=list)
+    sources: list[str] = Field(default_factory=list)
+
+
+class ObservationDraft(Draft):
+    """What an engine answered as the catalyst. The verdict comes first: it must not be talked into by the rest."""
+
+    verdict: Verdict = Verdict.MORE
+    pairs: list[PairDraft] = Field(default_factory=list)
+    contributions: list[ContributionDraft] = Field(default_factory=list)
+    translations: list[TranslationDraft] = Field(default_factory=list)
+    gaps: list[GapDraft] = Field(default_factory=list)
+    ignored: list[NoteDraft] = Field(default_factory=list)
+    frameworks: list[NoteDraft] = Field(default_factory=list)
+    third_party_value: list[NoteDraft] = Field(default_factory=list)
+    markdown: str = ""
+
+
+def all_pairs(aliases: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Every unordered pair of `aliases`, each as (lower, higher), in order. n aliases give n(n-1)/2 pairs."""
+    return tuple(combinations(sorted(set(aliases)), 2))

@@ -1,0 +1,71 @@
+"""The record of one process, verbatim, as the rooms read it. What any party gets of it is made by `views`."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
+from tongyao.protocol.model.projection import EndpointKind, Projection
+from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
+
+
+class Participant(Value):
+    """Who sits under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle."""
+
+    alias: str
+    profile: ProfileRef | None = None
+    identities: tuple[str, ...] = ()
+    language: Language = "en"
+    endpoint: EndpointKind = EndpointKind.PROXY
+    active: bool = True
+
+
+class Record(Value):
+    """Everything that was said and made in one process so far. Projections and observations oldest first."""
+
+    process_id: str
+    scene: str = ""
+    language: Language = "en"
+    phase: Phase
+    round: int = 0
+    open_record: bool = True
+    intent: str = ""
+    tension: Tension | None = None
+    demander: Participant = Field(
+        default=Participant(alias=DEMANDER), description="Also among `participants` where the demander takes part."
+    )
+    participants: tuple[Participant, ...] = ()
+    projections: tuple[Projection, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    answers: dict[str, str] = Field(default_factory=dict)
+    answer_words: dict[str, str] = Field(
+        default_factory=dict, description="What people wrote with their answers, by alias."
+    )
+
+    def participant(self, alias: str) -> Participant:
+        """Who sits under `alias`. Raises `KeyError` naming the process when there is nobody."""
+        for participant in (self.demander, *self.participants):
+            if participant.alias == alias:
+                return participant
+        raise KeyError(f"{self.process_id} has no {alias}")
+
+    def contributors(self) -> tuple[str, ...]:
+        """Aliases that have contributed at least one item so far, in order."""
+        return tuple(sorted({projection.alias for projection in self.projections if projection.items}))
+
+    def item_ids(self) -> dict[str, str]:
+        """Every id that a source may name, with the text behind it: `T`…, `R1/P01/1`, `R1/catalyst/1`."""
+        known: dict[str, str] = {}
+        if self.tension is not None:
+            known |= {f"T/{name}": text for name, text in self.tension.targets().items()}
+        for projection in self.projections:
+            known |= {item.id: item.claim for item in projection.items}
+        for observation in self.observations:
+            known |= observation.texts()
+        return known

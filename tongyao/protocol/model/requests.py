@@ -1,0 +1,128 @@
+"""What an engine is given at each of the five steps. Only `protocol.views` builds these (docs/protocol.md §6)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
+
+Language = Literal["zh", "en"]
+
+
+class Piece(Value):
+    """A verbatim stretch of a source text: `source[start:start + len(text)]`."""
+
+    start: int = Field(ge=0)
+    text: str
+    labels: tuple[str, ...] = Field(default=(), description="Which parts of the tension it was found for.")
+
+
+class Material(Value):
+    """What an endpoint may look at of its owner's frozen profile: the whole, or retrieved pieces in text order."""
+
+    pieces: tuple[Piece, ...] = ()
+    total_chars: int = Field(default=0, ge=0, description="Length of the whole profile, in characters.")
+
+    @property
+    def shown_chars(self) -> int:
+        return sum(len(piece.text) for piece in self.pieces)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.shown_chars == self.total_chars
+
+    @property
+    def text(self) -> str:
+        return "\n…\n".join(piece.text for piece in self.pieces)
+
+
+class Mandate(Value):
+    """What a person lets their proxy speak of. Never frozen: it applies at the next call (docs/protocol.md §3.5)."""
+
+    may_speak: bool = True
+    topics: tuple[str, ...] = Field(default=(), description="Speak of these only; empty: anything in the profile.")
+    never: tuple[str, ...] = Field(default=(), description="Words and subjects that are never disclosed.")
+    addition: str = Field(default="", max_length=2_000, description="The person's own words to their proxy.")
+
+
+class FormulationRequest(Value):
+    """Raw intent and, when there is one, the demander's profile, names already replaced."""
+
+    language: Language
+    intent: str
+    material: Material | None = None
+
+
+class EndpointRequest(Value):
+    """One endpoint's turn. It holds nothing that any other participant said, but what the catalyst made visible.
+
+    With `words` set, the turn is a person's own text to be sorted, adding nothing; evidence is then quoted from `words`.
+    """
+
+    language: Language
+    alias: str
+    round: int = Field(ge=1)
+    tension: Tension
+    material: Material = Material()
+    words: str | None = None
+    observations: tuple[Observation, ...] = Field(default=(), description="Of the rounds before, oldest first.")
+    own: tuple[Projection, ...] = Field(default=(), description="This participant's own turns before, oldest first.")
+    mandate: Mandate = Mandate()
+
+
+class Exchange(Value):
+    """One round as the catalyst reads it: projections by alias in alias order, then its own observation of them."""
+
+    round: int = Field(ge=1)
+    projections: tuple[Projection, ...]
+    observation: Observation | None = None
+
+
+class CatalystRequest(Value):
+    """The whole exchange so far. No profile and no name: the catalyst knows only what was said."""
+
+    language: Language
+    round: int = Field(ge=1)
+    tension: Tension
+    exchange: tuple[Exchange, ...] = Field(description="Oldest first; the last one is the round to observe.")
+    contributors: tuple[str, ...] = Field(description="Aliases that have contributed so far: the pairs to examine.")
+    strategy: str = Field(default="", description="The demander's wish for attention; lifts no constraint.")
+    verdict_counts: bool = Field(description="True from round 3.")
+    only_pairs: tuple[tuple[str, str], ...] = Field(default=(), description="On a re-ask: just the missing pairs.")
+
+
+class ChildPlan(Value):
+    """A finished child's plan, to be folded into its parent's."""
+
+    process: str
+    title: str
+    plan: Plan
+
+
+class PlannerRequest(Value):
+    """The whole record, and profiles as far as their owners' mandates allow."""
+
+    language: Language
+    tension: Tension
+    exchange: tuple[Exchange, ...]
+    aliases: tuple[str, ...] = Field(description="The contributors the plan must speak of, in alias order.")
+    materials: dict[str, Material] = Field(default_factory=dict)
+    open_points: tuple[str, ...] = ()
+    without: tuple[str, ...] = Field(default=(), description="Aliases that declined: a re-plan does without them.")
+    children: tuple[ChildPlan, ...] = ()
+    revision: int = Field(default=1, ge=1)
+
+
+class DeliveryRequest(Value):
+    """One participant's part of a finished plan."""
+
+    language: Language
+    alias: str
+    plan: Plan
+    own: tuple[Projection, ...] = ()

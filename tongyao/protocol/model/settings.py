@@ -1,0 +1,118 @@
+"""The settings of one process, fixed when it starts (docs/protocol.md §10). All times are in seconds."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final, Literal
+
+from pydantic import Field, model_validator
+
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.convergence import MAX_ROUNDS
+
+MINUTE: Final = 60
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+
+MAX_PARTICIPANTS: Final = 8
+"""28 pairs: beyond it the catalyst's attention is unmeasured (seeds 000 and 002)."""
+
+REMINDERS: Final = (0.5, 0.9)
+"""A late person is reminded at these shares of their time."""
+
+
+class Fallback(StrEnum):
+    """What happens to a person's turn at its deadline."""
+
+    LAPSE = "lapse"
+    PROXY = "proxy"
+    LEAVE = "leave"
+
+
+class Residuals(StrEnum):
+    """Whether residual tensions start children."""
+
+    OFF = "off"
+    ASK = "ask"
+    AUTO = "auto"
+
+
+class ProcessSettings(Value):
+    """Everything that may differ between two processes. The defaults are those of the protocol."""
+
+    language: Literal["zh", "en"] = Field(default="en", description="Unless a start names one, that of the intent.")
+    auto_confirm: bool = Field(default=False, description="Confirm at once, grade C included (`--yes`).")
+    auto_start: bool = Field(default=False, description="Start with the nearest people without asking the demander.")
+    open_record: bool = Field(default=True, description="After the plan, participants may read projections by alias.")
+    aliases_as_named: bool = Field(
+        default=False, description="Aliases in the order in which people were named, for playing a recording."
+    )
+    demander_takes_part: bool = Field(
+        default=False, description="P00 sits in the room as one more participant; not verified by the seeds."
+    )
+    demander_endpoint: EndpointKind = Field(
+        default=EndpointKind.HUMAN, description="What speaks for P00, where the demander takes part."
+    )
+    strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
+
+    max_participants: int = Field(
+        default=MAX_PARTICIPANTS, ge=2, le=MAX_PARTICIPANTS, description="Seats in one room, P00's among them."
+    )
+    quorum: int = Field(
+        default=2,
+        ge=1,
+        le=MAX_PARTICIPANTS,
+        description="Fewer active participants: the demander decides how to go on.",
+    )
+    max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20, description="After so many the demander decides.")
+    fallback: Fallback = Field(
+        default=Fallback.LAPSE, description="A person's turn at its deadline, where they chose nothing themselves."
+    )
+
+    confirm_seconds: int = Field(default=300, ge=1, description="After them a tension confirms itself; grade C never.")
+    proxy_seconds: int = Field(default=120, ge=1, description="One call for a proxy; catalyst 4, plan 5 times as long.")
+    turn_seconds: int = Field(default=72 * HOUR, ge=1, description="A person's or an agent's turn.")
+    correcting_seconds: int = Field(
+        default=0, ge=0, description="How long a round stays open after the last words of a person, for corrections."
+    )
+    deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
+    answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")
+    children_seconds: int = Field(default=30 * DAY, ge=1, description="For children, where they are waited for.")
+    process_seconds: int = Field(default=60 * DAY, ge=1, description="The whole process.")
+
+    residuals: Residuals = Field(
+        default=Residuals.ASK, description="Whether what stays unresolved becomes a process of its own."
+    )
+    depth_limit: int = Field(default=1, ge=0, le=5, description="Generations of children below the root.")
+    wait_for_children: bool = Field(default=False, description="Plan once more when they have ended.")
+    propose_parents_participants: bool = Field(
+        default=True, description="The field may find people of the parent's room for a child."
+    )
+
+    token_budget: int | None = Field(default=None, ge=1, description="Of the whole tree; unset: none.")
+    cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars, of the whole tree; unset: none.")
+
+    @property
+    def max_others(self) -> int:
+        """How many participants there may be beside a demander who takes part: that seat is one of the eight."""
+        return self.max_participants - self.demander_takes_part
+
+    @model_validator(mode="after")
+    def _agree(self) -> ProcessSettings:
+        if self.quorum > self.max_others:
+            besides = ", one of whom is the demander" if self.demander_takes_part else ""
+            raise ValueError(
+                f"quorum {self.quorum} is above max_participants {self.max_participants}{besides}: "
+                "rounds could never go on"
+            )
+        if self.residuals is Residuals.AUTO and self.depth_limit == 0:
+            raise ValueError(
+                "residuals `auto` with depth_limit 0 contradict each other: set a depth, or residuals `off`"
+            )
+        if self.wait_for_children and self.residuals is Residuals.OFF:
+            raise ValueError("wait_for_children needs residuals `ask` or `auto`")
+        if self.turn_seconds > self.process_seconds:
+            raise ValueError("a person's turn may not last longer than the whole process")
+        return self

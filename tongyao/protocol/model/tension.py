@@ -1,0 +1,172 @@
+"""The tension: what a process is about (docs/protocol.md §2)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, Literal
+
+from pydantic import Field, model_validator
+
+from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.value import Draft, Value
+
+TENSION_UNITS: Final = 300
+"""Hard limit of a whole tension, in units (docs/protocol.md §2.3)."""
+
+MISSING: Final = "[data_insufficient]"
+"""What stands where nothing is known. It is never filled with a story (docs/protocol.md §2.2)."""
+
+MAX_BARRIERS: Final = 6
+"""More barriers than this cannot each be stated within `TENSION_UNITS`."""
+
+
+Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
+"""The four parameters of a tension, in the protocol's own letters."""
+
+
+class Grade(StrEnum):
+    """A: all four lenses sufficient. B: T and I are, B or E is not. C: T or I is not."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+
+
+class Audit(Value):
+    """Which lenses the material was sufficient for. By code, never by an engine's opinion of itself alone."""
+
+    transition: bool
+    initial_state: bool
+    barriers: bool
+    exchange: bool
+
+    @property
+    def grade(self) -> Grade:
+        if not (self.transition and self.initial_state):
+            return Grade.C
+        return Grade.A if self.barriers and self.exchange else Grade.B
+
+    def missing(self) -> tuple[Lens, ...]:
+        """The lenses without sufficient material, in the order T, I, B, E."""
+        flags = (self.transition, self.initial_state, self.barriers, self.exchange)
+        return tuple(lens for lens, sufficient in zip(Lens, flags, strict=True) if not sufficient)
+
+
+class Lineage(Value):
+    """Where a residual tension came from: the chain of processes above it, the root first."""
+
+    root: str
+    parent: str
+    residual: str = Field(description="Item id of the residual in the parent's plan, e.g. `plan/1/residual/2`.")
+    depth: int = Field(ge=1)
+
+
+class Tension(Value):
+    """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
+
+    Raises `ValueError` when it is longer, when there is no transition at all, or when a barrier is blank.
+    """
+
+    transition: str = Field(min_length=1)
+    initial_state: str = MISSING
+    barriers: tuple[str, ...] = (MISSING,)
+    exchange: str = MISSING
+    language: Literal["zh", "en"] = "en"
+    lineage: Lineage | None = None
+
+    @model_validator(mode="after")
+    def _within_limits(self) -> Tension:
+        if not self.transition.strip():
+            raise ValueError("a tension needs a transition: say what should change")
+        if not self.barriers or any(not barrier.strip() for barrier in self.barriers):
+            raise ValueError(f"a barrier may not be blank: write what stands in the way, or {MISSING}")
+        if len(self.barriers) > MAX_BARRIERS:
+            raise ValueError(f"{len(self.barriers)} barriers: at most {MAX_BARRIERS}; join those that are one")
+        if self.units > TENSION_UNITS:
+            raise ValueError(f"the tension has {self.units} units (CJK characters or words); at most {TENSION_UNITS}")
+        return self
+
+    @property
+    def units(self) -> int:
+        return sum(units(part) for part in (self.transition, self.initial_state, *self.barriers, self.exchange))
+
+    @property
+    def audit(self) -> Audit:
+        return Audit(
+            transition=_known(self.transition),
+            initial_state=_known(self.initial_state),
+            barriers=any(_known(barrier) for barrier in self.barriers),
+            exchange=_known(self.exchange),
+        )
+
+    @property
+    def grade(self) -> Grade:
+        return self.audit.grade
+
+    def targets(self) -> dict[str, str]:
+        """Every target an item can point at: `T`, `I`, `B1`…, `E`, with its text; those without material left out."""
+        named = {"T": self.transition, "I": self.initial_state}
+        named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
+        named["E"] = self.exchange
+        return {name: text for name, text in named.items() if _known(text)}
+
+    def target_names(self) -> tuple[str, ...]:
+        return ("T", "I", *(f"B{number}" for number in range(1, len(self.barriers) + 1)), "E")
+
+
+class TensionDraft(Draft):
+    """What an engine formulated. Blank lenses mean that there was nothing to say."""
+
+    transition: str = ""
+    initial_state: str = ""
+    barriers: list[str] = Field(default_factory=list)
+    exchange: str = ""
+
+
+def from_draft(draft: TensionDraft, *, language: Literal["zh", "en"], lineage: Lineage | None = None) -> Tension:
+    """The tension in `draft`: blanks become `[data_insufficient]`.
+
+    Raises `ValueError` as `Tension` does; a draft that is too long is sent back by the caller, never cut silently.
+    """
+    barriers = tuple(barrier.strip() for barrier in draft.barriers if barrier.strip()) or (MISSING,)
+    return Tension(
+        transition=draft.transition.strip() or MISSING,
+        initial_state=draft.initial_state.strip() or MISSING,
+        barriers=barriers,
+        exchange=draft.exchange.strip() or MISSING,
+        language=language,
+        lineage=lineage,
+    )
+
+
+def within_limits(draft: TensionDraft) -> TensionDraft:
+    """`draft` with each lens shortened in proportion until all fit, and the barriers beyond the last allowed left out.
+
+    For a draft that was sent back once and is still too long: a shortened need is nearer to it than the raw intent.
+    """
+    barriers = [barrier for barrier in draft.barriers if barrier.strip()][:MAX_BARRIERS]
+    total = sum(units(part) for part in (draft.transition, draft.initial_state, *barriers, draft.exchange))
+    blanks = sum(not part.strip() for part in (draft.initial_state, draft.exchange, "".join(barriers)))
+    share = min(1.0, (TENSION_UNITS - blanks * units(MISSING)) / max(1, total))
+
+    def shortened(text: str) -> str:
+        return text if share == 1.0 else cut(text.strip(), max(1, int(units(text) * share)))
+
+    return TensionDraft(
+        transition=shortened(draft.transition),
+        initial_state=shortened(draft.initial_state),
+        barriers=[shortened(barrier) for barrier in barriers],
+        exchange=shortened(draft.exchange),
+    )
+
+
+def from_raw(intent: str, *, language: Literal["zh", "en"]) -> Tension:
+    """Where nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
+
+    Its grade is C by construction: I has no material. Raises `ValueError` for a blank intent.
+    """
+    return Tension(transition=cut(intent.strip(), TENSION_UNITS - 3 * units(MISSING)), language=language)
+
+
+def _known(text: str) -> bool:
+    return bool(text.strip()) and MISSING not in text

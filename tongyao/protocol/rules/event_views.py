@@ -1,0 +1,98 @@
+"""What of an event each party gets (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
+
+Events of one's own seat are shown whole. Of others, nothing is shown that would tell a person from a proxy: not whom the
+process waits for, not who was reminded, not in which moment who answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tongyao.protocol.model.events import Event, EventKind
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.rules.views import PartyRole
+
+K = EventKind
+ALL: Final = frozenset({"*"})
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+def _keys(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+_OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
+    K.PROCESS_STARTED: _keys("depth"),
+    K.PHASE_CHANGED: _keys("from", "to"),
+    K.PARTICIPANTS_SELECTED: _keys("aliases"),
+    K.PARTICIPANT_JOINED: _keys("alias", "round"),
+    K.PARTICIPANT_LEFT: _keys("alias", "round"),
+    K.ROUND_OPENED: _keys("round", "aliases"),
+    K.PROJECTION_RECEIVED: _keys("round"),
+    K.GATE_COMPLETE: _keys("round"),
+    K.OBSERVATION_READY: _keys("round", "verdict", "relations"),
+    K.CONVERGED: _keys("round", "reason"),
+    K.CONCLUDED: _keys("round", "phase"),
+    K.RESUMED: _keys("to"),
+    K.PLAN_READY: _keys("revision", "claims", "supported", "residuals", "reduced"),
+    K.PROCESS_ENDED: _keys("outcome"),
+}
+
+SHOWN: Final[Mapping[PartyRole, Mapping[EventKind, frozenset[str]]]] = {
+    "participant": _OF_THE_ROOM,
+    "demander": {
+        **_OF_THE_ROOM,
+        K.FORMULATION_READY: ALL,
+        K.TENSION_REVISED: ALL,
+        K.TENSION_CONFIRMED: ALL,
+        K.FIELD_ACTIVATED: ALL,
+        K.ESCALATED: ALL,
+        K.DECISION_NEEDED: ALL,
+        K.DECIDED: ALL,
+        K.BUDGET_WARNING: ALL,
+        K.SUSPENDED: ALL,
+        K.DELIVERY_READY: _keys("alias", "revision"),
+        K.ANSWER_RECEIVED: _keys("alias", "decision", "revision"),
+        K.RESIDUAL_OPEN: ALL,
+        K.CHILD_STARTED: ALL,
+        K.CHILD_REFUSED: ALL,
+        K.CHILD_FINISHED: ALL,
+    },
+    "operator": {**dict.fromkeys(EventKind, ALL), K.FIELD_ACTIVATED: _NOTHING},
+}
+
+OWN: Final = frozenset(
+    {
+        K.TURN_WAITING,
+        K.REMINDER,
+        K.DEADLINE_EXTENDED,
+        K.ESCALATED,
+        K.ENDPOINT_SWITCHED,
+        K.MANDATE_CHANGED,
+        K.WORDS_ARRIVED,
+        K.PROJECTION_RECEIVED,
+        K.DELIVERY_READY,
+        K.ANSWER_RECEIVED,
+    }
+)
+"""Shown whole to whoever sits under the alias they name, and to no other participant."""
+
+
+NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = {K.ESCALATED: _keys("round")}
+"""What a demander who sits in the room themself gets less of: who let their time pass is a person (docs/protocol.md §3.10)."""
+
+
+def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: bool = False) -> Event | None:
+    """The event as this party may see it; None when it is not theirs to see. `seq` stays: it is the place in the stream.
+
+    `seated`: whether a demander takes part in the rounds.
+    """
+    own = role != "operator" and event.kind in OWN and event.data.get("alias") == (alias or DEMANDER)
+    keys = ALL if own else SHOWN[role].get(event.kind)
+    if seated and role == "demander" and not own:
+        keys = NOT_WHO.get(event.kind, keys)
+    if keys is None:
+        return None
+    shown = {key: value for key, value in event.data.items() if keys is ALL or key in keys}
+    return event.model_copy(update={"data": shown})

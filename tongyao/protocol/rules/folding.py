@@ -1,0 +1,47 @@
+"""A child's plan as its parent reads it: every source names the process it comes from (docs/protocol.md §7.7). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tongyao.protocol.model.plan import Claim, Plan, Role
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import ChildPlan
+from tongyao.protocol.rules.views import anonymizer
+
+
+def child_plan(child: Record, title: str) -> ChildPlan:
+    """The last plan of `child` under aliases, its sources as `<child process>/R1/P02/2`. Raises `ValueError` without a plan."""
+    if not child.plans:
+        raise ValueError(f"{child.process_id} has no plan")
+    plan = anonymizer(child).model(child.plans[-1])
+    return ChildPlan(process=child.process_id, title=title, plan=_named(plan, child.process_id))
+
+
+def child_sources(child: Record) -> Mapping[str, str]:
+    """Every id of `child` that the parent's plan may name, with its text."""
+    names = anonymizer(child)
+    return {f"{child.process_id}/{name}": names.text(text) for name, text in child.item_ids().items()}
+
+
+def _named(plan: Plan, process: str) -> Plan:
+    def sources(named: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(one if one.startswith(f"{process}/") else f"{process}/{one}" for one in named)
+
+    def claims(said: tuple[Claim, ...]) -> tuple[Claim, ...]:
+        return tuple(claim.model_copy(update={"sources": sources(claim.sources)}) for claim in said)
+
+    def role(one: Role) -> Role:
+        groups = ("contributions", "benefits", "costs", "dependencies")
+        return one.model_copy(update={group: claims(getattr(one, group)) for group in groups})
+
+    return plan.model_copy(
+        update={
+            "panorama": claims(plan.panorama),
+            "roles": tuple(role(one) for one in plan.roles),
+            "order": claims(plan.order),
+            "offsets": claims(plan.offsets),
+            "tasks": tuple(task.model_copy(update={"sources": sources(task.sources)}) for task in plan.tasks),
+            "residuals": tuple(one.model_copy(update={"sources": sources(one.sources)}) for one in plan.residuals),
+        }
+    )

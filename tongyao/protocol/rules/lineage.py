@@ -1,0 +1,133 @@
+"""Where a residual tension goes: ids of children, and what has been asked in its lineage before (docs/plans.md). Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from math import sqrt
+from typing import Final
+
+from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
+from tongyao.protocol.model.value import Value
+
+NEAR: Final = 0.8
+"""From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
+
+LENS_UNITS: Final = TENSION_UNITS // 5
+"""Of each lens of a residual, at most so much: four of them with two barriers fill a tension (docs/protocol.md §7.7)."""
+
+_CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+
+
+_ALIAS = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
+_NAMELESS: Final = {
+    "en": ("the demander", "one participant", "another participant", "a third participant"),
+    "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
+}
+"""What aliases are called where they mean nobody, or somebody else: P00, then in the order in which they are spoken of."""
+
+
+class Likeness(Value):
+    """The process of a lineage whose tension is nearest to a new one: 0 for nothing in common, 1 for the same words."""
+
+    process_id: str
+    likeness: float
+
+
+def child_id(parent: str, residual: str) -> str:
+    """The id of the process for one residual of a parent's plan: the same on every retry.
+
+    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` for what is
+    neither a residual of a plan nor the hole of somebody who declined it.
+    """
+    match = re.fullmatch(r"plan/(\d+)/(?:residual/(\d+)|hole/(P\d{2,3}))", residual)
+    if match is None:
+        raise ValueError(
+            f"{residual!r} is no residual of a plan: plan/<revision>/residual/<number>, or plan/<revision>/hole/<alias>"
+        )
+    return f"{parent}.{match[1]}-{match[2] or match[3]}"
+
+
+def hole_id(revision: int, alias: str) -> str:
+    """What the hole is called that `alias` leaves by declining a plan: `plan/1/hole/P03`."""
+    return f"plan/{revision}/hole/{alias}"
+
+
+def hole_of(residual: str) -> tuple[int, str] | None:
+    """Revision and alias of a hole; None for any other residual."""
+    match = re.fullmatch(r"plan/(\d+)/hole/(P\d{2,3})", residual)
+    return (int(match[1]), match[2]) if match else None
+
+
+def for_another_room(tension: Tension) -> Tension:
+    """`tension` without the aliases of the process it comes from: in a child's room they are other people's.
+
+    Each lens stays within a fifth of the limit (docs/protocol.md §7.7).
+    """
+    demander, *words = _NAMELESS[tension.language]
+    called = {"P00": demander}
+
+    def said(text: str) -> str:
+        for alias in _ALIAS.findall(text):
+            called.setdefault(alias, words[min(len(called), len(words)) - 1])
+        return cut(_ALIAS.sub(lambda found: called[found[0]], text), LENS_UNITS)
+
+    return Tension(
+        transition=said(tension.transition),
+        initial_state=said(tension.initial_state),
+        barriers=tuple(said(barrier) for barrier in tension.barriers[:2]),
+        exchange=said(tension.exchange),
+        language=tension.language,
+        lineage=tension.lineage,
+    )
+
+
+def nearest(tension: Tension, lineage: Mapping[str, Tension]) -> Likeness | None:
+    """The tension of `lineage` (process id → tension) that is most like `tension`; None where there is none."""
+    found = [Likeness(process_id=name, likeness=likeness(tension, other)) for name, other in sorted(lineage.items())]
+    return max(found, key=lambda one: one.likeness, default=None)
+
+
+def duplicate_of(tension: Tension, lineage: Mapping[str, Tension]) -> str | None:
+    """The id of the process that asked as good as the same before; None when nobody did."""
+    closest = nearest(tension, lineage)
+    return closest.process_id if closest is not None and closest.likeness >= NEAR else None
+
+
+def likeness(a: Tension, b: Tension) -> float:
+    """How alike two tensions are worded, 0 to 1: the better of the cosine of T, and of T and B together.
+
+    I and E are left out: a child inherits them from its parent. Same meaning in other words is not found: code cannot.
+    """
+    changes = cosine(_change(a), _change(b))
+    wholes = cosine(_change(a) + _hindrances(a), _change(b) + _hindrances(b))
+    return max(changes, wholes)
+
+
+def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
+    """Of two counts, 0 where one is empty."""
+    dot = sum(count * b.get(gram, 0) for gram, count in a.items())
+    norms = sqrt(sum(n * n for n in a.values())) * sqrt(sum(n * n for n in b.values()))
+    return dot / norms if norms else 0.0
+
+
+def grams(text: str) -> Counter[str]:
+    """Character n-grams: pairs within CJK runs, triples within other words with their edges; case and width folded."""
+    counts: Counter[str] = Counter()
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
+        size, padded = (2, run) if _IS_CJK.match(run) else (3, f" {run} ")
+        counts.update(padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
+    return counts
+
+
+def _change(tension: Tension) -> Counter[str]:
+    return grams(tension.transition)
+
+
+def _hindrances(tension: Tension) -> Counter[str]:
+    return grams(" ".join(barrier for barrier in tension.barriers if barrier != MISSING))

@@ -1,0 +1,131 @@
+"""Whether a document is a plan that stands (docs/plans.md): its shape, its own rules, and, with a record, its sources. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from tongyao.protocol.model.plan import Claim, Plan
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+
+SCHEMA_ID: Final = "https://tongyao.dev/schemas/plan.json"
+
+
+class Fault(Value):
+    """One thing that is wrong: where in the document (`tasks/2/assignee`), and what, with what to do."""
+
+    where: str
+    what: str
+
+
+def plan_schema() -> dict[str, Any]:
+    """The published JSON Schema of a plan (2020-12), as `export` and the API give it out."""
+    schema = Plan.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
+
+
+def faults(
+    document: object, *, known: Mapping[str, str] | None = None, contributors: Collection[str] | None = None
+) -> list[Fault]:
+    """Everything wrong with a plan as JSON data; empty when it stands.
+
+    Args:
+        known: item ids of the record with their texts: then every source must be one of them.
+        contributors: aliases that contributed: then each must have a role.
+    """
+    try:
+        plan = Plan.model_validate(document)
+    except ValidationError as error:
+        return [
+            Fault(where="/".join(map(str, one["loc"])) or "(document)", what=one["msg"].removeprefix("Value error, "))
+            for one in error.errors(include_url=False, include_context=False)
+        ]
+    return [*_roles(plan, contributors), *_tasks(plan), *_claims(plan), *_residuals(plan), *_sources(plan, known)]
+
+
+def _roles(plan: Plan, contributors: Collection[str] | None) -> list[Fault]:
+    count = Counter(role.alias for role in plan.roles)
+    found = [
+        Fault(where="roles", what=f"{alias} has {times} roles: join them into one")
+        for alias, times in sorted(count.items())
+        if times > 1
+    ]
+    missing = sorted(set(contributors or ()) - set(count) - set(plan.removed))
+    found += [Fault(where="roles", what=f"{alias} contributed and has no role: give them one") for alias in missing]
+    if contributors is not None:
+        strangers = sorted(set(count) - set(contributors))
+        found += [Fault(where="roles", what=f"{alias} contributed nothing: leave the role out") for alias in strangers]
+    return found
+
+
+def _tasks(plan: Plan) -> list[Fault]:
+    known = [task.id for task in plan.tasks]
+    people = {*(role.alias for role in plan.roles), DEMANDER, ""}
+    found = [
+        Fault(where="tasks", what=f"{id} is the id of {times} tasks: ids are unique")
+        for id, times in Counter(known).items()
+        if times > 1
+    ]
+    for at, task in enumerate(plan.tasks):
+        if task.assignee not in people:
+            what = f"{task.assignee!r} has no role: name somebody who has one, {DEMANDER}, or nobody"
+            found.append(Fault(where=f"tasks/{at}/assignee", what=what))
+        for unknown in sorted(set(task.prerequisites) - set(known)):
+            found.append(Fault(where=f"tasks/{at}/prerequisites", what=f"there is no task {unknown!r}"))
+    try:
+        TopologicalSorter({task.id: task.prerequisites for task in plan.tasks}).prepare()
+    except CycleError as cycle:
+        found.append(Fault(where="tasks", what=f"nobody could begin: {' → '.join(cycle.args[1])} wait for each other"))
+    return found
+
+
+def _claims(plan: Plan) -> list[Fault]:
+    found = []
+    for where, claim in _placed(plan):
+        if not claim.text.strip():
+            found.append(Fault(where=where, what="a claim without words"))
+        if claim.supported != bool(claim.sources):
+            what = "supported without a source" if claim.supported else "unsupported although it has sources"
+            found.append(Fault(where=where, what=what))
+    if not (plan.panorama or plan.roles or plan.tasks):
+        found.append(Fault(where="(document)", what="an empty plan: neither panorama, nor roles, nor tasks"))
+    return found
+
+
+def _residuals(plan: Plan) -> list[Fault]:
+    ids = Counter(residual.id for residual in plan.residuals)
+    return [
+        Fault(where="residuals", what=f"{id} is the id of {times} residuals: ids are unique")
+        for id, times in ids.items()
+        if times > 1
+    ]
+
+
+def _sources(plan: Plan, known: Mapping[str, str] | None) -> list[Fault]:
+    if known is None:
+        return []
+    placed = [(where, claim.sources) for where, claim in _placed(plan)]
+    placed += [(f"tasks/{at}/sources", task.sources) for at, task in enumerate(plan.tasks)]
+    placed += [(f"residuals/{at}/sources", residual.sources) for at, residual in enumerate(plan.residuals)]
+    return [
+        Fault(where=where, what=f"there is no item {source!r} in the record")
+        for where, sources in placed
+        for source in sources
+        if source not in known
+    ]
+
+
+def _placed(plan: Plan) -> list[tuple[str, Claim]]:
+    """Every claim with where it stands."""
+    found = [(f"panorama/{at}", claim) for at, claim in enumerate(plan.panorama)]
+    for number, role in enumerate(plan.roles):
+        for name in ("contributions", "benefits", "costs", "dependencies"):
+            found += [(f"roles/{number}/{name}/{at}", claim) for at, claim in enumerate(getattr(role, name))]
+    for name in ("order", "offsets"):
+        found += [(f"{name}/{at}", claim) for at, claim in enumerate(getattr(plan, name))]
+    return found

@@ -1,0 +1,224 @@
+"""What remains of a process when somebody has themselves erased (docs/erasure.md). Pure.
+
+What others made of their words goes as well: every element that stands on their items, speaks of their alias, names
+them, or uses words that nobody else in the room had used before hearing of theirs. Rather too much than too little.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tongyao.protocol.documents.plan_markdown import plan_markdown
+from tongyao.protocol.model.observation import Note, Observation, Pair
+from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.tension import MISSING, Tension
+
+ERASED: Final = "[erased]"
+
+_CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CJK_RUN = re.compile(rf"[{_CJK}]+")
+_WORD = re.compile(rf"[^\W_{_CJK}]+")
+_ID = re.compile(r"\S*\bR\d+/(?:P\d{2,3}|catalyst)/\d+|\b(?:T/[TIBE]\d*|[TB]\d+|P\d{2,3}|R\d+)\b")
+_ITEM = re.compile(r"(?:(?P<process>.+)/)?R\d+/(?P<alias>P\d{2,3})/\d+")
+_RUN: Final = 4
+"""Characters of a CJK run, letters of a word: shorter ones are everybody's."""
+
+_EVERYBODYS: Final = frozenset(
+    "that this with from they have were will what when which than then them there these those your their into about "
+    "over under between after before also each could would should must only more most some such very need needs want "
+    "wants make makes made take takes give gives help helps people person time year years work works other others "
+    "where while because through without within against both does doing done same once every here like still even "
+    "participant contributes offers offer knows know keeps keep brings bring capability direction boundary barrier "
+    "tension transition exchange plan task tasks round nothing something anything someone nobody everybody".split()
+)
+
+
+class Erasure:
+    """One person, as far as one process is concerned."""
+
+    def __init__(
+        self,
+        process_id: str,
+        *,
+        seats: Mapping[str, str],
+        words: Iterable[str],
+        elsewhere: Iterable[str],
+        identities: Iterable[str] = (),
+    ) -> None:
+        """
+        Args:
+            seats: process id → alias, of every process of the tree in which the person has a seat (`P00`: demander).
+            words: everything that is theirs: profile, what they said, what was said for them.
+            elsewhere: what others in this process had said before they could know of it.
+            identities: what names the person.
+        """
+        self._process, self._seats = process_id, dict(seats)
+        self.alias = self._seats.get(process_id, "")
+        heard = _grams(elsewhere)
+        self._own = _grams(words) - heard - _EVERYBODYS
+        patterns = [_as_name(name) for name in identities if len(name.strip()) > 1]
+        if self.alias and self.alias != DEMANDER:
+            patterns.append(rf"(?<![A-Za-z0-9]){self.alias}(?![A-Za-z0-9])")
+        self._named = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+
+    def names(self, text: str) -> bool:
+        """Whether `text` names them: by name or by their alias here."""
+        return self._named is not None and self._named.search(text) is not None
+
+    def touches(self, text: str) -> bool:
+        """Whether `text` names them, or speaks with words that are theirs alone."""
+        return self.names(text) or not _grams([text]).isdisjoint(self._own)
+
+    def is_theirs(self, item_id: str) -> bool:
+        """Whether an item id, as it is written in this process, is of something they said."""
+        match = _ITEM.fullmatch(item_id)
+        if match is None:
+            return False
+        return self._seats.get(match["process"] or self._process) == match["alias"]
+
+    def observation(self, seen: Observation) -> Observation:
+        """What the catalyst saw between the others; its own Markdown is given up for what the structure says."""
+        return seen.model_copy(
+            update={
+                "pairs": tuple(self._pair(pair) for pair in seen.pairs if self.alias not in (pair.a, pair.b)),
+                "contributions": tuple(
+                    one.model_copy(update={"sources": self._sources(one.sources), "text": self._text(one.text)})
+                    for one in seen.contributions
+                    if one.alias != self.alias
+                ),
+                "translations": tuple(
+                    one
+                    for one in seen.translations
+                    if self.alias not in (one.a, one.b)
+                    and not self._stands_on(one.sources)
+                    and not any(map(self.touches, (one.a_words, one.b_words, one.text)))
+                ),
+                "gaps": tuple(gap for gap in seen.gaps if not self.touches(gap.text)),
+                "ignored": self._notes(seen.ignored),
+                "frameworks": self._notes(seen.frameworks),
+                "third_party_value": self._notes(seen.third_party_value),
+                "markdown": "",
+            }
+        )
+
+    def projection(self, said: Projection, *, independent: bool) -> Projection:
+        """What another participant said. `independent`: before they could have heard of the person; names still go."""
+        goes = self.names if independent else self.touches
+        kept = tuple(
+            item.model_copy(
+                update={
+                    "starts_from": self._sources(item.starts_from),
+                    "mapping": tuple(step for step in item.mapping if not goes(step)),
+                }
+            )
+            for item in said.items
+            if not goes(item.claim) and not self._stands_on(item.starts_from)
+        )
+        return said.model_copy(update={"items": kept, "markdown": "" if goes(said.markdown) else said.markdown})
+
+    def plan(self, plan: Plan) -> Plan:
+        """The plan without them; it says that something was removed, and is written anew from its structure."""
+        tasks = {
+            task.id: task for task in plan.tasks if task.assignee != self._assignee and not self.touches(task.title)
+        }
+        left = plan.model_copy(
+            update={
+                "panorama": self._claims(plan.panorama),
+                "roles": tuple(self._role(role) for role in plan.roles if role.alias != self.alias),
+                "tasks": tuple(self._task(task, tasks) for task in tasks.values()),
+                "order": self._claims(plan.order),
+                "offsets": self._claims(plan.offsets),
+                "residuals": tuple(residual for residual in plan.residuals if not self._residual(residual)),
+                "open_points": tuple(point for point in plan.open_points if not self.touches(point)),
+                "removed": tuple(sorted({*plan.removed, self.alias or ERASED})),
+            }
+        )
+        return left.model_copy(update={"markdown": plan_markdown(left)})
+
+    def tension(self, tension: Tension) -> Tension:
+        """A tension that grew out of a process they were in, without what is theirs."""
+        barriers = tuple(MISSING if self.touches(barrier) else barrier for barrier in tension.barriers)
+        return tension.model_copy(
+            update={
+                "transition": ERASED if self.touches(tension.transition) else tension.transition,
+                "initial_state": MISSING if self.touches(tension.initial_state) else tension.initial_state,
+                "barriers": barriers,
+                "exchange": MISSING if self.touches(tension.exchange) else tension.exchange,
+            }
+        )
+
+    @property
+    def _assignee(self) -> str:
+        return self.alias or ERASED
+
+    def _text(self, text: str) -> str:
+        return "" if self.touches(text) else text
+
+    def _sources(self, sources: Iterable[str]) -> tuple[str, ...]:
+        return tuple(source for source in sources if not self.is_theirs(source))
+
+    def _stands_on(self, sources: Iterable[str]) -> bool:
+        """Whether nothing but theirs is under it."""
+        named = tuple(sources)
+        return bool(named) and not self._sources(named)
+
+    def _pair(self, pair: Pair) -> Pair:
+        return pair.model_copy(update={"sources": self._sources(pair.sources), "text": self._text(pair.text)})
+
+    def _notes(self, notes: Iterable[Note]) -> tuple[Note, ...]:
+        return tuple(
+            note.model_copy(update={"sources": self._sources(note.sources)})
+            for note in notes
+            if self.alias not in note.about
+            and not self._stands_on(note.sources)
+            and not self.touches(note.text)
+            and not self.touches(note.name)
+        )
+
+    def _claims(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
+        return tuple(
+            claim.model_copy(
+                update={"sources": (left := self._sources(claim.sources)), "supported": claim.supported and bool(left)}
+            )
+            for claim in claims
+            if not self._stands_on(claim.sources) and not self.touches(claim.text) and not self.touches(claim.doubt)
+        )
+
+    def _role(self, role: Role) -> Role:
+        groups = {name: self._claims(getattr(role, name)) for name in
+                  ("contributions", "benefits", "costs", "dependencies")}  # fmt: skip
+        return role.model_copy(update={"role": self._text(role.role), "tier": self._text(role.tier), **groups})
+
+    def _task(self, task: Task, left: Mapping[str, Task]) -> Task:
+        return task.model_copy(
+            update={
+                "prerequisites": tuple(one for one in task.prerequisites if one in left),
+                "sources": self._sources(task.sources),
+            }
+        )
+
+    def _residual(self, residual: Residual) -> bool:
+        tension = residual.tension
+        parts = (residual.title, tension.transition, tension.initial_state, *tension.barriers, tension.exchange)
+        return self._stands_on(residual.sources) or any(map(self.touches, parts))
+
+
+def _grams(texts: Iterable[str]) -> frozenset[str]:
+    """What tells one author from another: longer words and figures, and runs of four CJK characters; no item ids."""
+    found: set[str] = set()
+    for text in texts:
+        plain = unicodedata.normalize("NFKC", _ID.sub(" ", text)).casefold()
+        found |= {word for word in _WORD.findall(plain) if len(word) >= _RUN or (len(word) > 1 and word.isdigit())}
+        for run in _CJK_RUN.findall(plain):
+            found |= {run[at : at + _RUN] for at in range(len(run) - _RUN + 1)}
+    return frozenset(found)
+
+
+def _as_name(name: str) -> str:
+    escaped = re.escape(name.strip())
+    return rf"(?<![A-Za-z0-9]){escaped}(?![A-Za-z0-9])" if name.isascii() else escaped

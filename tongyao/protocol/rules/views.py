@@ -1,0 +1,303 @@
+"""Who may see what, when: the only place where any party's view is made (docs/protocol.md §6).
+
+Three readings of one record: the requests that engines answer, the view of a person or their agent, and the table
+`VISIBLE` (role × item → when) that both the API and the tests read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final, Literal
+
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome, Projection
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.requests import (
+    CatalystRequest,
+    ChildPlan,
+    DeliveryRequest,
+    EndpointRequest,
+    Exchange,
+    FormulationRequest,
+    Mandate,
+    Material,
+    PlannerRequest,
+)
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.anonymity import Anonymizer
+from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
+
+PartyRole = Literal["demander", "participant", "operator"]
+
+
+class Part(StrEnum):
+    """The things there are to see."""
+
+    INTENT = "intent"
+    TENSION = "tension"
+    CANDIDATES = "candidates"
+    ROSTER = "roster"
+    OWN_WORDS = "own_words"
+    OBSERVATIONS = "observations"
+    PROJECTIONS = "projections"
+    PLAN = "plan"
+    OWN_DELIVERY = "own_delivery"
+    DELIVERIES = "deliveries"
+    ANSWERS = "answers"
+    IDENTITIES = "identities"
+    ENDPOINTS = "endpoints"
+    COST = "cost"
+
+
+_ROUNDS: Final = frozenset({Phase.CRYSTALLIZING, Phase.DECIDING, Phase.PLANNING})
+_PLANNED: Final = frozenset({Phase.DELIVERING, Phase.ANSWERING, Phase.AWAITING_CHILDREN, Phase.COMPLETED})
+_STOPPED: Final = frozenset({Phase.SUSPENDED, Phase.ABANDONED, Phase.CANCELLED, Phase.EXPIRED, Phase.FAILED})
+_ALWAYS: Final = frozenset(Phase)
+_STARTED: Final = _ROUNDS | _PLANNED | _STOPPED
+_NEVER: Final[frozenset[Phase]] = frozenset()
+
+VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
+    "demander": {
+        Part.INTENT: _ALWAYS,
+        Part.TENSION: _ALWAYS,
+        Part.CANDIDATES: _ALWAYS,
+        Part.ROSTER: _STARTED,
+        Part.OWN_WORDS: _STARTED,
+        Part.OBSERVATIONS: _STARTED,
+        Part.PROJECTIONS: _PLANNED,
+        Part.PLAN: _PLANNED,
+        Part.OWN_DELIVERY: _PLANNED,
+        Part.DELIVERIES: _PLANNED,
+        Part.ANSWERS: _PLANNED,
+        Part.IDENTITIES: _PLANNED,
+        Part.ENDPOINTS: _NEVER,
+        Part.COST: _ALWAYS,
+    },
+    "participant": {
+        Part.INTENT: _NEVER,
+        Part.TENSION: _STARTED,
+        Part.CANDIDATES: _NEVER,
+        Part.ROSTER: _STARTED,
+        Part.OWN_WORDS: _STARTED,
+        Part.OBSERVATIONS: _STARTED,
+        Part.PROJECTIONS: _PLANNED,
+        Part.PLAN: _PLANNED,
+        Part.OWN_DELIVERY: _PLANNED,
+        Part.DELIVERIES: _NEVER,
+        Part.ANSWERS: _NEVER,
+        Part.IDENTITIES: _PLANNED,
+        Part.ENDPOINTS: _NEVER,
+        Part.COST: _NEVER,
+    },
+    "operator": {
+        Part.ROSTER: _ALWAYS,
+        Part.ENDPOINTS: _ALWAYS,
+        Part.ANSWERS: _ALWAYS,
+        Part.COST: _ALWAYS,
+        **dict.fromkeys(
+            (
+                Part.INTENT,
+                Part.TENSION,
+                Part.CANDIDATES,
+                Part.OWN_WORDS,
+                Part.OBSERVATIONS,
+                Part.PROJECTIONS,
+                Part.PLAN,
+                Part.OWN_DELIVERY,
+                Part.DELIVERIES,
+                Part.IDENTITIES,
+            ),
+            _NEVER,
+        ),
+    },
+}
+"""Two cells have a condition besides the phase: `PROJECTIONS` needs `open_record`, and `IDENTITIES` are shown only to
+those who committed, and only of those who committed."""
+
+
+class PartyView(Value):
+    """What one person or agent gets of a process. What they may not see is absent, not blank."""
+
+    process_id: str
+    phase: Phase
+    round: int
+    you: str
+    intent: str | None = None
+    tension: Tension | None = None
+    roster: tuple[str, ...] | None = None
+    own: tuple[Projection, ...] | None = None
+    observations: tuple[Observation, ...] | None = None
+    projections: tuple[Projection, ...] | None = None
+    plan: Plan | None = None
+    delivery: Delivery | None = None
+    deliveries: tuple[Delivery, ...] | None = None
+    answers: dict[str, str] | None = None
+    answer_words: dict[str, str] | None = None
+    identities: dict[str, str] | None = None
+    endpoints: dict[str, EndpointKind] | None = None
+
+
+def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
+    return phase in VISIBLE[role][part]
+
+
+def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
+    """The view of one party at the record's phase. Raises `KeyError` when a participant's alias is unknown."""
+    names = anonymizer(record)
+
+    def sees(part: Part) -> bool:
+        return may_see(role, part, record.phase)
+
+    if role == "participant":
+        record.participant(alias)
+    plan = record.plans[-1] if record.plans else None
+    deliveries = tuple(names.model(delivery) for delivery in record.deliveries)
+    own = tuple(projection for projection in record.projections if projection.alias == alias)
+    words = {who: names.text(said) for who, said in record.answer_words.items()}
+    open_projections = sees(Part.PROJECTIONS) and record.open_record
+    return PartyView(
+        process_id=record.process_id,
+        phase=record.phase,
+        round=record.round,
+        you=DEMANDER if role == "demander" else alias,
+        intent=record.intent if sees(Part.INTENT) else None,
+        tension=names.model(record.tension) if sees(Part.TENSION) and record.tension else None,
+        roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
+        own=own if sees(Part.OWN_WORDS) else None,
+        observations=tuple(names.model(o) for o in record.observations) if sees(Part.OBSERVATIONS) else None,
+        projections=tuple(names.model(_as_said(p)) for p in record.projections) if open_projections else None,
+        plan=names.model(plan) if sees(Part.PLAN) and plan else None,
+        delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
+        deliveries=deliveries if sees(Part.DELIVERIES) else None,
+        answers=dict(record.answers) if sees(Part.ANSWERS) else None,
+        answer_words=words if role != "operator" and sees(Part.ANSWERS) else None,
+        identities=_identities(record, role, alias) if sees(Part.IDENTITIES) else None,
+        endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
+    )
+
+
+def anonymizer(record: Record) -> Anonymizer:
+    """Replaces what names anybody of this process, the demander included, by their alias."""
+    return Anonymizer({p.alias: p.identities for p in (record.demander, *record.participants)})
+
+
+def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
+    names = anonymizer(record)
+    return FormulationRequest(
+        language=record.language,
+        intent=names.text(record.intent),
+        material=names.model(material) if material else None,
+    )
+
+
+def for_endpoint(
+    record: Record, alias: str, *, material: Material, mandate: Mandate, words: str | None = None
+) -> EndpointRequest:
+    """An endpoint's turn: the tension, what was made visible so far, its own words; of others nothing directly."""
+    names = anonymizer(record)
+    return EndpointRequest(
+        language=record.language,
+        alias=alias,
+        round=record.round,
+        tension=names.model(_tension(record)),
+        material=material,
+        words=words,
+        observations=tuple(names.model(o) for o in record.observations if o.round < record.round),
+        own=tuple(p for p in record.projections if p.alias == alias and p.round < record.round),
+        mandate=mandate,
+    )
+
+
+def for_catalyst(record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = ()) -> CatalystRequest:
+    """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it."""
+    names = anonymizer(record)
+    return CatalystRequest(
+        language=record.language,
+        round=record.round,
+        tension=names.model(_tension(record)),
+        exchange=exchange(record, names, until=record.round),
+        contributors=record.contributors(),
+        strategy=strategy,
+        verdict_counts=record.round >= VERDICT_FROM_ROUND,
+        only_pairs=tuple(only_pairs),
+    )
+
+
+def for_planner(
+    record: Record,
+    *,
+    materials: Mapping[str, Material],
+    open_points: Sequence[str] = (),
+    without: Sequence[str] = (),
+    children: Sequence[ChildPlan] = (),
+    revision: int = 1,
+) -> PlannerRequest:
+    """The record and the profiles it may read; those who declined stay in the record and out of the new plan."""
+    names = anonymizer(record)
+    return PlannerRequest(
+        language=record.language,
+        tension=names.model(_tension(record)),
+        exchange=exchange(record, names, until=record.round),
+        aliases=tuple(alias for alias in record.contributors() if alias not in without),
+        materials={alias: names.model(material) for alias, material in materials.items() if alias not in without},
+        open_points=tuple(open_points),
+        without=tuple(without),
+        children=tuple(children),
+        revision=revision,
+    )
+
+
+def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
+    names = anonymizer(record)
+    return DeliveryRequest(
+        language=record.participant(alias).language,
+        alias=alias,
+        plan=names.model(plan),
+        own=tuple(names.model(p) for p in record.projections if p.alias == alias),
+    )
+
+
+def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange, ...]:
+    """Rounds 1 to `until`: projections in alias order, then the observation; the last one may still lack it."""
+    observed = {observation.round: observation for observation in record.observations}
+    in_order = sorted(record.projections, key=lambda projection: projection.alias)
+    return tuple(
+        Exchange(
+            round=number,
+            projections=tuple(names.model(_as_said(said)) for said in in_order if said.round == number),
+            observation=names.model(observed[number]) if number in observed else None,
+        )
+        for number in range(1, until + 1)
+    )
+
+
+def _as_said(projection: Projection) -> Projection:
+    """A projection without what would tell a proxy from a person, or a failure from a silence."""
+    silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED)
+    return projection.model_copy(
+        update={
+            "author": EndpointKind.PROXY,
+            "struck": 0,
+            "outcome": Outcome.LAPSED if silent else projection.outcome,
+        }
+    )
+
+
+def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
+    committed = {who for who, answer in record.answers.items() if answer == "commit"}
+    if role == "participant" and alias not in committed:
+        return {}
+    shown = {p.alias: p.identities[0] for p in record.participants if p.alias in committed and p.identities}
+    if record.demander.identities:
+        shown[DEMANDER] = record.demander.identities[0]
+    return shown
+
+
+def _tension(record: Record) -> Tension:
+    if record.tension is None:
+        raise ValueError(f"{record.process_id} has no tension yet")
+    return record.tension

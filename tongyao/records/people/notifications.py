@@ -1,0 +1,213 @@
+"""What people are told, and where: once per (what happened, who, channel), however often it is worked out.
+
+Notifications are made from the inbox and from the events, here in the records: no workflow waits for a mail server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from psycopg.types.json import Jsonb
+
+from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.privacy.texts import text_id
+
+ChannelKind = Literal["mail", "webhook"]
+OPERATORS: Final = "operators"
+"""Stands for whoever runs the installation; told by the log."""
+
+ATTEMPTS: Final = 8
+LEASE_SECONDS: Final = 60.0
+
+
+class WrongCode(RecordsError):
+    """This code confirms nothing."""
+
+
+class Channel(Value):
+    """Where one person is told. A webhook's `secret` signs what is sent there."""
+
+    person: str
+    kind: ChannelKind
+    address: str
+    secret: str = ""
+    confirmed: bool = False
+
+
+class Notice(Value):
+    """Something to tell one person. `source` is what happened: the same source is told once."""
+
+    source: str
+    person: str
+    process_id: str
+    about: dict[str, Any]
+
+
+class Notification(Value):
+    """One notice on its way through one channel."""
+
+    id: str
+    source: str
+    person: str
+    channel: str
+    process_id: str
+    about: dict[str, Any]
+    state: str
+    attempts: int
+    next_attempt_at: datetime
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class Notifications:
+    """Channels, and everything that is told through them."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def set_channel(self, channel: Channel, *, code: str = "") -> None:
+        """Tell this person there, from now on. With a `code`, only after `confirm`."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO channels (person, kind, address, secret, code_sha256, confirmed)
+                   VALUES (%s, %s, %s, %s, %s, %s)
+                   ON CONFLICT (person, kind) DO UPDATE SET address = excluded.address, secret = excluded.secret,
+                       code_sha256 = excluded.code_sha256, confirmed = excluded.confirmed""",
+                [channel.person, channel.kind, channel.address, channel.secret,
+                 _hash(code) if code else "", channel.confirmed and not code],
+            )  # fmt: skip
+
+    async def confirm(self, person: str, kind: ChannelKind, code: str) -> None:
+        """The address is theirs: they could read the code sent to it. Raises `WrongCode`."""
+        async with session(self._pool) as connection:
+            done = await connection.execute(
+                """UPDATE channels SET confirmed = true, code_sha256 = ''
+                   WHERE person = %s AND kind = %s AND code_sha256 <> '' AND code_sha256 = %s""",
+                [person, kind, _hash(code)],
+            )
+        if not done.rowcount:
+            raise WrongCode("this code confirms nothing: ask for a new one by setting the address again")
+
+    async def remove_channel(self, person: str, kind: ChannelKind) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute("DELETE FROM channels WHERE person = %s AND kind = %s", [person, kind])
+
+    async def channels(self, person: str) -> list[Channel]:
+        """By kind."""
+        async with reading(self._pool, Channel) as cursor:
+            await cursor.execute(
+                "SELECT person, kind, address, secret, confirmed FROM channels WHERE person = %s ORDER BY kind",
+                [person],
+            )
+            return await cursor.fetchall()
+
+    async def from_inbox(self, limit: int = 200) -> int:
+        """Make notifications of what waits for somebody and was not told yet; returns how many."""
+        async with transaction(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT i.id || '@' || extract(epoch FROM i.opened_at) AS source, i.process_id, i.ask, i.alias,
+                          i.round, i.due_at, COALESCE(i.person, %(operators)s) AS person
+                   FROM inbox i WHERE i.closed_at IS NULL AND (i.person IS NOT NULL OR i.alias = '')
+                     AND NOT EXISTS (SELECT 1 FROM notifications n
+                         WHERE n.source = 'inbox/' || i.id || '@' || extract(epoch FROM i.opened_at))
+                   ORDER BY i.opened_at LIMIT %(limit)s""",
+                {"limit": limit, "operators": OPERATORS},
+            )
+            made = 0
+            for row in await cursor.fetchall():
+                due = row["due_at"].isoformat() if row["due_at"] else None
+                about = {"what": row["ask"], "alias": row["alias"], "round": row["round"], "due": due}
+                notice = Notice(
+                    source=f"inbox/{row['source']}", person=row["person"], process_id=row["process_id"], about=about
+                )
+                made += await _put(connection, notice)
+        return made
+
+    async def behind(self, limit: int = 100) -> list[tuple[str, int]]:
+        """Processes with events that no notification has been made of yet, with the last one that was looked at."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT p.id AS process_id, COALESCE(n.seq, 0) AS seq
+                   FROM processes p LEFT JOIN notified n ON n.process_id = p.id
+                   WHERE p.seq > COALESCE(n.seq, 0) ORDER BY p.updated_at DESC LIMIT %s""",
+                [limit],
+            )
+            return [(row["process_id"], row["seq"]) for row in await cursor.fetchall()]
+
+    async def from_events(self, process_id: str, events: Sequence[Event], notices: Sequence[Notice]) -> int:
+        """Keep these notices and move the cursor behind `events`, or neither; returns how many notifications are new."""
+        if not events:
+            return 0
+        async with transaction(self._pool) as connection:
+            made = 0
+            for notice in notices:
+                made += await _put(connection, notice)
+            await connection.execute(
+                """INSERT INTO notified AS old (process_id, seq) VALUES (%s, %s)
+                   ON CONFLICT (process_id) DO UPDATE SET seq = greatest(old.seq, excluded.seq)""",
+                [process_id, events[-1].seq],
+            )
+        return made
+
+    async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> list[Notification]:
+        """Take up to `limit` notifications to send, oldest first; nobody else gets them for `lease` seconds."""
+        async with reading(self._pool, Notification) as cursor:
+            await cursor.execute(
+                """UPDATE notifications SET
+                       attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %s)
+                   WHERE id IN (SELECT id FROM notifications WHERE state = 'pending' AND next_attempt_at <= now()
+                                ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED)
+                   RETURNING *""",
+                [lease, limit],
+            )
+            return sorted(await cursor.fetchall(), key=lambda one: (one.created_at, one.id))
+
+    async def ended(self, id: str, state: Literal["sent", "failed", "dropped"]) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE notifications SET state = %s, ended_at = now() WHERE id = %s AND state = 'pending'", [state, id]
+            )
+
+    async def postpone(self, id: str, seconds: float) -> None:
+        """It could not be sent: again in so many seconds."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """UPDATE notifications SET next_attempt_at = now() + make_interval(secs => %s)
+                   WHERE id = %s AND state = 'pending'""",
+                [seconds, id],
+            )
+
+    async def of_process(self, process_id: str) -> list[Notification]:
+        """Everything anybody was told about a process, oldest first."""
+        async with reading(self._pool, Notification) as cursor:
+            await cursor.execute(
+                "SELECT * FROM notifications WHERE process_id = %s ORDER BY created_at, id", [process_id]
+            )
+            return await cursor.fetchall()
+
+
+async def _put(connection: Connection, notice: Notice) -> int:
+    """One row per confirmed channel of the person; who has none is told by the log alone."""
+    cursor = await connection.execute(
+        "SELECT kind FROM channels WHERE person = %s AND confirmed ORDER BY kind", [notice.person]
+    )
+    channels = [row["kind"] for row in await cursor.fetchall()] or ["log"]
+    made = 0
+    for channel in channels:
+        new = await connection.execute(
+            """INSERT INTO notifications (id, source, person, channel, process_id, about)
+               VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING""",
+            [text_id("notification", notice.source, notice.person, channel), notice.source, notice.person,
+             channel, notice.process_id, Jsonb(notice.about)],
+        )  # fmt: skip
+        made += new.rowcount
+    return made
+
+
+def _hash(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

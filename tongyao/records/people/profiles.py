@@ -1,0 +1,358 @@
+"""Scenes, and the people in them: profiles with their versions, identities, and mandates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
+
+
+class ProfileUnknown(RecordsError):
+    """No profile, or no such version of it."""
+
+
+class ProfileKnown(RecordsError):
+    """A profile that should be new is there already, or was deleted."""
+
+
+class SceneUnknown(RecordsError):
+    """No scene has this id."""
+
+
+class Scene(Value):
+    id: str
+    title: str
+    settings: dict[str, Any]
+    created_at: datetime
+
+
+class Section(Value):
+    """Characters `start` to `end` of a profile; `name` is a label of ours, not words of theirs."""
+
+    name: str
+    start: int
+    end: int
+
+
+class Profile(Value):
+    id: str
+    scene_id: str
+    display_name: str
+    contact: dict[str, Any]
+    current_version: int
+    created_at: datetime
+    deleted_at: datetime | None
+
+
+class ProfileVersion(Value):
+    """One frozen text of a profile; `chars` and sections count characters, `grade` is A, B or C."""
+
+    profile_id: str
+    version: int
+    text_id: str
+    chars: int
+    grade: str
+    language: str
+    sections: tuple[Section, ...]
+    sha256: str
+    created_at: datetime
+
+
+class NewProfile(Value):
+    """What `Profiles.save` takes, of somebody who comes for the first time."""
+
+    id: str
+    display_name: str
+    text: str
+    grade: str
+    language: str
+    contact: dict[str, Any] = Field(default_factory=dict)
+
+
+class MandateRow(Value):
+    """Whether the proxy may speak, and the text (JSON of topics, never, addition) of the rest, if any."""
+
+    profile_id: str
+    may_speak: bool = True
+    text_id: str | None = None
+    updated_at: datetime | None = None
+
+
+class Face(Value):
+    """One version of a profile as a room needs it; `identities` as `Profiles.identities`."""
+
+    version: int
+    language: str
+    identities: tuple[str, ...]
+
+
+class Profiles:
+    """Everything known of people, by ids; their words are in `texts`, owned by the profile's id."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put_scene(self, id: str, title: str, settings: dict[str, Any] | None = None) -> None:
+        """Make the scene, or give it this title; `settings` of an existing one are kept when None."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO scenes (id, title, settings)
+                   VALUES (%(id)s, %(title)s, COALESCE(%(settings)s::jsonb, '{}'))
+                   ON CONFLICT (id) DO UPDATE
+                   SET title = excluded.title, settings = COALESCE(%(settings)s::jsonb, scenes.settings)""",
+                {"id": id, "title": title, "settings": Jsonb(settings) if settings is not None else None},
+            )
+
+    async def scene(self, id: str) -> Scene:
+        """Raises `SceneUnknown`."""
+        async with reading(self._pool, Scene) as cursor:
+            await cursor.execute("SELECT id, title, settings, created_at FROM scenes WHERE id = %s", [id])
+            scene = await cursor.fetchone()
+        if scene is None:
+            raise SceneUnknown(f"there is no scene {id!r}")
+        return scene
+
+    async def scenes(self) -> list[Scene]:
+        """All scenes, by id."""
+        async with reading(self._pool, Scene) as cursor:
+            await cursor.execute("SELECT id, title, settings, created_at FROM scenes ORDER BY id")
+            return await cursor.fetchall()
+
+    async def save(
+        self,
+        profile_id: str,
+        *,
+        scene_id: str,
+        display_name: str,
+        text: str,
+        grade: str,
+        language: str,
+        contact: dict[str, Any] | None = None,
+        sections: Sequence[Section] = (),
+    ) -> ProfileVersion:
+        """Store a profile: a new version if its text differs from the current one; name and contact always.
+
+        Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted,
+        or belongs to another scene.
+        """
+        digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        async with transaction(self._pool) as connection:
+            if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
+                raise SceneUnknown(f"there is no scene {scene_id!r}")
+            saved = await connection.execute(
+                """INSERT INTO profiles AS old (id, scene_id, display_name, contact) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (id) DO UPDATE
+                   SET display_name = excluded.display_name, contact = excluded.contact
+                   WHERE old.scene_id = excluded.scene_id AND old.deleted_at IS NULL
+                   RETURNING current_version""",
+                [profile_id, scene_id, display_name, Jsonb(contact or {})],
+            )
+            row = await saved.fetchone()
+            if row is None:
+                raise ProfileUnknown(
+                    f"profile {profile_id!r} was deleted, or belongs to another scene: choose another id"
+                )
+            current = int(row["current_version"])
+            async with connection.cursor(row_factory=class_row(ProfileVersion)) as cursor:
+                await cursor.execute(_VERSION + " AND sha256 = %s", [profile_id, current, digest])
+                if same := await cursor.fetchone():
+                    return same
+                version = current + 1
+                stored = await put_text(
+                    connection, profile_id, "profile", text, id=text_id("profile", profile_id, version)
+                )
+                await cursor.execute(
+                    """INSERT INTO profile_versions
+                       (profile_id, version, text_id, chars, grade, language, sections, sha256)
+                       VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING *""",
+                    [profile_id, version, stored, len(text), grade, language,
+                     Jsonb([section.model_dump() for section in sections]), digest],
+                )  # fmt: skip
+                new = await cursor.fetchone()
+            await connection.execute("UPDATE profiles SET current_version = %s WHERE id = %s", [version, profile_id])
+        assert new is not None
+        return new
+
+    async def add(self, scene_id: str, new: Sequence[NewProfile]) -> None:
+        """Store profiles that come for the first time, all or none, as many `save`s would, in a few statements.
+
+        Raises `SceneUnknown`; `ProfileKnown`, `TextConflict` or `TextErased` when one of them was there before, which
+        is not told: `save` each.
+        """
+        ids = [one.id for one in new]
+        texts = [text_id("profile", id, 1) for id in ids]
+        async with transaction(self._pool) as connection:
+            if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
+                raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
+            added = await connection.execute(
+                """INSERT INTO profiles (id, scene_id, display_name, contact)
+                   SELECT id, %s, name, contact FROM unnest(%s::text[], %s::text[], %s::jsonb[]) AS t (id, name, contact)
+                   ORDER BY id ON CONFLICT (id) DO NOTHING""",
+                [scene_id, ids, [one.display_name for one in new], [Jsonb(one.contact) for one in new]],
+            )
+            if added.rowcount != len(new):
+                raise ProfileKnown("one of these profiles is there already, or was deleted")
+            await put_first_texts(
+                connection, "profile", [(text, one.id, one.text) for text, one in zip(texts, new, strict=True)]
+            )
+            await connection.execute(
+                """INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sections, sha256)
+                   SELECT id, 1, text_id, chars, grade, language, '[]', sha256
+                   FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[])
+                     AS t (id, text_id, chars, grade, language, sha256)""",
+                [ids, texts, [len(one.text) for one in new], [one.grade for one in new],
+                 [one.language for one in new], [hashlib.sha256(one.text.encode("utf-8")).hexdigest() for one in new]],
+            )  # fmt: skip
+            await connection.execute("UPDATE profiles SET current_version = 1 WHERE id = ANY(%s)", [ids])
+
+    async def get(self, profile_id: str) -> Profile:
+        """Raises `ProfileUnknown`, also when it was deleted."""
+        found = await self.get_many([profile_id])
+        if not found:
+            raise ProfileUnknown(f"there is no profile {profile_id!r}")
+        return found[profile_id]
+
+    async def get_many(self, profile_ids: Sequence[str]) -> dict[str, Profile]:
+        """Those of `profile_ids` that exist and are not deleted."""
+        async with reading(self._pool, Profile) as cursor:
+            await cursor.execute(
+                "SELECT * FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
+            )
+            return {profile.id: profile for profile in await cursor.fetchall()}
+
+    async def of_scene(self, scene_id: str) -> list[ProfileVersion]:
+        """The current version of every profile of a scene that is not deleted, by profile id."""
+        async with reading(self._pool, ProfileVersion) as cursor:
+            await cursor.execute(
+                """SELECT v.* FROM profiles p JOIN profile_versions v
+                   ON v.profile_id = p.id AND v.version = p.current_version
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL ORDER BY p.id""",
+                [scene_id],
+            )
+            return await cursor.fetchall()
+
+    async def anybody(self, scene_id: str, *, beside: str = "") -> bool:
+        """Whether somebody is in a scene, `beside` this profile."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT 1 FROM profiles WHERE scene_id = %s AND deleted_at IS NULL AND id <> %s LIMIT 1",
+                [scene_id, beside],
+            )
+            return await cursor.fetchone() is not None
+
+    async def version(self, profile_id: str, version: int | None = None) -> ProfileVersion:
+        """One version (None: the current one), of deleted profiles too: processes froze them.
+
+        Raises `ProfileUnknown`.
+        """
+        return (await self.versions([(profile_id, version)]))[0]
+
+    async def versions(self, wanted: Sequence[tuple[str, int | None]]) -> list[ProfileVersion]:
+        """As `version`, of each (profile id, version), in the same order."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT w.version AS wanted, v.* FROM unnest(%s::text[], %s::int[]) AS w (id, version)
+                   JOIN profiles p ON p.id = w.id
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+                [[id for id, _ in wanted], [version for _, version in wanted]],
+            )
+            rows = await cursor.fetchall()
+        found = {(row["profile_id"], row.pop("wanted")): ProfileVersion(**row) for row in rows}
+        for id, version in wanted:
+            if (id, version) not in found:
+                which = f"no version {version} of profile" if version is not None else "no profile"
+                raise ProfileUnknown(f"there is {which} {id!r}")
+        return [found[one] for one in wanted]
+
+    async def faces(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Face]:
+        """Of each (profile id, version; None: the current one) who that is, in one question. Unknown ones are left out.
+
+        Deleted profiles are answered too where a version is named: processes froze them.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT w.id, w.version AS wanted, v.version, v.language, p.display_name, p.contact
+                   FROM unnest(%s::text[], %s::int[]) AS w (id, version)
+                   JOIN profiles p ON p.id = w.id AND (w.version IS NOT NULL OR p.deleted_at IS NULL)
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+                [[one for one, _ in wanted], [version for _, version in wanted]],
+            )
+            rows = await cursor.fetchall()
+        return {
+            (row["id"], row["wanted"]): Face(
+                version=row["version"], language=row["language"], identities=_names(row["display_name"], row["contact"])
+            )
+            for row in rows
+        }
+
+    async def identities(self, profile_id: str) -> list[str]:
+        """What names this person: the display name, then every string in their contact, without repeats.
+
+        Deleted profiles are answered too: who left is still not to be named. Raises `ProfileUnknown`.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT display_name, contact FROM profiles WHERE id = %s", [profile_id])
+            row = await cursor.fetchone()
+        if row is None:
+            raise ProfileUnknown(f"there is no profile {profile_id!r}")
+        return list(_names(row["display_name"], row["contact"]))
+
+    async def delete(self, profile_id: str) -> None:
+        """Take the profile out of its scene. Its versions stay for the processes that froze them."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE profiles SET deleted_at = now() WHERE id = %s AND deleted_at IS NULL", [profile_id]
+            )
+
+    async def mandate(self, profile_id: str) -> MandateRow:
+        """The mandate as it stands now; one that allows everything when the person never set one."""
+        return (await self.mandates([profile_id]))[profile_id]
+
+    async def mandates(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
+        """As `mandate`, of each of these."""
+        async with reading(self._pool, MandateRow) as cursor:
+            await cursor.execute(
+                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
+                [list(profile_ids)],
+            )
+            said = {row.profile_id: row for row in await cursor.fetchall()}
+        return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
+
+    async def set_mandate(self, profile_id: str, *, may_speak: bool, text_id: str | None = None) -> None:
+        """Replace the mandate; it applies from the next call on."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO mandates (profile_id, may_speak, text_id) VALUES (%s, %s, %s)
+                   ON CONFLICT (profile_id) DO UPDATE
+                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, updated_at = now()""",
+                [profile_id, may_speak, text_id],
+            )
+
+
+_VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
+    AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""
+
+
+def _names(display_name: str, contact: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([display_name, *_strings(contact)]))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if value.strip():
+            yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)

@@ -1,0 +1,150 @@
+"""People's own agents, and the turns they are asked for (docs/extending.md, "ProfileSource")."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from psycopg.types.json import Jsonb
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.privacy.texts import get_texts, put_text
+
+LEASE_SECONDS: Final = 240.0
+"""How long a turn belongs to who took it: longer than one question may take."""
+
+SourceState = Literal["pending", "said", "refused", "failed"]
+
+
+class SourceUnknown(RecordsError):
+    """This person has no agent registered."""
+
+
+class SourceRow(Value):
+    """One person's agent. `config` holds addresses; the credentials are read with `credentials`."""
+
+    person: str
+    kind: str
+    config: dict[str, Any]
+    credentials_text_id: str
+    created_at: datetime
+
+
+class SourceTurn(Value):
+    """A turn that waits for somebody's agent. `round` and `alias` are those of the process."""
+
+    process_id: str
+    alias: str
+    round: int
+    person: str
+    state: SourceState
+    why: str
+    attempts: int
+    next_attempt_at: datetime
+
+
+_WAITS = """SELECT i.process_id, i.alias, i.round, i.person FROM inbox i
+    JOIN sources s ON s.person = i.person
+    JOIN seats t ON t.process_id = i.process_id AND t.alias = i.alias AND t.endpoint = 'agent'
+    WHERE i.closed_at IS NULL AND i.ask = 'projection' AND NOT EXISTS (
+        SELECT 1 FROM messages m WHERE m.process_id = i.process_id AND m.kind = 'submit_projection'
+            AND m.author_id IN ('participant:' || i.person, 'demander:' || i.person) AND (m.payload->>'round')::int = i.round
+            AND (m.verdict IS NULL OR (m.verdict->>'accepted')::boolean))"""
+"""Turns of seats an agent speaks for, where nobody has said anything yet: what a person said, no source corrects."""
+
+
+class Sources:
+    """All agents that can be asked."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, person: str, kind: str, config: dict[str, Any], credentials: dict[str, str]) -> None:
+        """Register, or replace, a person's agent."""
+        async with transaction(self._pool) as connection:
+            kept = await put_text(connection, person, "credentials", json.dumps(credentials))
+            await connection.execute(
+                """INSERT INTO sources (person, kind, config, credentials_text_id) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (person) DO UPDATE SET kind = excluded.kind, config = excluded.config,
+                       credentials_text_id = excluded.credentials_text_id, created_at = now()""",
+                [person, kind, Jsonb(config), kept],
+            )
+
+    async def keep(self, person: str, credentials: dict[str, str]) -> None:
+        """New credentials of the same agent: a platform that gives a new refresh token takes the old one back."""
+        async with transaction(self._pool) as connection:
+            kept = await put_text(connection, person, "credentials", json.dumps(credentials))
+            await connection.execute("UPDATE sources SET credentials_text_id = %s WHERE person = %s", [kept, person])
+
+    async def get(self, person: str) -> SourceRow:
+        """Raises `SourceUnknown`."""
+        async with reading(self._pool, SourceRow) as cursor:
+            await cursor.execute("SELECT * FROM sources WHERE person = %s", [person])
+            found = await cursor.fetchone()
+        if found is None:
+            raise SourceUnknown(f"{person} has no agent registered")
+        return found
+
+    async def credentials(self, row: SourceRow) -> dict[str, str]:
+        """Raises `TextErased`."""
+        async with session(self._pool) as connection:
+            texts = await get_texts(connection, [row.credentials_text_id])
+        read: dict[str, str] = json.loads(texts[row.credentials_text_id])
+        return read
+
+    async def remove(self, person: str) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute("DELETE FROM sources WHERE person = %s", [person])
+
+    async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> list[SourceTurn]:
+        """Take up to `limit` turns to ask for; nobody else gets them for `lease` seconds."""
+        async with reading(self._pool, SourceTurn) as cursor:
+            await cursor.execute(
+                f"""INSERT INTO source_turns AS old (process_id, alias, round, person, next_attempt_at)
+                    SELECT w.*, now() + make_interval(secs => %(lease)s) FROM ({_WAITS}) w
+                    WHERE NOT EXISTS (SELECT 1 FROM source_turns t
+                        WHERE (t.process_id, t.alias, t.round) = (w.process_id, w.alias, w.round)
+                          AND (t.state <> 'pending' OR t.next_attempt_at > now()))
+                    LIMIT %(limit)s
+                    ON CONFLICT (process_id, alias, round) DO UPDATE SET
+                        attempts = old.attempts + 1, next_attempt_at = excluded.next_attempt_at
+                        WHERE old.state = 'pending' AND old.next_attempt_at <= now()
+                    RETURNING *""",
+                {"lease": lease, "limit": limit},
+            )
+            return await cursor.fetchall()
+
+    async def still_waits(self, turn: SourceTurn) -> bool:
+        """Whether nobody has said anything in this turn since."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                f"{_WAITS} AND (i.process_id, i.alias, i.round) = (%s, %s, %s)",
+                [turn.process_id, turn.alias, turn.round],
+            )
+            return await cursor.fetchone() is not None
+
+    async def ended(self, turn: SourceTurn, state: SourceState, why: str = "") -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE source_turns SET state = %s, why = %s WHERE (process_id, alias, round) = (%s, %s, %s)",
+                [state, why, turn.process_id, turn.alias, turn.round],
+            )
+
+    async def postpone(self, turn: SourceTurn, seconds: float, why: str) -> None:
+        """It did not answer: asked again in so many seconds."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """UPDATE source_turns SET next_attempt_at = now() + make_interval(secs => %s), why = %s
+                   WHERE (process_id, alias, round) = (%s, %s, %s) AND state = 'pending'""",
+                [seconds, why, turn.process_id, turn.alias, turn.round],
+            )
+
+    async def turns(self, person: str, limit: int = 20) -> list[SourceTurn]:
+        """The last turns this person's agent was asked for, newest first."""
+        async with reading(self._pool, SourceTurn) as cursor:
+            await cursor.execute(
+                "SELECT * FROM source_turns WHERE person = %s ORDER BY next_attempt_at DESC LIMIT %s", [person, limit]
+            )
+            return await cursor.fetchall()

@@ -1,0 +1,125 @@
+"""Keys to the doors of an installation: random, known here by their SHA-256 alone (docs/api.md, "Tokens")."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, session
+
+PREFIX: Final = "ty_"
+"""Every token begins so: secret scanners can look for it."""
+
+TokenRole = Literal["operator", "person", "participant"]
+
+
+class TokenUnknown(RecordsError):
+    """No token has this id."""
+
+
+class Token(Value):
+    """A token as it is kept: without the secret. `person` is None for operators; `alias` only for participants."""
+
+    id: str
+    role: TokenRole
+    person: str | None
+    process_id: str | None
+    alias: str | None
+    label: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None
+    expired: bool
+
+
+class Issued(Value):
+    """A new token with its secret, which is shown this once."""
+
+    token: Token
+    secret: str
+
+
+_COLUMNS = """id, role, person, process_id, alias, label, created_at, expires_at, revoked_at, used_at,
+    COALESCE(expires_at <= now(), false) AS expired"""
+
+
+class Tokens:
+    """All tokens."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def issue(
+        self,
+        role: TokenRole,
+        *,
+        person: str | None = None,
+        process_id: str | None = None,
+        alias: str | None = None,
+        label: str = "",
+        lasts: timedelta | None = None,
+    ) -> Issued:
+        """A new token. `lasts`: from now; None: until it is revoked."""
+        secret = PREFIX + secrets.token_urlsafe(32)
+        async with reading(self._pool, Token) as cursor:
+            await cursor.execute(
+                f"""INSERT INTO tokens (id, sha256, role, person, process_id, alias, label, expires_at)
+                    VALUES (%s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
+                [f"t-{secrets.token_hex(8)}", _hash(secret), role, person, process_id, alias, label, lasts],
+            )
+            token = await cursor.fetchone()
+        assert token is not None
+        return Issued(token=token, secret=secret)
+
+    async def find(self, secret: str) -> Token | None:
+        """The token with this secret, expired and revoked ones too; None when there is none. Notes its first use."""
+        async with reading(self._pool, Token) as cursor:
+            await cursor.execute(f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s", [_hash(secret)])
+            token = await cursor.fetchone()
+        if token is not None and token.used_at is None:
+            async with session(self._pool) as connection:
+                await connection.execute(
+                    "UPDATE tokens SET used_at = now() WHERE id = %s AND used_at IS NULL", [token.id]
+                )
+        return token
+
+    async def get(self, id: str) -> Token:
+        """Raises `TokenUnknown`."""
+        async with reading(self._pool, Token) as cursor:
+            await cursor.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])
+            token = await cursor.fetchone()
+        if token is None:
+            raise TokenUnknown(f"there is no token {id!r}")
+        return token
+
+    async def list(self, *, person: str | None = None) -> list[Token]:
+        """Those of one person, or all; newest first."""
+        async with reading(self._pool, Token) as cursor:
+            await cursor.execute(
+                f"""SELECT {_COLUMNS} FROM tokens WHERE %(person)s::text IS NULL OR person = %(person)s
+                    ORDER BY created_at DESC, id""",
+                {"person": person},
+            )
+            return await cursor.fetchall()
+
+    async def revoke(self, id: str) -> Token:
+        """From now on it opens nothing. Again is harmless. Raises `TokenUnknown`."""
+        async with session(self._pool) as connection:
+            await connection.execute("UPDATE tokens SET revoked_at = now() WHERE id = %s AND revoked_at IS NULL", [id])
+        return await self.get(id)
+
+    async def revoke_all(self, person: str) -> int:
+        """Every token of a person; returns how many were still good."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "UPDATE tokens SET revoked_at = now() WHERE person = %s AND revoked_at IS NULL", [person]
+            )
+        return cursor.rowcount
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,195 @@
+"""Erasing a person from the records (docs/erasure.md): first what others made of their words, then their data key.
+
+`begin` takes them out at once: nothing of theirs is read, asked for, told or found any more. `rewrite` goes through what
+quotes them (`records/privacy/rewriting.py`), `finish` destroys their key and leaves a tombstone. What was begun and not finished
+is found by `unfinished`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.privacy.rewriting import rewrite_without
+
+
+class PersonUnknown(RecordsError):
+    """Nothing here belongs to anybody of this id."""
+
+
+class Tombstone(Value):
+    """What stays of an erased person: that there was one. `report` has ids and counts; aliases stay with the seats."""
+
+    owner: str
+    asked_at: datetime
+    erased_at: datetime | None
+    report: dict[str, int] = Field(default_factory=dict)
+
+
+class Seat(Value):
+    process_id: str
+    root_id: str
+    alias: str
+    open: bool
+
+
+class Erasing:
+    """The tables' side of erasure."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def begin(self, person: str) -> list[Seat]:
+        """Take the person out everywhere; returns where they sit, or brought the intent. Again is harmless.
+
+        Raises `PersonUnknown`.
+        """
+        async with transaction(self._pool) as connection:
+            known = await connection.execute(
+                """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(who)s)
+                   OR EXISTS (SELECT 1 FROM data_keys WHERE owner = %(who)s)
+                   OR EXISTS (SELECT 1 FROM processes WHERE demander = %(who)s)
+                   OR EXISTS (SELECT 1 FROM tombstones WHERE owner = %(who)s)""",
+                {"who": person},
+            )
+            if not known.rowcount:
+                raise PersonUnknown(f"there is nobody {person!r} here: neither a profile nor a demander")
+            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
+            for statement in _OUT:
+                await connection.execute(statement, {"who": person})
+        return await self.seats(person)
+
+    async def seats(self, person: str) -> list[Seat]:
+        """Every process they sit in, or brought the intent of; oldest first."""
+        async with reading(self._pool, Seat) as cursor:
+            await cursor.execute(
+                """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open
+                   FROM processes p JOIN seats s ON s.process_id = p.id WHERE s.profile_id = %(who)s
+                   UNION SELECT id, root_id, %(demander)s, ended_at IS NULL FROM processes WHERE demander = %(who)s
+                   ORDER BY 1""",
+                {"who": person, "demander": DEMANDER},
+            )
+            return await cursor.fetchall()
+
+    async def open_in_trees(self, processes: Sequence[str]) -> list[str]:
+        """Processes that go on in the trees of these: their steps may have read the words before they were hidden."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT id FROM processes WHERE ended_at IS NULL
+                   AND root_id IN (SELECT root_id FROM processes WHERE id = ANY(%s)) ORDER BY id""",
+                [list(processes)],
+            )
+            return [row["id"] for row in await cursor.fetchall()]
+
+    async def rewrite(self, person: str) -> None:
+        """Rewrite or remove what others made of their words. Again finds only what is new."""
+        seats = await self.seats(person)
+        async with transaction(self._pool) as connection:
+            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
+            done = await rewrite_without(
+                connection,
+                person,
+                seats={seat.process_id: seat.alias for seat in seats},
+                roots=sorted({seat.root_id for seat in seats}),
+            )
+            await _add(connection, person, {"rewritten": done.rewritten, "removed": done.removed})
+
+    async def finish(self, person: str) -> Tombstone:
+        """Destroy their key, forget who they were, note which histories must go. Again is harmless."""
+        async with transaction(self._pool) as connection:
+            for statement in _FORGOTTEN:
+                await connection.execute(statement, {"who": person})
+            cursor = await connection.execute("SELECT erase_texts(%s) AS erased", [person])
+            row = await cursor.fetchone()
+            await _add(connection, person, {"texts": int(row["erased"]) if row else 0})
+            await connection.execute(
+                "UPDATE tombstones SET erased_at = COALESCE(erased_at, now()) WHERE owner = %s", [person]
+            )
+        return await self.tombstone(person)
+
+    async def tombstone(self, person: str) -> Tombstone:
+        """Raises `PersonUnknown` when nobody of this id was erased."""
+        async with reading(self._pool, Tombstone) as cursor:
+            await cursor.execute("SELECT * FROM tombstones WHERE owner = %s", [person])
+            found = await cursor.fetchone()
+        if found is None:
+            raise PersonUnknown(f"{person!r} was not erased here")
+        return found
+
+    async def unfinished(self) -> list[str]:
+        """Who asked to be erased and is not yet, oldest first."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY asked_at, owner"
+            )
+            return [row["owner"] for row in await cursor.fetchall()]
+
+    async def histories(self) -> list[str]:
+        """Processes whose Temporal history is to be deleted and can be: they have ended."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT h.process_id FROM history_deletions h JOIN processes p ON p.id = h.process_id
+                   WHERE h.deleted_at IS NULL AND p.ended_at IS NOT NULL ORDER BY h.asked_at, h.process_id"""
+            )
+            return [row["process_id"] for row in await cursor.fetchall()]
+
+    async def histories_waiting(self) -> int:
+        """How many histories are still to be deleted, because their processes go on."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT count(*) AS n FROM history_deletions WHERE deleted_at IS NULL")
+            row = await cursor.fetchone()
+        return int(row["n"]) if row else 0
+
+    async def history_deleted(self, process_id: str) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE history_deletions SET deleted_at = now() WHERE process_id = %s", [process_id]
+            )
+
+
+async def _add(connection: Connection, person: str, counts: Mapping[str, int]) -> None:
+    """Add to the counts on their tombstone."""
+    cursor = await connection.execute("SELECT report FROM tombstones WHERE owner = %s FOR UPDATE", [person])
+    row = await cursor.fetchone()
+    report = dict(row["report"]) if row else {}
+    summed = {**report, **{name: report.get(name, 0) + count for name, count in counts.items()}}
+    await connection.execute("UPDATE tombstones SET report = %s WHERE owner = %s", [Jsonb(summed), person])
+
+
+_OUT: Final = (
+    "INSERT INTO tombstones (owner) VALUES (%(who)s) ON CONFLICT DO NOTHING",
+    "UPDATE profiles SET deleted_at = COALESCE(deleted_at, now()) WHERE id = %(who)s",
+    """INSERT INTO mandates (profile_id, may_speak) SELECT id, false FROM profiles WHERE id = %(who)s
+       ON CONFLICT (profile_id) DO UPDATE SET may_speak = false, updated_at = now()""",
+    "UPDATE tokens SET revoked_at = COALESCE(revoked_at, now()), label = '' WHERE person = %(who)s",
+    "DELETE FROM channels WHERE person = %(who)s",
+    "UPDATE notifications SET state = 'dropped', ended_at = now() WHERE person = %(who)s AND state = 'pending'",
+    "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
+    "DELETE FROM candidates WHERE profile_id = %(who)s",
+    "DELETE FROM sources WHERE person = %(who)s",
+    "DELETE FROM source_turns WHERE person = %(who)s",
+)
+
+_FORGOTTEN: Final = (
+    "UPDATE profiles SET display_name = '', contact = '{}' WHERE id = %(who)s",
+    "UPDATE profile_versions SET sections = '[]', sha256 = '' WHERE profile_id = %(who)s",
+    "UPDATE manifests SET body = body - 'sha256' WHERE body ->> 'profile' = %(who)s",
+    "UPDATE mandates SET text_id = NULL WHERE profile_id = %(who)s",
+    "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
+    "UPDATE seats SET active = false WHERE profile_id = %(who)s",
+    # Texts signalled by hand stand in these histories; so does whatever was signalled and could not be read.
+    """INSERT INTO history_deletions (process_id)
+       SELECT process_id FROM signalled WHERE owner = %(who)s
+       UNION SELECT e.process_id FROM events e
+             WHERE e.kind = 'message_refused' AND e.data ->> 'code' = 'unreadable_message'
+             AND e.process_id IN (SELECT process_id FROM seats WHERE profile_id = %(who)s
+                                  UNION SELECT id FROM processes WHERE demander = %(who)s)
+       ON CONFLICT DO NOTHING""",
+)

@@ -1,0 +1,310 @@
+"""The only module that touches the words of anybody. All others hold text ids (docs/protocol.md §8).
+
+A text belongs to one owner (a profile, a person, or a process for what no single person said), and is sealed with the
+owner's data key: destroying the key is what erasure means (docs/erasure.md). Texts that were stored without master keys
+are plain UTF-8 and say so; they stay readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID, uuid4, uuid5
+
+from tongyao.protocol.model.events import SignalledText
+from tongyao.records.database import Connection, Pool, RecordsError, session, transaction
+from tongyao.records.privacy.keys import KeyMissing, new_data_key, seal, unseal
+
+_NAMESPACE: Final = UUID("5d1f0f2e-8f0b-5b0a-9c55-746f6e677961")
+
+
+class TextUnknown(RecordsError):
+    """No text has this id."""
+
+
+class TextErased(RecordsError):
+    """The text was there; its owner had it erased."""
+
+
+class TextConflict(RecordsError):
+    """The id already stands for another text, owner or kind: nothing was stored."""
+
+
+class AnotherText(TextConflict):
+    """Of this owner and kind, in other words."""
+
+
+def text_id(*parts: object) -> str:
+    """The id that `parts` (process, step, round, …) name: the same on every retry."""
+    return str(uuid5(_NAMESPACE, "\x1f".join(str(part) for part in parts)))
+
+
+class Texts:
+    """Stored texts, append-only."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
+        """Store `text` and return its id. With `id` given (see `text_id`), repeating it changes nothing.
+
+        Raises `TextConflict` when `id` stands for something else, `TextErased` when that was erased.
+        """
+        async with session(self._pool) as connection:
+            return await put_text(connection, owner, kind, text, id=id)
+
+    async def first(self, owner: str, kind: str, text: str, *, id: str) -> str:
+        """Store `text` under `id`, unless another one was before; returns the one that stands.
+
+        For what a step that is tried again may come to otherwise. Raises as `put`.
+        """
+        try:
+            await self.put(owner, kind, text, id=id)
+        except AnotherText:
+            return await self.get(id)
+        return text
+
+    async def put_signalled(self, process_id: str, text: SignalledText) -> None:
+        """Store what an operator signalled by hand, and note that it stands in this process's history as well.
+
+        Of an owner who was erased nothing is stored; the history is still noted as one to be deleted.
+        """
+        async with transaction(self._pool) as connection:
+            try:
+                async with connection.transaction():
+                    await put_text(connection, text.owner, text.kind, text.body, id=text.text_id)
+                    await connection.execute(
+                        """INSERT INTO signalled (process_id, text_id, owner) VALUES (%s, %s, %s)
+                           ON CONFLICT DO NOTHING""",
+                        [process_id, text.text_id, text.owner],
+                    )
+            except TextErased:
+                await connection.execute(
+                    "INSERT INTO history_deletions (process_id) VALUES (%s) ON CONFLICT DO NOTHING", [process_id]
+                )
+
+    async def get(self, id: str) -> str:
+        """The text. Raises `TextUnknown`, `TextErased`."""
+        return (await self.get_many([id]))[id]
+
+    async def get_many(self, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
+        """The texts by id, in one query. `erased` stands for erased ones; without it they raise `TextErased`.
+
+        Raises `TextUnknown` when one does not exist.
+        """
+        async with session(self._pool) as connection:
+            return await get_texts(connection, ids, erased=erased)
+
+    async def erase(self, owner: str) -> int:
+        """Remove every body of `owner` and destroy their data key. Returns how many were removed."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT erase_texts(%s) AS erased", [owner])
+            row = await cursor.fetchone()
+        return int(row["erased"]) if row else 0
+
+
+async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
+    """`Texts.put`, on the caller's connection."""
+    new = id or str(uuid4())
+    await put_texts(connection, owner, {new: (kind, text)})
+    return new
+
+
+async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tuple[str, str]]) -> None:
+    """Several texts of one owner, by id: kind and words, inside the caller's transaction; raises as `Texts.put`."""
+    key = await _active_key(connection, owner)
+    bodies = [
+        text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))
+        for id, (kind, text) in texts.items()
+    ]
+    cursor = await connection.execute(
+        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
+           SELECT t.id, k.owner, k.id, t.kind, t.body, %(sealed)s, t.chars
+           FROM data_keys k, unnest(%(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[])
+               AS t (id, kind, body, chars)
+           WHERE k.id = %(key)s AND k.destroyed_at IS NULL
+               AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)
+           FOR SHARE OF k ON CONFLICT (id) DO NOTHING RETURNING id""",  # held until commit: erasure waits for us
+        {
+            "key": key.id,
+            "sealed": key.secret is not None,
+            "ids": list(texts),
+            "kinds": [kind for kind, _ in texts.values()],
+            "bodies": bodies,
+            "chars": [len(text) for _, text in texts.values()],
+        },
+    )
+    inserted = {row["id"] for row in await cursor.fetchall()}
+    for id, (kind, text) in texts.items():
+        if id not in inserted:
+            await _expect(connection, id, owner, kind, text)
+
+
+async def put_first_texts(connection: Connection, kind: str, texts: Sequence[tuple[str, str, str]]) -> None:
+    """The first texts of many new owners, each `(id, owner, text)`, in a few statements of the caller's transaction.
+
+    Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
+    """
+    owners = [owner for _, owner, _ in texts]
+    await connection.execute(  # held until commit: erasure waits for us
+        "SELECT pg_advisory_xact_lock(hashtextextended('owner/' || o, 0)) FROM unnest(%s::text[]) o", [sorted(owners)]
+    )
+    if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
+        raise TextErased(_GONE)
+    keys, bodies = [], []
+    for id, owner, text in texts:
+        key, secret = str(uuid4()), new_data_key() if connection.keys is not None else None
+        ring = connection.keys
+        wrapped = ring.wrap(secret, f"{key}/{owner}") if ring is not None and secret is not None else None
+        keys.append((key, owner, wrapped, ring.active if ring is not None else None))
+        bodies.append(text.encode("utf-8") if secret is None else seal(secret, text, _context(id, owner, kind)))
+    made = await connection.execute(
+        """INSERT INTO data_keys (id, owner, wrapped, master_id)
+           SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bytea[], %s::text[])
+           ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
+        [list(column) for column in zip(*keys, strict=True)],
+    )
+    if made.rowcount != len(texts):
+        raise TextConflict("one of these owners has texts already: nothing was stored")
+    stored = await connection.execute(
+        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
+           SELECT id, owner, key_id, %s, body, %s, chars
+           FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::bytea[], %s::int[]) AS t (id, owner, key_id, body, chars)
+           ON CONFLICT (id) DO NOTHING""",
+        [kind, connection.keys is not None, [id for id, _, _ in texts], owners, [key for key, *_ in keys], bodies,
+         [len(text) for _, _, text in texts]],
+    )  # fmt: skip
+    if stored.rowcount != len(texts):
+        raise TextConflict("one of these ids stands for another text already: nothing was stored")
+
+
+async def get_texts(
+    connection: Connection, ids: Iterable[str], *, erased: str | None = None, gone: bool = False
+) -> dict[str, str]:
+    """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return {}
+    cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [wanted])
+    rows = {row["asked"]: row for row in await cursor.fetchall()}
+    found: dict[str, str] = {}
+    for id in wanted:
+        if id not in rows:
+            raise TextUnknown(f"there is no text {id}")
+        text = _text_of(connection, rows[id]) if gone or not rows[id]["gone"] else None
+        if text is None and erased is None:
+            raise TextErased(f"text {id} was erased by its owner")
+        found[id] = erased if text is None and erased is not None else text or ""
+    return found
+
+
+async def remove_texts(connection: Connection, ids: Iterable[str]) -> int:
+    """Remove single bodies, whoever owns them: of texts that quote somebody who is erased. Returns how many."""
+    cursor = await connection.execute("SELECT remove_texts(%s::uuid[]) AS removed", [list(ids)])
+    row = await cursor.fetchone()
+    return int(row["removed"]) if row else 0
+
+
+async def replace_text(connection: Connection, id: str, text: str) -> str:
+    """Remove a body that quotes somebody who is erased; whoever refers to it reads `text` from now on. Returns its id."""
+    cursor = await connection.execute("SELECT owner, kind FROM texts WHERE id = %s", [id])
+    row = await cursor.fetchone()
+    if row is None:
+        raise TextUnknown(f"there is no text {id}")
+    new = await put_text(connection, row["owner"], row["kind"], text)
+    await connection.execute("SELECT replace_text(%s, %s)", [id, new])
+    return new
+
+
+_GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
+
+
+class _DataKey:
+    """An owner's data key; `secret` is None where texts are stored as they are."""
+
+    def __init__(self, id: str, secret: bytes | None) -> None:
+        self.id, self.secret = id, secret
+
+
+_ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
+    EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
+_KEY: Final = """SELECT k.id, k.wrapped, k.master_id,
+    EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner) AS gone
+    FROM data_keys k WHERE k.owner = %(owner)s AND k.destroyed_at IS NULL"""
+_READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
+    JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id) JOIN data_keys k ON k.id = t.key_id"""
+"""`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
+
+
+async def _active_key(connection: Connection, owner: str) -> _DataKey:
+    """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
+    while (row := await (await connection.execute(_KEY, {"owner": owner})).fetchone()) is None:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
+            if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
+                raise TextErased(_GONE)
+            id = str(uuid4())
+            await connection.execute(
+                """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
+                [id, owner, *_wrapped(connection, id, owner)],
+            )
+    if row["gone"]:
+        raise TextErased(_GONE)
+    if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
+        await connection.execute(
+            "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
+            [*_wrapped(connection, row["id"], owner), row["id"]],
+        )
+        row = await (await connection.execute(_KEY, {"owner": owner})).fetchone()
+        if row is None:
+            raise TextErased(_GONE)
+    return _DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
+
+
+def _wrapped(connection: Connection, id: str, owner: str) -> tuple[bytes | None, str | None]:
+    keys = connection.keys
+    return (None, None) if keys is None else (keys.wrap(new_data_key(), f"{id}/{owner}"), keys.active)
+
+
+def _unwrapped(
+    connection: Connection, id: str, owner: str, wrapped: bytes | None, master_id: str | None
+) -> bytes | None:
+    if wrapped is None or master_id is None:
+        return None
+    if connection.keys is None:
+        raise KeyMissing(f"texts here are sealed with master key {master_id}: give it with TONGYAO_MASTER_KEY")
+    return connection.keys.unwrap(bytes(wrapped), f"{id}/{owner}", master_id)
+
+
+def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
+    """What a row says; None once it is erased: its body removed, or its key destroyed."""
+    if row["body"] is None:
+        return None
+    if not row["sealed"]:
+        return bytes(row["body"]).decode("utf-8")
+    secret = _unwrapped(connection, row["key"], row["owner"], row["wrapped"], row["master_id"])
+    if secret is None:
+        return None
+    return unseal(secret, bytes(row["body"]), _context(row["id"], row["owner"], row["kind"]))
+
+
+def _context(id: str, owner: str, kind: str) -> str:
+    """A sealed body opens only in the row it was made for."""
+    return f"{id}/{owner}/{kind}"
+
+
+async def _expect(connection: Connection, id: str, owner: str, kind: str, text: str) -> None:
+    cursor = await connection.execute(
+        f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [id]
+    )
+    row = await cursor.fetchone()
+    if row is None:  # their key went while we were about to store
+        raise TextErased(_GONE)
+    stored = None if row["gone"] else _text_of(connection, row)
+    if stored is None:
+        raise TextErased(f"text {id} was erased by its owner: it is not stored again")
+    if (row["owner"], row["kind"]) != (owner, kind):
+        raise TextConflict(f"text {id} already stands for another text (a {row['kind']}): texts are never changed")
+    if stored != text:
+        raise AnotherText(f"text {id} already stands for another {kind} of the same owner: texts are never changed")

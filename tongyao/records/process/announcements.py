@@ -1,0 +1,164 @@
+"""How a process is announced (docs/protocol.md §3.1, §3.6): its row, and the input it is to be started with."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final, Literal
+
+from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.life import effects
+from tongyao.protocol.model.plan import Residual
+from tongyao.protocol.model.process import TensionRef
+from tongyao.protocol.model.settings import ProcessSettings, Residuals
+from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.rules.lineage import child_id, duplicate_of, for_another_room, hole_of
+from tongyao.protocol.rules.plan_holes import hole as plan_hole
+from tongyao.records.library import Library
+from tongyao.records.process.processes import NewProcess
+
+START: Final = "start"
+"""The part of the manifest that holds the workflow's input, so that an orphan can be started later."""
+
+_SMALLEST: Final = Decimal("0.00000001")
+"""US dollars, as the records count them."""
+
+Reason = Literal["depth", "duplicate", "budget", "unknown", "nothing", "nobody"]
+
+
+class NotAnnounced(Exception):
+    """No child for this residual. `reason`: `depth` (limit reached), `duplicate` (asked in this lineage before),
+    `budget` (what the tree has left is not enough for one), `unknown` (no such residual, or nobody declined), `nothing`
+    (who declined had no part in the plan), `nobody` (there is no scene to find anybody in).
+    """
+
+    def __init__(self, reason: Reason, other: str = "") -> None:
+        super().__init__(f"no child process: {reason}" + (f" of {other}" if other else ""))
+        self.reason = reason
+        self.other = other
+
+
+async def announce(library: Library, start: ProcessInput) -> None:
+    """Announce a process; the same once more changes nothing. Raises as `Processes.create`."""
+    lineage, settings = start.lineage, start.settings
+    await library.processes.create(
+        NewProcess(
+            id=start.process_id,
+            demander=start.demander,
+            language=settings.language,
+            intent_text_id=start.intent_text_id,
+            scene_id=start.scene or None,
+            root_id=start.root,
+            parent_id=lineage.parent if lineage else None,
+            depth=start.depth,
+            tension_text_id=start.tension.text_id if start.tension else None,
+            grade=start.tension.grade.value if start.tension else None,
+            settings=settings.model_dump(mode="json"),
+            open_record=settings.open_record,
+        )
+    )
+    await library.room.freeze(start.process_id, {START: start.model_dump(mode="json")})
+
+
+async def announce_child(
+    library: Library, parent_id: str, residual_id: str, *, tokens: int = 0, cost: Decimal = Decimal(0)
+) -> ProcessInput:
+    """Announce the child for one residual of a parent's plan, with what it is to be started with.
+
+    It belongs to the same demander and looks for its people in the field; the parent's are proposed again or left out, as
+    the parent's settings say, and nobody is asked to fill the hole they left. `tokens`, `cost` (US dollars): what
+    the tree's budget must have left for it. Raises `NotAnnounced`; what was announced before is so again.
+    """
+    parent = ProcessInput.model_validate((await library.room.manifest(parent_id))[START])
+    residual = await residual_of(library, parent_id, residual_id)
+    depth = parent.depth + 1
+    if depth > parent.settings.depth_limit:
+        raise NotAnnounced("depth")
+    pid = child_id(parent_id, residual_id)
+    lineage = Lineage(root=parent.root, parent=parent_id, residual=residual_id, depth=depth)
+    tension = residual.tension.model_copy(update={"lineage": lineage})
+    asked = await library.lineage.tensions(parent.root)
+    announced = asked.pop(pid, None) is not None
+    if (same := duplicate_of(tension, asked)) is not None:
+        raise NotAnnounced("duplicate", same)
+    room = [seat.person for seat in await library.room.seats(parent_id)]
+    scene = parent.scene or await _scene_of(library, room)
+    if not scene:
+        raise NotAnnounced("nobody")
+    if not announced and not await _affordable(library, parent.root, tokens, cost):
+        raise NotAnnounced("budget")
+    text_id = await library.texts.put(
+        parent.demander, "tension", tension.model_dump_json(), id=effects.text_id(pid, "tension")
+    )
+    child = ProcessInput(
+        process_id=pid,
+        scene=scene,
+        demander=parent.demander,
+        demander_profile=parent.demander_profile,
+        intent_text_id=parent.intent_text_id,
+        tension=TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers)),
+        excluded=await _left_out(library, parent_id, residual_id, again=parent.settings.propose_parents_participants),
+        settings=_settings(parent.settings),
+        lineage=lineage,
+        models_queue=parent.models_queue,
+        remember=parent.remember,
+    )
+    await announce(library, child)
+    return child
+
+
+def _settings(parent: ProcessSettings) -> ProcessSettings:
+    """Those of the parent. What goes to the field by itself also starts by itself with whom the field finds."""
+    by_itself = parent.residuals is Residuals.AUTO
+    return parent.model_copy(update={"auto_confirm": False, "auto_start": parent.auto_start or by_itself})
+
+
+async def residual_of(library: Library, process_id: str, residual_id: str) -> Residual:
+    """A residual of a plan, or the hole of somebody who declined it, as it would go to the field.
+
+    Raises `NotAnnounced`: `unknown`, `nothing`.
+    """
+    record = await library.record(process_id)
+    hole = hole_of(residual_id)
+    if hole is None:
+        for plan in record.plans:
+            for residual in plan.residuals:
+                if residual.id == residual_id:
+                    return residual.model_copy(update={"tension": for_another_room(residual.tension)})
+        raise NotAnnounced("unknown")
+    revision, alias = hole
+    declined = {
+        (one.revision, one.alias) for one in await library.plans.answers(process_id) if one.decision == "decline"
+    }
+    plans = [plan for plan in record.plans if plan.revision == revision]
+    if hole not in declined or not plans or record.tension is None:
+        raise NotAnnounced("unknown")
+    row = await library.processes.get(process_id)
+    lineage = Lineage(root=row.root_id, parent=process_id, residual=residual_id, depth=row.depth + 1)
+    found = plan_hole(plans[0], alias, record.tension, lineage)
+    if found is None:
+        raise NotAnnounced("nothing")
+    return found.model_copy(update={"tension": for_another_room(found.tension)})
+
+
+async def _left_out(library: Library, parent_id: str, residual_id: str, *, again: bool) -> tuple[str, ...]:
+    """Whom the field does not propose: the parent's people, unless they may be asked `again`; whoever left the hole never."""
+    seats = await library.room.seats(parent_id)
+    if hole_of(residual_id) is None:
+        return () if again else tuple(seat.profile_id for seat in seats if seat.profile_id)
+    gone = {one.alias for one in await library.plans.answers(parent_id) if one.decision == "decline"}
+    return tuple(seat.profile_id for seat in seats if seat.profile_id and (not again or seat.alias in gone))
+
+
+async def _affordable(library: Library, root: str, tokens: int, cost: Decimal) -> bool:
+    """Whether the tree's budget, if it has one, leaves so much, and anything at all; what is reserved may come back."""
+    if await library.budgets.root_of(root) is None:
+        return True
+    budget = await library.budgets.get(root)
+    return budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)
+
+
+async def _scene_of(library: Library, people: list[str]) -> str:
+    """Where the parent's participants are known from, when it was not started in a scene."""
+    known = await library.profiles.get_many(people)
+    scenes = sorted({profile.scene_id for profile in known.values() if profile.scene_id})
+    return scenes[0] if scenes else ""

@@ -1,0 +1,115 @@
+"""What became of a plan: how useful it was and what came of it, said by those it was made for (docs/plans.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, transaction
+from tongyao.records.privacy.texts import get_texts, put_text
+
+Result = Literal["done", "partly", "not_done", "too_early"]
+
+
+class NothingToJudge(RecordsError):
+    """There is no such plan, or this party was given nothing of it."""
+
+
+class FeedbackRow(Value):
+    """One party's word on one revision of a plan; said again, it replaces what they said before."""
+
+    alias: str
+    revision: int
+    usefulness: int | None = Field(default=None, ge=1, le=5, description="1: of no use, 5: it changed what I did.")
+    outcome: Result | None = None
+    text_id: str | None = None
+    at: datetime | None = None
+
+
+class Judged(Value):
+    """Sums over the plans asked for; `usefulness` is a mean, None where nobody said."""
+
+    plans: int
+    usefulness: float | None
+    done: int
+    partly: int
+    not_done: int
+
+
+class Feedback:
+    """Feedback on all plans. Its words belong to who said them."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, process_id: str, row: FeedbackRow, *, words: str = "") -> FeedbackRow:
+        """Keep what `row.alias` says of a revision, with `words` of their own if there are any.
+
+        Works after the end of the process as well. Raises `NothingToJudge`, `TextErased`.
+        """
+        async with transaction(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT COALESCE(s.profile_id, p.demander) AS person FROM plans q
+                   JOIN processes p ON p.id = q.process_id
+                   LEFT JOIN seats s ON s.process_id = p.id AND s.alias = %(alias)s
+                   WHERE q.process_id = %(process)s AND q.revision = %(revision)s
+                     AND (s.alias IS NOT NULL OR %(alias)s = %(demander)s)""",
+                {"process": process_id, "revision": row.revision, "alias": row.alias, "demander": DEMANDER},
+            )
+            found = await cursor.fetchone()
+            if found is None:
+                raise NothingToJudge(f"{process_id} has no plan {row.revision} that {row.alias} was given")
+            text_id = await put_text(connection, found["person"], "feedback", words) if words.strip() else None
+            await connection.execute(
+                """INSERT INTO feedback (process_id, alias, person, revision, usefulness, outcome, text_id)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s)
+                   ON CONFLICT (process_id, alias, revision) DO UPDATE SET usefulness = excluded.usefulness,
+                       outcome = excluded.outcome, text_id = excluded.text_id, at = now()""",
+                [process_id, row.alias, found["person"], row.revision, row.usefulness, row.outcome, text_id],
+            )
+        return next(one for one in await self.of_process(process_id) if (one.alias, one.revision) == _key(row))
+
+    async def of_process(self, process_id: str) -> list[FeedbackRow]:
+        """By revision, then alias."""
+        async with reading(self._pool, FeedbackRow) as cursor:
+            await cursor.execute(
+                """SELECT alias, revision, usefulness, outcome, text_id, at FROM feedback
+                   WHERE process_id = %s ORDER BY revision, alias""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def words(self, process_id: str, alias: str, revision: int) -> str:
+        """What they said in their own words; empty when nothing, or when it was erased."""
+        rows = [one for one in await self.of_process(process_id) if (one.alias, one.revision) == (alias, revision)]
+        text_id = rows[0].text_id if rows else None
+        if text_id is None:
+            return ""
+        async with transaction(self._pool) as connection:
+            return (await get_texts(connection, [text_id], erased=""))[text_id]
+
+    async def judged(self, *, process_id: str | None = None, scene: str | None = None) -> Judged:
+        """Of one process, of a scene, or of all."""
+        async with reading(self._pool, Judged) as cursor:
+            await cursor.execute(
+                """SELECT count(DISTINCT (f.process_id, f.revision)) AS plans,
+                          avg(f.usefulness)::double precision AS usefulness,
+                          count(*) FILTER (WHERE f.outcome = 'done') AS done,
+                          count(*) FILTER (WHERE f.outcome = 'partly') AS partly,
+                          count(*) FILTER (WHERE f.outcome = 'not_done') AS not_done
+                   FROM feedback f JOIN processes p ON p.id = f.process_id
+                   WHERE (%(process)s::text IS NULL OR p.id = %(process)s)
+                     AND (%(scene)s::text IS NULL OR p.scene_id = %(scene)s)""",
+                {"process": process_id, "scene": scene},
+            )
+            found = await cursor.fetchone()
+        assert found is not None
+        return found
+
+
+def _key(row: FeedbackRow) -> tuple[str, int]:
+    return row.alias, row.revision

@@ -1,0 +1,70 @@
+"""The tree of processes that one raw intent grows into (docs/plans.md): read from the rows, nothing of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, reading, session
+from tongyao.records.privacy.texts import get_texts
+from tongyao.records.process.processes import Processes, ProcessRow
+
+
+class Branch(Value):
+    """A process with those that came from its residuals, in the order in which they were announced."""
+
+    process: ProcessRow
+    children: tuple[Branch, ...] = ()
+
+    def all(self) -> tuple[ProcessRow, ...]:
+        """This process, then everything below it, depth first."""
+        return (self.process, *(row for child in self.children for row in child.all()))
+
+
+class Lineage:
+    """Parents and children."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._processes = Processes(pool)
+
+    async def children(self, process_id: str) -> list[ProcessRow]:
+        """The processes made of this one's residuals, oldest first."""
+        async with reading(self._pool, ProcessRow) as cursor:
+            await cursor.execute(
+                """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants
+                   FROM processes p WHERE p.parent_id = %s ORDER BY p.created_at, p.id""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def tree(self, process_id: str) -> Branch:
+        """The branch that begins with this process; of a root, the whole tree. Raises `ProcessUnknown`."""
+        top = await self._processes.get(process_id)
+        async with reading(self._pool, ProcessRow) as cursor:
+            await cursor.execute(
+                """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants
+                   FROM processes p WHERE p.root_id = %s AND p.depth > %s ORDER BY p.created_at, p.id""",
+                [top.root_id, top.depth],
+            )
+            below = await cursor.fetchall()
+        return _branch(top, below)
+
+    async def tensions(self, root_id: str) -> dict[str, Tension]:
+        """The tension of every process of a tree, by process id; those not yet formulated, or erased, left out."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT id, tension_text_id FROM processes WHERE root_id = %s AND tension_text_id IS NOT NULL",
+                [root_id],
+            )
+            ids = {row["id"]: row["tension_text_id"] for row in await cursor.fetchall()}
+            texts = await get_texts(connection, ids.values(), erased="")
+        return {
+            process: Tension.model_validate_json(texts[text_id]) for process, text_id in ids.items() if texts[text_id]
+        }
+
+
+def _branch(top: ProcessRow, below: Sequence[ProcessRow]) -> Branch:
+    children = tuple(_branch(row, below) for row in below if row.parent_id == top.id)
+    return Branch(process=top, children=children)

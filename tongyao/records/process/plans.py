@@ -1,0 +1,156 @@
+"""Plans, deliveries, and what each participant answered. Words are in `texts`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, reading, session
+
+
+class PlanRow(Value):
+    """One revision of a plan: its JSON and its Markdown by id, and how many of its claims have a source."""
+
+    revision: int
+    text_id: str
+    markdown_text_id: str
+    reduced: bool = False
+    claims: int = 0
+    supported: int = 0
+    at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
+
+
+class DeliveryRow(Value):
+    """One participant's part of one revision."""
+
+    revision: int
+    alias: str
+    text_id: str
+    language: str
+    at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
+
+
+class AnswerRow(Value):
+    """One participant's own decision on one revision; `text_id` where they said more."""
+
+    revision: int
+    alias: str
+    decision: Literal["commit", "decline", "propose"]
+    text_id: str | None = None
+    at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
+
+
+class Acceptance(Value):
+    """How plans were answered. `asked`: deliveries to participants, of the revision that holds."""
+
+    asked: int
+    commit: int
+    decline: int
+    propose: int
+
+    @property
+    def rate(self) -> float | None:
+        """通过率: those who committed among those who answered, 0 to 1; None before anybody did."""
+        answered = self.commit + self.decline + self.propose
+        return self.commit / answered if answered else None
+
+
+class Plans:
+    """Plans of processes. A revision or a delivery written again is replaced; the first answer stays."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put_plan(self, process_id: str, row: PlanRow) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO plans
+                       (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s)
+                   ON CONFLICT (process_id, revision) DO UPDATE SET
+                       text_id = excluded.text_id, markdown_text_id = excluded.markdown_text_id,
+                       reduced = excluded.reduced, claims = excluded.claims, supported = excluded.supported,
+                       at = now()""",
+                [
+                    process_id,
+                    row.revision,
+                    row.text_id,
+                    row.markdown_text_id,
+                    row.reduced,
+                    row.claims,
+                    row.supported,
+                ],
+            )
+
+    async def plans(self, process_id: str) -> list[PlanRow]:
+        """Every revision, oldest first."""
+        async with reading(self._pool, PlanRow) as cursor:
+            await cursor.execute(
+                """SELECT revision, text_id, markdown_text_id, reduced, claims, supported, at
+                   FROM plans WHERE process_id = %s ORDER BY revision""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def latest(self, process_id: str) -> PlanRow | None:
+        """The revision that holds; None before there is a plan."""
+        plans = await self.plans(process_id)
+        return plans[-1] if plans else None
+
+    async def put_delivery(self, process_id: str, row: DeliveryRow) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO deliveries (process_id, revision, alias, text_id, language)
+                   VALUES (%s, %s, %s, %s, %s)
+                   ON CONFLICT (process_id, revision, alias) DO UPDATE
+                   SET text_id = excluded.text_id, language = excluded.language, at = now()""",
+                [process_id, row.revision, row.alias, row.text_id, row.language],
+            )
+
+    async def deliveries(self, process_id: str) -> list[DeliveryRow]:
+        """By revision, then alias."""
+        async with reading(self._pool, DeliveryRow) as cursor:
+            await cursor.execute(
+                """SELECT revision, alias, text_id, language, at FROM deliveries
+                   WHERE process_id = %s ORDER BY revision, alias""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def answers(self, process_id: str) -> list[AnswerRow]:
+        """By revision, then alias."""
+        async with reading(self._pool, AnswerRow) as cursor:
+            await cursor.execute(
+                """SELECT revision, alias, decision, text_id, at FROM answers
+                   WHERE process_id = %s ORDER BY revision, alias""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def acceptance(
+        self, *, process_id: str | None = None, scene: str | None = None, since: datetime | None = None
+    ) -> Acceptance:
+        """Answers to the latest revision of each plan: of one process, of a scene, of plans made since then, or of all."""
+        async with reading(self._pool, Acceptance) as cursor:
+            await cursor.execute(
+                """WITH held AS (
+                       SELECT DISTINCT ON (q.process_id) q.process_id, q.revision
+                       FROM plans q JOIN processes p ON p.id = q.process_id
+                       WHERE (%(process)s::text IS NULL OR p.id = %(process)s)
+                         AND (%(scene)s::text IS NULL OR p.scene_id = %(scene)s)
+                         AND (%(since)s::timestamptz IS NULL OR q.at >= %(since)s)
+                       ORDER BY q.process_id, q.revision DESC)
+                   SELECT count(*) AS asked,
+                       count(*) FILTER (WHERE a.decision = 'commit') AS commit,
+                       count(*) FILTER (WHERE a.decision = 'decline') AS decline,
+                       count(*) FILTER (WHERE a.decision = 'propose') AS propose
+                   FROM held JOIN deliveries d USING (process_id, revision)
+                   LEFT JOIN answers a USING (process_id, revision, alias)""",
+                {"process": process_id, "scene": scene, "since": since},
+            )
+            found = await cursor.fetchone()
+        assert found is not None
+        return found

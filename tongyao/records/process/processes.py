@@ -1,0 +1,232 @@
+"""The rows of `processes`: made before the workflow is started, from then on a projection of its transitions.
+
+Only `journal` writes what a workflow decides (phase, round, …); here a process is announced, found, listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from psycopg import errors
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, session
+from tongyao.records.people.profiles import SceneUnknown
+
+MAX_PAGE = 200
+"""Most rows of one page of a list."""
+
+
+class ProcessUnknown(RecordsError):
+    """No process has this id."""
+
+
+class ProcessExists(RecordsError):
+    """The id is taken by a process of somebody else, or about something else."""
+
+
+class BadCursor(RecordsError):
+    """The cursor of a page does not come from the page before."""
+
+
+class NewProcess(Value):
+    """A process as it is announced. `tension_text_id` and `grade` only when the tension is brought along."""
+
+    id: str
+    demander: str
+    language: str
+    intent_text_id: str | None
+    scene_id: str | None = None
+    root_id: str = ""
+    parent_id: str | None = None
+    depth: int = 0
+    tension_text_id: str | None = None
+    grade: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    open_record: bool = True
+    phase: str = "formulating"
+
+
+class ProcessRow(Value):
+    """One process as of transition `seq`. `participants` counts those still in the room."""
+
+    id: str
+    scene_id: str | None
+    demander: str
+    root_id: str
+    parent_id: str | None
+    depth: int
+    phase: str
+    round: int
+    waiting: bool
+    seq: int
+    language: str
+    intent_text_id: str | None
+    tension_text_id: str | None
+    grade: str | None
+    settings: dict[str, Any]
+    open_record: bool
+    started: bool
+    suspended_reason: str
+    tokens: int
+    cost: Decimal
+    created_at: datetime
+    updated_at: datetime
+    deadline_at: datetime | None
+    ended_at: datetime | None
+    outcome: str | None
+    participants: int
+
+
+class Page(Value):
+    """Processes, newest first; `next` is the cursor of the following page, None at the end."""
+
+    rows: list[ProcessRow]
+    next: str | None
+
+
+class Processes:
+    """All processes."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def create(self, new: NewProcess) -> ProcessRow:
+        """Announce a process: the row first, then the workflow. The same once more changes nothing.
+
+        Raises `ProcessExists` when the id stands for another demander or intent, `SceneUnknown`.
+        """
+        try:
+            await self._insert(new)
+        except errors.ForeignKeyViolation as error:
+            if error.diag.constraint_name != "processes_scene_id_fkey":
+                raise
+            raise SceneUnknown(f"there is no scene {new.scene_id!r}") from None
+        row = await self.get(new.id)
+        theirs = (row.demander, row.intent_text_id, row.parent_id)
+        if theirs != (new.demander, new.intent_text_id, new.parent_id):
+            raise ProcessExists(f"process {new.id!r} exists, with another demander or intent: choose another id")
+        return row
+
+    async def mark_started(self, process_id: str) -> None:
+        """The workflow exists. Raises `ProcessUnknown`."""
+        await self._update(process_id, "started = true")
+
+    async def set_ended(self, process_id: str, outcome: str) -> None:
+        """Note an end that the workflow could not tell of itself: it was terminated, or never started.
+
+        An end already noted stays as it was. Raises `ProcessUnknown`.
+        """
+        await self._update(
+            process_id,
+            "phase = %(outcome)s, outcome = %(outcome)s, waiting = false, ended_at = now()",
+            only="ended_at IS NULL",
+            outcome=outcome,
+        )
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE inbox SET closed_at = now() WHERE process_id = %s AND closed_at IS NULL", [process_id]
+            )
+
+    async def get(self, process_id: str) -> ProcessRow:
+        """Raises `ProcessUnknown`."""
+        async with reading(self._pool, ProcessRow) as cursor:
+            await cursor.execute(_SELECT + " WHERE p.id = %s", [process_id])
+            row = await cursor.fetchone()
+        if row is None:
+            raise ProcessUnknown(f"there is no process {process_id!r}")
+        return row
+
+    async def list(
+        self,
+        *,
+        scene: str | None = None,
+        phases: Sequence[str] | None = None,
+        demander: str | None = None,
+        participant: str | None = None,
+        root: str | None = None,
+        parent: str | None = None,
+        waiting: bool | None = None,
+        open: bool | None = None,
+        person: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """Those that match every filter given, newest first, at most `limit` (capped at `MAX_PAGE`).
+
+        `participant` is a profile id; `person` is either side: the demander, or somebody in the room. `since` is
+        included, `until` is not; both ask for when a process was announced. Raises `BadCursor`.
+        """
+        limit = max(1, min(limit, MAX_PAGE))
+        before, before_id = _read_cursor(cursor) if cursor else (None, None)
+        conditions = {
+            "p.scene_id = %(scene)s": scene,
+            "p.phase = ANY(%(phases)s)": list(phases) if phases is not None else None,
+            "p.demander = %(demander)s": demander,
+            "p.id IN (SELECT process_id FROM seats WHERE profile_id = %(participant)s)": participant,
+            """(p.demander = %(person)s
+                OR p.id IN (SELECT process_id FROM seats WHERE profile_id = %(person)s))""": person,
+            "p.created_at >= %(since)s": since,
+            "p.created_at < %(until)s": until,
+            "p.root_id = %(root)s": root,
+            "p.parent_id = %(parent)s": parent,
+            "p.waiting = %(waiting)s": waiting,
+            "(p.ended_at IS NULL) = %(open)s": open,
+            "(p.created_at, p.id) < (%(before)s, %(before_id)s)": before,
+        }
+        wanted = [condition for condition, value in conditions.items() if value is not None]
+        where = " WHERE " + " AND ".join(wanted) if wanted else ""
+        async with reading(self._pool, ProcessRow) as found:
+            await found.execute(
+                _SELECT + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
+                {
+                    "scene": scene, "phases": phases and list(phases), "demander": demander,
+                    "participant": participant, "root": root, "parent": parent, "waiting": waiting,
+                    "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
+                },
+            )  # fmt: skip
+            rows = await found.fetchall()
+        more = len(rows) > limit
+        rows = rows[:limit]
+        return Page(rows=rows, next=f"{rows[-1].created_at.isoformat()}~{rows[-1].id}" if more else None)
+
+    async def _insert(self, new: NewProcess) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
+                       intent_text_id, tension_text_id, grade, settings, open_record)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING""",
+                [new.id, new.scene_id, new.demander, new.root_id or new.id, new.parent_id, new.depth,
+                 new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
+                 Jsonb(new.settings), new.open_record],
+            )  # fmt: skip
+
+    async def _update(self, process_id: str, changes: str, *, only: str = "true", **values: Any) -> None:
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                f"UPDATE processes SET {changes}, updated_at = now() WHERE id = %(id)s AND {only}",
+                {"id": process_id, **values},
+            )
+        if not cursor.rowcount:
+            await self.get(process_id)
+
+
+_SELECT = """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants
+    FROM processes p"""
+
+
+def _read_cursor(cursor: str) -> tuple[datetime, str]:
+    at, _, id = cursor.partition("~")
+    try:
+        if "\x00" in id:
+            raise ValueError("PostgreSQL knows no NUL")
+        return datetime.fromisoformat(at), id
+    except ValueError:
+        raise BadCursor("this cursor is not from this list: start again without one") from None

@@ -1,0 +1,136 @@
+"""The record of the rounds: who said how much, what the catalyst saw, which relations stand, by text ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, reading, session, transaction
+
+
+class ProjectionRow(Value):
+    """One turn. `text_id`: JSON of the `Projection`, None if nothing was said; `guards`: counts by guard."""
+
+    round: int
+    alias: str
+    outcome: Outcome
+    author: EndpointKind = EndpointKind.PROXY
+    text_id: str | None = None
+    items: int = 0
+    chars: int = 0
+    struck: int = 0
+    guards: dict[str, int] = Field(default_factory=dict)
+    seconds: float = 0.0
+    at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
+
+
+class ObservationRow(Value):
+    """One round's observation. `text_id` is the JSON of the `Observation`."""
+
+    round: int
+    verdict: Verdict
+    text_id: str
+    chars: int = 0
+    struck: int = 0
+    guards: dict[str, int] = Field(default_factory=dict)
+    seconds: float = 0.0
+    at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
+
+
+class RelationRow(Value):
+    """One pair in one round, `a` before `b`; `sources` are item ids."""
+
+    round: int
+    a: str
+    b: str
+    kind: Relation
+    sources: tuple[str, ...] = ()
+
+
+class Rounds:
+    """Projections, observations and relations of processes. Writing a turn or a round again replaces it."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put_projection(self, process_id: str, row: ProjectionRow) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
+                       items, chars, struck, guards, seconds)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+                   ON CONFLICT (process_id, round, alias) DO UPDATE SET
+                       outcome = excluded.outcome, author = excluded.author, text_id = excluded.text_id,
+                       items = excluded.items, chars = excluded.chars, struck = excluded.struck,
+                       guards = excluded.guards, seconds = excluded.seconds, at = now()""",
+                [process_id, row.round, row.alias, row.outcome.value, row.author.value, row.text_id,
+                 row.items, row.chars, row.struck, Jsonb(row.guards), row.seconds],
+            )  # fmt: skip
+
+    async def put_observation(
+        self, process_id: str, row: ObservationRow, relations: Sequence[RelationRow] = ()
+    ) -> None:
+        """The observation of a round together with its relations."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO observations
+                       (process_id, round, verdict, text_id, chars, struck, guards, seconds)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+                   ON CONFLICT (process_id, round) DO UPDATE SET
+                       verdict = excluded.verdict, text_id = excluded.text_id, chars = excluded.chars,
+                       struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds,
+                       at = now()""",
+                [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck,
+                 Jsonb(row.guards), row.seconds],
+            )  # fmt: skip
+            await connection.execute(
+                "DELETE FROM relations WHERE process_id = %s AND round = %s", [process_id, row.round]
+            )
+            await connection.execute(
+                """INSERT INTO relations (process_id, round, a, b, kind, sources)
+                   SELECT %s, r.* FROM jsonb_to_recordset(%s)
+                       AS r (round int, a text, b text, kind text, sources text[])""",
+                [process_id, Jsonb([relation.model_dump(mode="json") for relation in relations])],
+            )
+
+    async def projections(
+        self, process_id: str, round: int | None = None, *, aliases: Sequence[str] | None = None
+    ) -> list[ProjectionRow]:
+        """All turns, or those of one round, of these aliases; by round, then alias."""
+        async with reading(self._pool, ProjectionRow) as cursor:
+            await cursor.execute(
+                """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
+                   FROM projections
+                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+                       AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s))
+                   ORDER BY round, alias""",
+                {"process": process_id, "round": round, "aliases": list(aliases) if aliases is not None else None},
+            )
+            return await cursor.fetchall()
+
+    async def observations(self, process_id: str) -> list[ObservationRow]:
+        """By round."""
+        async with reading(self._pool, ObservationRow) as cursor:
+            await cursor.execute(
+                """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
+                   FROM observations WHERE process_id = %s ORDER BY round""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def relations(self, process_id: str, round: int | None = None) -> list[RelationRow]:
+        """Of all rounds, or of one; by round, then pair."""
+        async with reading(self._pool, RelationRow) as cursor:
+            await cursor.execute(
+                """SELECT round, a, b, kind, sources FROM relations
+                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+                   ORDER BY round, a, b""",
+                {"process": process_id, "round": round},
+            )
+            return await cursor.fetchall()

@@ -1,0 +1,140 @@
+"""Who is in the room of a process: seats, the frozen manifest, who the field found (docs/protocol.md §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.people.profiles import ProfileVersion
+
+
+class SeatRow(Value):
+    """Who sits under an alias. `person` is their profile's id, or the demander's own where they have no profile."""
+
+    alias: str
+    person: str
+    profile_id: str | None = None
+    profile_version: int | None = None
+    endpoint: str
+    fallback: str
+    active: bool = True
+    joined_round: int = 1
+
+    @property
+    def profile(self) -> ProfileRef | None:
+        """The version that is frozen for this seat."""
+        if self.profile_id is None or self.profile_version is None:
+            return None
+        return ProfileRef(profile_id=self.profile_id, version=self.profile_version)
+
+    @classmethod
+    def of(cls, profile: ProfileVersion, *, alias: str, endpoint: str, fallback: str, joined_round: int = 1) -> SeatRow:
+        """A seat for one version of a profile."""
+        return cls(
+            alias=alias,
+            person=profile.profile_id,
+            profile_id=profile.profile_id,
+            profile_version=profile.version,
+            endpoint=endpoint,
+            fallback=fallback,
+            joined_round=joined_round,
+        )
+
+
+class CandidateRow(Value):
+    """Somebody found from one perspective. `reasons` are spans and labels; words stay in the profile.
+
+    `round`: 0 when found before the rounds; else after which round, for what was open then (docs/protocol.md §3.8).
+    """
+
+    perspective: str
+    rank: int
+    profile_id: str
+    score: float
+    reasons: list[Any] = Field(default_factory=list)
+    round: int = 0
+
+
+class Room:
+    """Seats, manifests and candidates of processes."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def seat(self, process_id: str, seats: Sequence[SeatRow]) -> None:
+        """Seat these people, or change how they are seated; who sits under an alias never changes."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, fallback,
+                       active, joined_round)
+                   SELECT %s, s.* FROM jsonb_to_recordset(%s) AS s (alias text, profile_id text, profile_version int,
+                       endpoint text, fallback text, active bool, joined_round int)
+                   ON CONFLICT (process_id, alias) DO UPDATE SET endpoint = excluded.endpoint,
+                       fallback = excluded.fallback, active = excluded.active""",
+                [process_id, Jsonb([seat.model_dump(exclude={"person"}) for seat in seats])],
+            )
+
+    async def seats(self, process_id: str) -> list[SeatRow]:
+        """Everybody who ever sat there, in alias order."""
+        async with reading(self._pool, SeatRow) as cursor:
+            await cursor.execute(
+                """SELECT s.alias, COALESCE(s.profile_id, p.demander) AS person, s.profile_id, s.profile_version,
+                          s.endpoint, s.fallback, s.active, s.joined_round
+                   FROM seats s JOIN processes p ON p.id = s.process_id WHERE s.process_id = %s ORDER BY s.alias""",
+                [process_id],
+            )
+            return await cursor.fetchall()
+
+    async def freeze(self, process_id: str, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO manifests (process_id, part, body)
+                   SELECT %s, * FROM unnest(%s::text[], %s::jsonb[]) ON CONFLICT DO NOTHING""",
+                [process_id, list(parts), [Jsonb(body) for body in parts.values()]],
+            )
+        return await self.manifest(process_id)
+
+    async def manifest(self, process_id: str) -> dict[str, dict[str, Any]]:
+        """The manifest by part; empty before the start."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT part, body FROM manifests WHERE process_id = %s", [process_id])
+            return {row["part"]: row["body"] for row in await cursor.fetchall()}
+
+    async def find(self, process_id: str, candidates: Sequence[CandidateRow], *, round_number: int = 0) -> None:
+        """Replace those found for a process before the rounds, or after one of them, by these."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(
+                "DELETE FROM candidates WHERE process_id = %s AND round = %s", [process_id, round_number]
+            )
+            for found in candidates:
+                await connection.execute(
+                    """INSERT INTO candidates (process_id, round, perspective, rank, profile_id, score, reasons)
+                       VALUES (%s, %s, %s, %s, %s, %s, %s)""",
+                    [
+                        process_id,
+                        round_number,
+                        found.perspective,
+                        found.rank,
+                        found.profile_id,
+                        found.score,
+                        Jsonb(found.reasons),
+                    ],
+                )
+
+    async def candidates(self, process_id: str, *, round_number: int | None = None) -> list[CandidateRow]:
+        """By round, perspective and rank; of one round only where it is given."""
+        async with reading(self._pool, CandidateRow) as cursor:
+            await cursor.execute(
+                """SELECT perspective, rank, profile_id, score, reasons, round FROM candidates
+                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+                   ORDER BY round, perspective, rank""",
+                {"process": process_id, "round": round_number},
+            )
+            return await cursor.fetchall()

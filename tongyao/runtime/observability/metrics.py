@@ -1,0 +1,40 @@
+"""What is counted, under which name (docs/operations.md §1). The Temporal SDK's own metrics stand beside these."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from tongyao.protocol.model.process import ENDED, Phase
+from tongyao.records.counts import Stand
+
+REGISTRY = CollectorRegistry()
+
+TURNS = Counter("tongyao_turns", "Turns that came to an outcome.", ["outcome", "author"], registry=REGISTRY)
+ENDS = Counter("tongyao_model_calls", "Model calls by how they ended.", ["step", "model", "end"], registry=REGISTRY)
+LATENCY = Histogram(
+    "tongyao_model_call_seconds", "From asking a model to its whole answer.", ["step", "model"], registry=REGISTRY,
+    buckets=(0.1, 0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320),
+)  # fmt: skip
+TOKENS = Counter("tongyao_model_tokens", "Tokens by kind.", ["step", "model", "kind"], registry=REGISTRY)
+COST = Counter("tongyao_model_cost_dollars", "Of calls whose price is known.", ["step", "model"], registry=REGISTRY)
+GUARDS = Counter("tongyao_guards", "What the guards sent back, struck or fell back from.", ["guard"], registry=REGISTRY)
+
+OPEN = Gauge("tongyao_open_processes", "Processes that have not ended, by phase.", ["phase"], registry=REGISTRY)
+WAITS = Gauge("tongyao_waits", "Open asks in inboxes.", ["ask"], registry=REGISTRY)
+OLDEST = Gauge("tongyao_oldest_wait_seconds", "Age of the oldest open ask.", ["ask"], registry=REGISTRY)
+UNDELIVERED = Gauge("tongyao_undelivered_messages", "Messages without a verdict.", registry=REGISTRY)
+RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
+
+
+def show_stand(stand: Stand) -> None:
+    """Put what was read of the records into the gauges. Phases without a process are 0, not missing."""
+    for phase in Phase:
+        if phase not in ENDED:
+            OPEN.labels(phase.value).set(stand.phases.get(phase.value, 0))
+    WAITS.clear()
+    OLDEST.clear()
+    for waits in stand.waits:
+        WAITS.labels(waits.ask).set(waits.count)
+        OLDEST.labels(waits.ask).set(waits.oldest)
+    UNDELIVERED.set(stand.undelivered)
+    RELAY_LAG.set(stand.oldest_undelivered)

@@ -1,0 +1,122 @@
+"""One port of one process: `/metrics`, `/health` (it runs) and `/ready` (it can work); docs/operations.md §1."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import httpx
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
+
+from tongyao.records.counts import stand
+from tongyao.records.database import Pool, RecordsError, session
+from tongyao.runtime.local.processes import free_port, port_is_taken
+from tongyao.runtime.observability import metrics
+from tongyao.runtime.settings import Settings, SettingsError
+
+Check = Callable[[], Awaitable[bool]]
+CHECK_SECONDS = 3.0
+
+
+class Telemetry:
+    """What one process shows of itself. Make it before the Temporal client: the SDK's metrics begin with `runtime`.
+
+    `checks` are asked, by name, whenever somebody wants to know whether the process is ready; add to them as parts of
+    it come up. With `records`, the metrics tell how the whole installation stands: let one process do so (the gateway).
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `SettingsError`: the port is taken."""
+        self._host, self._port = settings.metrics_host, settings.metrics_port
+        self.checks: dict[str, Check] = {}
+        self.records: Pool | None = None
+        self.runtime: Runtime | None = None
+        if self._port is None:
+            return
+        if port_is_taken(self._port, self._host):
+            raise SettingsError(f"port {self._port} on {self._host} is taken: choose another TONGYAO_METRICS_PORT")
+        self._inner = (
+            f"127.0.0.1:{free_port()}"  # the SDK serves its own; ours passes it on, so that one port is enough
+        )
+        self.runtime = Runtime(telemetry=TelemetryConfig(metrics=PrometheusConfig(bind_address=self._inner)))
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[None]:
+        """Answer on the port while the block runs; does nothing without a port."""
+        if self._port is None:
+            yield
+            return
+        config = uvicorn.Config(self.app(), host=self._host, port=self._port, log_level="warning", lifespan="off")
+        server = _Server(config)
+        listening = config.bind_socket()  # from here on it can be connected to
+        running = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await running
+            listening.close()
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/metrics", self._metrics),
+                Route("/health", self._health),
+                Route("/ready", self._ready),
+            ]
+        )
+
+    async def _metrics(self, request: Request) -> Response:
+        if self.records is not None:
+            try:
+                metrics.show_stand(await stand(self.records))
+            except RecordsError:
+                metrics.OPEN.clear()  # better no figures than old ones
+        own = generate_latest(metrics.REGISTRY)
+        async with httpx.AsyncClient(timeout=CHECK_SECONDS, trust_env=False) as client:
+            sdk = await client.get(f"http://{self._inner}/metrics")
+        return Response(own + sdk.content, media_type=CONTENT_TYPE_LATEST)
+
+    async def _health(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def _ready(self, request: Request) -> Response:
+        """503 with the names of what is missing; nothing is ready before the first check is there."""
+        missing = [name for name, check in self.checks.items() if not await _passes(check)] or (
+            [] if self.checks else ["starting"]
+        )
+        if missing:
+            return PlainTextResponse(f"not ready: {', '.join(missing)}\n", status_code=503)
+        return PlainTextResponse("ready\n")
+
+
+class _Server(uvicorn.Server):
+    """Signals are for whoever runs this process; uvicorn would take them for itself."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def records_answer(pool: Pool) -> Check:
+    async def check() -> bool:
+        async with session(pool) as connection:
+            await connection.execute("SELECT 1")
+        return True
+
+    return check
+
+
+async def _passes(check: Check) -> bool:
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await check()
+    except Exception:  # whatever it is, it is not ready
+        return False

@@ -1,0 +1,38 @@
+"""Long profiles are recited in the background, once per version, and again where a seek calls for it (docs/highway.md)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from temporalio.client import Client
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from tongyao.protocol.contracts.recitation import RECITATION, RECITATION_QUEUE, RecitationInput
+
+
+class Recite(Protocol):
+    """Have a profile version recited; `passes` and `encoder` where a seek calls for it. The same again is harmless."""
+
+    async def __call__(self, profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None: ...
+
+
+def reciting(client: Client) -> Recite:
+    """Start the workflow `Recitation`, once for the same."""
+
+    async def recite(profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None:
+        what = RecitationInput(profile_id=profile_id, version=version, passes=passes, encoder=encoder)
+        try:
+            await client.start_workflow(
+                RECITATION,
+                what,
+                id=what.workflow_id,
+                task_queue=RECITATION_QUEUE,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+                static_summary="Recite a long profile",
+            )
+        except WorkflowAlreadyStartedError:
+            return
+
+    return recite

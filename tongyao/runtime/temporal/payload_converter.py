@@ -1,0 +1,45 @@
+"""Payloads without what goes without saying: half of an activity's input would be fields at their defaults.
+
+Only the inputs and outputs of activities: their fields and defaults are one contract, kept as they are while a process
+that knows them lives (docs/operations.md §5). What starts a process is written whole, so that its settings stay those it
+was started with, whatever the defaults become.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from pydantic import BaseModel
+from temporalio.api.common.v1 import Payload
+from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter, pydantic_data_converter
+from temporalio.converter import CompositePayloadConverter, DataConverter, DefaultPayloadConverter
+
+from tongyao.protocol.contracts.process import ActivityInput, ModelOutput
+
+
+class _Brief(PydanticJSONPlainPayloadConverter):
+    def to_payload(self, value: Any) -> Payload | None:
+        if not isinstance(value, ActivityInput | ModelOutput):
+            return super().to_payload(value)
+        assert isinstance(value, BaseModel)
+        data = value.model_dump_json(exclude_defaults=True, by_alias=True).encode()
+        return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
+
+
+class BriefPayloadConverter(CompositePayloadConverter):
+    """The SDK's own converters, with ours for JSON."""
+
+    def __init__(self) -> None:
+        json = _Brief()
+        super().__init__(
+            *(
+                json if converter.encoding == json.encoding else converter
+                for converter in DefaultPayloadConverter.default_encoding_payload_converters
+            )
+        )
+
+
+data_converter: DataConverter = dataclasses.replace(
+    pydantic_data_converter, payload_converter_class=BriefPayloadConverter
+)

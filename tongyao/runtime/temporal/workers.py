@@ -1,0 +1,111 @@
+"""Workers by role: what polls which task queue (docs/operations.md §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Literal
+
+from temporalio.client import Client
+from temporalio.common import WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
+
+from activities.branch import Branching
+from activities.deliver import Delivering
+from activities.dependencies import Deps
+from activities.discover import Discovering
+from activities.formulate import Formulating
+from activities.freeze import Freezing
+from activities.observe import Observing
+from activities.plan import Planning
+from activities.project import Projecting
+from activities.recite import Reciting
+from activities.record import Recording
+from activities.reindex import Reindexing
+from activities.remember import Remembering
+from tongyao.protocol.contracts.process import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
+from tongyao.runtime.settings import Settings
+from tongyao.runtime.temporal.build import build_id
+from tongyao.runtime.temporal.search_attributes import missing_search_attributes
+from workflows.crystallization import Crystallization
+from workflows.recitation import Recitation
+from workflows.reindex import Reindex
+
+Role = Literal["all", "process", "models", "field"]
+
+
+class NotReady(Exception):
+    """The server is not as a worker needs it; the message says what to run."""
+
+
+def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all") -> list[Worker]:
+    """The workers of one role. `all` polls every queue, so that it serves processes with and without a models queue."""
+    model_steps: list[Callable[..., Any]] = [
+        Formulating(deps).formulate,
+        Projecting(deps).project,
+        Observing(deps).observe,
+        Planning(deps).plan,
+        Delivering(deps).deliver,
+    ]
+    record_steps: list[Callable[..., Any]] = [
+        Recording(deps.library).record,
+        Branching(deps).branch,
+        Freezing(deps).freeze,
+        Discovering(deps).discover,
+        Discovering(deps).propose,
+        Remembering(deps).remember,
+    ]
+    workers = []
+    if role in ("all", "process"):
+        steps = record_steps + model_steps if role == "all" else record_steps
+        workers.append(_worker(client, settings, PROCESS_QUEUE, activities=steps, workflows=[Crystallization]))
+    if role in ("all", "models"):
+        workers.append(
+            _worker(client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second)
+        )
+    if role in ("all", "field"):
+        steps = [Discovering(deps).discover]
+        if deps.indexing is not None:
+            reindexing = Reindexing(deps.indexing)
+            steps += [reindexing.open_index, reindexing.fill_index, reindexing.switch_index]
+        if deps.reciting is not None:
+            steps.append(Reciting(deps.library.profile_text, deps.reciting).recite_level)
+        workers.append(_worker(client, settings, FIELD_QUEUE, activities=steps, workflows=[Reindex, Recitation]))
+    return workers
+
+
+async def check_server(client: Client) -> None:
+    """Raise `NotReady` when search attributes are missing: workflow tasks would hang for ever without a word."""
+    missing = await missing_search_attributes(client)
+    if missing:
+        raise NotReady(
+            f"namespace {client.namespace!r} lacks the search attributes {', '.join(missing)}: "
+            "register them with `tongyao prepare`, then start the worker again"
+        )
+
+
+def _worker(
+    client: Client,
+    settings: Settings,
+    queue: str,
+    *,
+    activities: list[Callable[..., Any]],
+    workflows: list[type] | None = None,
+    per_second: float | None = None,
+) -> Worker:
+    return Worker(
+        client,
+        task_queue=queue,
+        deployment_config=WorkerDeploymentConfig(
+            version=WorkerDeploymentVersion("tongyao", build_id()), use_worker_versioning=False
+        ),
+        workflows=workflows or [],
+        activities=activities,
+        max_concurrent_activities=settings.worker_activities,
+        max_concurrent_workflow_tasks=settings.worker_workflow_tasks if workflows else None,
+        max_cached_workflows=settings.worker_cached_workflows if workflows else 0,
+        max_concurrent_workflow_task_polls=settings.worker_pollers if workflows else None,
+        max_concurrent_activity_task_polls=settings.worker_pollers,
+        max_task_queue_activities_per_second=per_second,
+        graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
+    )
