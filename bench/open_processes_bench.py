@@ -120,8 +120,8 @@ async def killed_to_applied(bench: Bench, worker: WorkerProcess, open_ids: Seque
             "seconds": 3600,
         }
     )
-    relaying = asyncio.create_task(house.door.relay(stop))
-    stored = await house.door.send(process, message, author_id="operator", door="bench")
+    relaying = asyncio.create_task(house.relay.run(stop))
+    stored = await house.relay.send(process, message, author_id="operator", via="bench")
     while stored.verdict is None:
         await asyncio.sleep(0.05)
         stored = await house.library.messages.get(stored.id)

@@ -52,7 +52,7 @@ async def send(house: House, process: str, alias: str, **fields: Any) -> None:
     """A message of a participant, whether it is taken or refused."""
     author = Author(role="participant", alias=alias)
     message = MESSAGE.validate_python({"key": uuid.uuid4().hex, "author": author, "alias": alias, **fields})
-    await house.door.send(process, message, author_id=alias, door="test")
+    await house.relay.send(process, message, author_id=alias, via="test")
 
 
 def everything_shown(record: Record) -> str:
@@ -63,7 +63,7 @@ def everything_shown(record: Record) -> str:
 
 
 async def erase(house: House, person: str) -> Erased:
-    return await Erasing(house.library, house.door).erase(person, patience=20)
+    return await Erasing(house.library, house.relay).erase(person, patience=20)
 
 
 async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
@@ -174,7 +174,7 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
         assert done.histories == () and done.histories_later == 1, "the process goes on: its history goes at its end"
         await here.say(process, "cancel")  # it waited for bo
         await here.handle(process).result()
-        people_now, histories = await Erasing(here.library, here.door).sweep()
+        people_now, histories = await Erasing(here.library, here.relay).sweep()
         assert people_now == [] and histories == [process]
         assert await is_gone(here, process)
         assert CANARY not in everything_shown(await here.library.record(process))
@@ -200,7 +200,7 @@ async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_datab
 async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
         people = await here.people(TEXTS)
-        erasing = Erasing(here.library, here.door)
+        erasing = Erasing(here.library, here.relay)
         await erasing._records.begin(people[0])  # and here the power fails
         assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"
         assert find_in_database(fresh_database_url, CANARY) == ["texts.body"]

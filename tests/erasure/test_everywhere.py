@@ -210,7 +210,7 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
     url = fresh_database_url
     async with open_house(temporal, url, ExtractiveEngine()) as here:
         gateway = Gateway(
-            here.library, here.starting, here.registering, here.door, search=IntentField(here.library.pool),
+            here.library, here.starting, here.registering, here.relay, search=IntentField(here.library.pool),
             forgetting=wiring.forgetting(here.library),
         )  # fmt: skip
         doors = Doors(here, gateway, application(gateway), cast(ScriptedEngine, None))
@@ -229,7 +229,7 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
             assert WORD in await everything(doors, Room(said.process, said.tokens, {}), said.tokens[name])
         assert [await in_history(here, one) for one in (said.process, said.unread)] == [True, True]
 
-        await Erasing(here.library, here.door, gateway.forgetting).erase(said.person, patience=20)
+        await Erasing(here.library, here.relay, gateway.forgetting).erase(said.person, patience=20)
 
         for canary in (WORD, WORD.casefold(), NAME, MAIL, HOOK, LABEL, checksum):
             assert find_in_database(url, canary) == [], canary

@@ -96,5 +96,5 @@ async def doors(temporal: Client, database_url: str) -> AsyncIterator[Doors]:
     async with open_house(temporal, database_url, engine) as house:
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
         field = IntentField(house.library.pool)
-        gateway = Gateway(house.library, house.starting, house.registering, house.door, options, search=field)
+        gateway = Gateway(house.library, house.starting, house.registering, house.relay, options, search=field)
         yield Doors(house, gateway, application(gateway), engine)

@@ -18,7 +18,7 @@ from temporalio.client import Client
 
 from tests.gateway.conftest import until_served
 from tongyao.app.context import Gateway
-from tongyao.app.message_relay import Door
+from tongyao.app.message_relay import MessageRelay
 from tongyao.app.options import GatewayOptions
 from tongyao.app.registration import Registering
 from tongyao.app.start import Starting
@@ -137,12 +137,12 @@ async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) ->
         worker = WorkerProcess(environment, log=home / "worker.log")
         stack.push_async_callback(worker.stop)
         await worker.start()
-        door = Door(library, client)
+        relay = MessageRelay(library, client)
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", answer_seconds=1.5)
         starting = Starting(library, client, ProcessSettings())
-        gateway = Gateway(library, starting, Registering(library, max_chars=2_000_000), door, options)
+        gateway = Gateway(library, starting, Registering(library, max_chars=2_000_000), relay, options)
         stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
-        work = [asyncio.create_task(serve(gateway, stop, bound)), asyncio.create_task(door.relay(stop))]
+        work = [asyncio.create_task(serve(gateway, stop, bound)), asyncio.create_task(relay.run(stop))]
         try:
             await until_served(url_of(bound))
             async with httpx.AsyncClient(base_url=url_of(bound), timeout=30) as http:

@@ -1,4 +1,4 @@
-"""The durable door: stored before it is delivered, delivered until it has a verdict, applied once."""
+"""Messages to processes: stored before it is delivered, delivered until it has a verdict, applied once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from tongyao.protocol.model.messages import Author, Conclude, ConfirmTension, Su
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 from tongyao.records.database import BadValue, Pool, open_pool, transaction
 from tongyao.records.privacy.texts import Texts, text_id
-from tongyao.records.process.messages import KeyReused, Messages, MessageUnknown, StoredMessage, Words, words_id
+from tongyao.records.process.messages import (
+    KeyReused,
+    Messages,
+    MessageText,
+    MessageUnknown,
+    StoredMessage,
+    message_text_id,
+)
 from tongyao.records.process.processes import NewProcess, Processes, ProcessUnknown
 
 DEMANDER = Author(role="demander", alias="P00")
@@ -24,21 +31,21 @@ def confirm(key: str) -> ConfirmTension:
 def submit(process: str, key: str) -> SubmitProjection:
     return SubmitProjection(
         key=key, author=Author(role="participant", alias="P02"), alias="P02", round=1,
-        text_id=words_id(process, "ada", key),
+        text_id=message_text_id(process, "ada", key),
     )  # fmt: skip
 
 
 async def put(messages: Messages, process: str, key: str) -> StoredMessage:
-    return await messages.put(process, confirm(key), author_id=f"author of {key}", door="cli")
+    return await messages.put(process, confirm(key), author_id=f"author of {key}", via="cli")
 
 
 async def test_a_message_waits_with_its_words_and_is_read_back_whole(pool: Pool, announce: Announce) -> None:
     messages, process = Messages(pool), await announce()
     message = submit(process, "k1")
-    words = Words(owner="ada", kind="words", text="我能修织机。")
-    stored = await messages.put(process, message, author_id="ada", door="api", words=words)
+    words = MessageText(owner="ada", kind="words", text="我能修织机。")
+    stored = await messages.put(process, message, author_id="ada", via="api", text=words)
     assert stored.message == message
-    assert (stored.state, stored.verdict, stored.attempts, stored.door) == ("pending", None, 0, "api")
+    assert (stored.state, stored.verdict, stored.attempts, stored.via) == ("pending", None, 0, "api")
     assert stored.text_id == message.text_id
     assert await Texts(pool).get(message.text_id) == "我能修织机。"
     assert await messages.pending(process) == [stored]
@@ -62,7 +69,7 @@ async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool:
 async def test_keys_belong_to_one_author_in_one_process(pool: Pool, announce: Announce) -> None:
     messages, one, other = Messages(pool), await announce(), await announce()
     ids = {
-        (await messages.put(process, confirm("k1"), author_id=author, door="cli")).id
+        (await messages.put(process, confirm("k1"), author_id=author, via="cli")).id
         for process in (one, other)
         for author in ("ada", "bo")
     }
@@ -71,20 +78,20 @@ async def test_keys_belong_to_one_author_in_one_process(pool: Pool, announce: An
 
 async def test_a_key_used_for_something_else_is_refused(pool: Pool, announce: Announce) -> None:
     messages, process = Messages(pool), await announce()
-    await messages.put(process, confirm("k1"), author_id="ada", door="cli")
+    await messages.put(process, confirm("k1"), author_id="ada", via="cli")
     with pytest.raises(KeyReused, match="k1"):
-        await messages.put(process, Conclude(key="k1", author=DEMANDER), author_id="ada", door="cli")
-    said = Words(owner="ada", kind="words", text="first")
-    await messages.put(process, submit(process, "k2"), author_id="ada", door="api", words=said)
+        await messages.put(process, Conclude(key="k1", author=DEMANDER), author_id="ada", via="cli")
+    said = MessageText(owner="ada", kind="words", text="first")
+    await messages.put(process, submit(process, "k2"), author_id="ada", via="api", text=said)
     with pytest.raises(KeyReused, match="k2"):
         await messages.put(
             process,
             submit(process, "k2"),
             author_id="ada",
-            door="api",
-            words=said.model_copy(update={"text": "other"}),
+            via="api",
+            text=said.model_copy(update={"text": "other"}),
         )
-    assert await Texts(pool).get(words_id(process, "ada", "k2")) == "first"
+    assert await Texts(pool).get(message_text_id(process, "ada", "k2")) == "first"
 
 
 async def test_deliverers_asking_at_once_get_different_messages(fresh_database_url: str) -> None:
@@ -139,9 +146,9 @@ async def test_of_one_author_nothing_overtakes_what_was_sent_before(fresh_databa
     pool = await open_pool(fresh_database_url)
     messages, process = Messages(pool), await _process(pool)
     first, second = [
-        await messages.put(process, confirm(key), author_id="ada", door="cli") for key in ("said", "corrected")
+        await messages.put(process, confirm(key), author_id="ada", via="cli") for key in ("said", "corrected")
     ]
-    other = await messages.put(process, confirm("said"), author_id="bo", door="cli")
+    other = await messages.put(process, confirm("said"), author_id="bo", via="cli")
     assert {one.id for one in await messages.due()} == {first.id, other.id}
     await messages.postpone(first.id, 60)
     assert await messages.due() == [], "what waits for its next try holds back what came after it"

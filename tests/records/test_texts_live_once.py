@@ -18,7 +18,7 @@ from tongyao.records.model_calls import Ledger
 from tongyao.records.people.profiles import Profiles, ProfileVersion
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.texts import Texts
-from tongyao.records.process.messages import Messages, Words, words_id
+from tongyao.records.process.messages import Messages, MessageText, message_text_id
 from tongyao.records.process.processes import NewProcess, Processes
 
 CANARY = '“金丝雀” canary/7 "quoted" \\ back'
@@ -46,10 +46,10 @@ async def say_everything(pool: Pool) -> None:
     )
     message = SubmitProjection(
         key="canary", author=Author(role="participant", alias="P01"), alias="P01", round=1,
-        text_id=words_id(process, "ada", "canary"),
+        text_id=message_text_id(process, "ada", "canary"),
     )  # fmt: skip
     await Messages(pool).put(
-        process, message, author_id="ada", door="api", words=Words(owner="ada", kind="words", text=CANARY)
+        process, message, author_id="ada", via="api", text=MessageText(owner="ada", kind="words", text=CANARY)
     )
     ledger, key = Ledger(pool), CallKey(process, "project", round=1, alias="P01")
     attempt = await ledger.claim(key, input_hash="h", engine="e", model="m", worker="w")
@@ -57,7 +57,9 @@ async def say_everything(pool: Pool) -> None:
         key, attempt, owner="ada", text=CANARY, draft_json=f'{{"claim": "{CANARY}"}}', engine="e", model="m",
         usage=USAGE, cost=Decimal(0),
     )  # fmt: skip
-    signalled = SignalledText(text_id=words_id(process, "operator", "by hand"), owner="ada", kind="words", body=CANARY)
+    signalled = SignalledText(
+        text_id=message_text_id(process, "operator", "by hand"), owner="ada", kind="words", body=CANARY
+    )
     await Texts(pool).put_signalled(process, signalled)
 
 

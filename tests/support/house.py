@@ -16,7 +16,7 @@ from temporalio.worker import Worker
 from activities.budget import Purse
 from activities.dependencies import Deps, Field, Memory
 from activities.model_calls import Settling
-from tongyao.app.message_relay import Door
+from tongyao.app.message_relay import MessageRelay
 from tongyao.app.registration import Registering
 from tongyao.app.start import Starting, Wish
 from tongyao.llm.engine import Engine
@@ -29,7 +29,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
 from tongyao.records.library import Library
-from tongyao.records.process.messages import Words, words_id
+from tongyao.records.process.messages import MessageText, message_text_id
 from tongyao.records.process.seats import CandidateRow
 from tongyao.runtime import wiring
 from tongyao.runtime.settings import Settings
@@ -77,7 +77,7 @@ class House:
     ) -> None:
         self.library, self.client = library, client
         self._environment = environment
-        self.door = Door(library, client)
+        self.relay = MessageRelay(library, client)
         self.starting = Starting(library, client, settings)
         self.registering = Registering(library, max_chars=2_000_000)
 
@@ -118,7 +118,7 @@ class House:
         return await self.library.record(process_id)
 
     async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
-        """Send one message through the durable door; returns its verdict. `whom`: of whom it is, when not of its author."""
+        """Send one message through the message relay; returns its verdict. `whom`: of whom it is, when not of its author."""
         whom = fields.pop("whom", alias)
         if whom != DEMANDER or kind in _OF_A_SEAT:
             fields["alias"] = whom
@@ -126,7 +126,7 @@ class House:
         author = Author(role=role, alias="" if role == "operator" else alias)
         key = fields.pop("key", uuid.uuid4().hex)
         message = MESSAGE.validate_python({"kind": kind, "key": key, "author": author, **fields})
-        stored = await self.door.send(process_id, message, author_id=f"{role}:{alias}", door="test")
+        stored = await self.relay.send(process_id, message, author_id=f"{role}:{alias}", via="test")
         assert stored.verdict is not None, "no verdict within the time of one delivery"
         return stored.verdict
 
@@ -172,11 +172,11 @@ class House:
         fields: dict[str, Any] = {"alias": alias, "round": round_number}
         seats = await self.library.room.seats(process_id)
         owner = next(seat.person for seat in seats if seat.alias == alias)
-        words = Words(owner=owner, kind="words", text=text) if text else None
-        fields |= {"text_id": words_id(process_id, author_id, key)} if text else {"nothing_new": True}
+        words = MessageText(owner=owner, kind="words", text=text) if text else None
+        fields |= {"text_id": message_text_id(process_id, author_id, key)} if text else {"nothing_new": True}
         author = Author(role="participant", alias=alias)
         message = MESSAGE.validate_python({"kind": "submit_projection", "key": key, "author": author, **fields})
-        stored = await self.door.send(process_id, message, author_id=author_id, door="test", words=words)
+        stored = await self.relay.send(process_id, message, author_id=author_id, via="test", text=words)
         assert stored.verdict is not None, "no verdict within the time of one delivery"
         return stored.verdict
 
@@ -199,11 +199,13 @@ class House:
         return kind in await self.kinds(process_id)
 
     async def revise(self, process_id: str, **parts: Any) -> Verdict:
-        """Revise the tension through the durable door, its text stored beside the message."""
+        """Revise the tension through the message relay, its text stored beside the message."""
         tension = Tension.model_validate(parts)
         key, row = uuid.uuid4().hex, await self.library.processes.get(process_id)
         author = f"demander:{row.demander}"
-        ref = TensionRef(text_id=words_id(process_id, author, key), grade=tension.grade, barriers=len(tension.barriers))
+        ref = TensionRef(
+            text_id=message_text_id(process_id, author, key), grade=tension.grade, barriers=len(tension.barriers)
+        )
         message = MESSAGE.validate_python(
             {
                 "kind": "revise_tension",
@@ -212,8 +214,8 @@ class House:
                 "tension": ref.model_dump(mode="json"),
             }
         )
-        words = Words(owner=row.demander, kind="tension", text=tension.model_dump_json())
-        stored = await self.door.send(process_id, message, author_id=author, door="test", words=words)
+        words = MessageText(owner=row.demander, kind="tension", text=tension.model_dump_json())
+        stored = await self.relay.send(process_id, message, author_id=author, via="test", text=words)
         assert stored.verdict is not None
         return stored.verdict
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tongyao.app.erasure import Forgetting
-from tongyao.app.message_relay import Door
+from tongyao.app.message_relay import MessageRelay
 from tongyao.app.notifier import Notifier
 from tongyao.app.options import GatewayOptions
 from tongyao.app.profile_source import SourceKind
@@ -63,7 +63,7 @@ class Gateway:
     library: Library
     starting: Starting
     registering: Registering
-    door: Door
+    relay: MessageRelay
     options: GatewayOptions = field(default_factory=GatewayOptions)
     search: Search | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.service import RPCError, RPCStatusCode
 
-from tongyao.app.message_relay import Door
+from tongyao.app.message_relay import MessageRelay
 from tongyao.protocol.model.messages import Author, Cancel, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -65,9 +65,9 @@ def _ended(task: asyncio.Task[Erased]) -> None:
 class Erasing:
     """Erases people. Where it is interrupted, `sweep` goes on."""
 
-    def __init__(self, library: Library, door: Door, forgetting: Sequence[Forgetting] = ()) -> None:
+    def __init__(self, library: Library, relay: MessageRelay, forgetting: Sequence[Forgetting] = ()) -> None:
         self._records = erasure.Erasing(library.pool)
-        self._door, self._client, self._forgetting = door, door.client, forgetting
+        self._relay, self._client, self._forgetting = relay, relay.client, forgetting
 
     async def erase_soon(self, person: str) -> None:
         """Hide everything of theirs at once, and go on with the rest; `sweep` finishes what is interrupted.
@@ -87,10 +87,10 @@ class Erasing:
         operator = Author(role="operator")
         for seat in left:
             leave = Leave(key=f"erased/{seat.alias}", author=operator, alias=seat.alias)
-            await self._door.send(seat.process_id, leave, author_id="operator:erasure", door="erasure")
+            await self._relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
         for seat in cancelled:
             cancel = Cancel(key="erased", author=operator, branch=True)
-            await self._door.send(seat.process_id, cancel, author_id="operator:erasure", door="erasure")
+            await self._relay.send(seat.process_id, cancel, author_id="operator:erasure", via="erasure")
         for kept in self._forgetting:
             await kept.forget(person)
         await self._records.rewrite(person)

@@ -1,4 +1,6 @@
-"""The durable door (docs/protocol.md §8): a message is a row first, then an update; it is repeated until its verdict is in."""
+"""Delivers messages to workflows (docs/protocol.md §8.2). A message is stored as a row first and is then sent as an update,
+again and again until the verdict of the workflow is stored.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.library import Library
-from tongyao.records.process.messages import StoredMessage, Words
+from tongyao.records.process.messages import MessageText, StoredMessage
 
 log = structlog.get_logger()
 
@@ -25,8 +27,8 @@ RETRY_SECONDS = (0.5, 1, 2, 5, 10, 30, 60)
 DELIVERY_SECONDS = 10.0
 
 
-class Door:
-    """Takes messages in, and carries them to their processes."""
+class MessageRelay:
+    """Stores messages and delivers them to their workflows."""
 
     def __init__(self, library: Library, client: Client) -> None:
         self._library = library
@@ -38,31 +40,32 @@ class Door:
         message: Message,
         *,
         author_id: str,
-        door: str,
-        words: Words | None = None,
+        via: str,
+        text: MessageText | None = None,
         wait: float = DELIVERY_SECONDS,
     ) -> StoredMessage:
         """Store a message and try to deliver it within `wait` seconds.
 
-        Returns what is stored: with its verdict, or without one; then the relay goes on, and `Messages.get` tells later.
-        Raises `BadInput` where somebody is named who has no profile, and as `Messages.put`.
+        Returns the stored message. It has no verdict when no worker answered in time: `run` goes on delivering it, and
+        `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile, and what
+        `Messages.put` raises.
         """
-        await self._known(message)
-        stored = await self._library.messages.put(process_id, message, author_id=author_id, door=door, words=words)
+        await self._check_named_profiles(message)
+        stored = await self._library.messages.put(process_id, message, author_id=author_id, via=via, text=text)
         if stored.verdict is not None:
             return stored
         try:
             async with asyncio.timeout(wait) as time_left:
                 while await self._library.messages.is_behind(stored.id):
-                    await asyncio.sleep(0.05)  # the relay is at it; a correction never overtakes what it corrects
+                    await asyncio.sleep(0.05)  # a correction never overtakes what it corrects
                 time_left.reschedule(None)
             await self.deliver(stored, wait=wait)
         except TimeoutError:
             log.info("message waits", message=stored.id, process=process_id, kind=stored.kind, why="behind another")
         return await self._library.messages.get(stored.id)
 
-    async def _known(self, message: Message) -> None:
-        """A process cannot look people up: who is chosen or added must be there when it is said."""
+    async def _check_named_profiles(self, message: Message) -> None:
+        """A workflow cannot look up profiles, so whoever a message names must have one before it is stored."""
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
             known = await self._library.profiles.get_many(named)
@@ -70,7 +73,7 @@ class Door:
                 raise BadInput("unknown_profiles", f"there is no profile {', '.join(unknown)}", field="participants")
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> bool:
-        """One try. True: the verdict is stored. An update with the message's id is applied once, however often it is sent."""
+        """Try once; returns whether the verdict is stored now. The update has the message's id, so the server applies it once."""
         handle = self.client.get_workflow_handle(stored.process_id)
         try:
             async with asyncio.timeout(wait):
@@ -85,17 +88,17 @@ class Door:
             verdict = _refusal(failed)
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
-                return await self._later(stored, error.status.name)
+                return await self._postpone(stored, error.status.name)
             verdict = await self._without_workflow(stored)
             if verdict is None:
-                return await self._later(stored, "not started yet")
+                return await self._postpone(stored, "not started yet")
         except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
-            return await self._later(stored, "no worker answered")
+            return await self._postpone(stored, "no worker answered")
         await self._library.messages.verdict(stored.id, verdict)
         return True
 
-    async def relay(self, stop: asyncio.Event, *, idle: float = 0.5) -> None:
-        """Deliver what waits, until `stop`. Any number of relays may run; each message is with one of them at a time."""
+    async def run(self, stop: asyncio.Event, *, idle: float = 0.5) -> None:
+        """Deliver pending messages until `stop`. Several relays may run: a message is leased to one of them at a time."""
         while not stop.is_set():
             due = await self._library.messages.due()
             await asyncio.gather(*(self.deliver(message) for message in due), return_exceptions=True)
@@ -105,14 +108,14 @@ class Door:
                 except TimeoutError:
                     continue
 
-    async def _later(self, stored: StoredMessage, why: str) -> bool:
+    async def _postpone(self, stored: StoredMessage, why: str) -> bool:
         delay = RETRY_SECONDS[min(stored.attempts, len(RETRY_SECONDS) - 1)]
         log.info("message waits", message=stored.id, process=stored.process_id, kind=stored.kind, why=why)
         await self._library.messages.postpone(stored.id, delay)
         return False
 
     async def _without_workflow(self, stored: StoredMessage) -> Verdict | None:
-        """The server knows no running workflow: it has ended, or it was announced and is not started yet."""
+        """The server has no running workflow of this id. None: the process was announced and is not started yet."""
         row = await self._library.processes.get(stored.process_id)
         return Verdict.refused(Refusal.ENDED) if row.started else None
 

@@ -18,7 +18,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.views import PartyView
 from tongyao.records.process.inbox import InboxRow
-from tongyao.records.process.messages import MessageUnknown, StoredMessage, Words
+from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage
 
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -103,25 +103,27 @@ class Ask(Value):
 
 
 async def send(
-    gateway: Gateway, caller: Caller, process_id: str, incoming: Incoming, *, key: str | None, door: str
+    gateway: Gateway, caller: Caller, process_id: str, incoming: Incoming, *, key: str | None, via: str
 ) -> Receipt:
     """Send a message to a process. Raises `Refused` when the process refused it, and every other `Problem`."""
     key = checked_key(key)
     standing = await in_process(gateway.library, caller, process_id, Action.SEND_MESSAGE)
-    message, words = read(incoming, standing, key)
+    message, text = read(incoming, standing, key)
     if isinstance(message, ApproveResidual) and message.approve and standing.process.ended_at is not None:
         return await _branch(gateway, standing, message)
-    return await deliver(gateway, standing, message, words, door=door)
+    return await deliver(gateway, standing, message, text, via=via)
 
 
-async def deliver(gateway: Gateway, standing: Standing, message: Message, words: Words | None, *, door: str) -> Receipt:
-    """Through the durable door. Raises `Refused`."""
-    stored = await gateway.door.send(
+async def deliver(
+    gateway: Gateway, standing: Standing, message: Message, text: MessageText | None, *, via: str
+) -> Receipt:
+    """Store and deliver one message. Raises `Refused`."""
+    stored = await gateway.relay.send(
         standing.process.id,
         message,
         author_id=standing.author_id,
-        door=door,
-        words=words,
+        via=via,
+        text=text,
         wait=gateway.options.answer_seconds,
     )
     if stored.verdict is not None and not stored.verdict.accepted:

@@ -202,7 +202,7 @@ async def delete_profile(gateway: Gateway, caller: Caller, profile_id: str) -> N
     """Erase a person (docs/erasure.md): nothing of theirs is read any more when this returns; the rest follows."""
     towards_profile(caller, profile_id, Action.DELETE_PROFILE)
     await gateway.library.profiles.get(profile_id)
-    await Erasing(gateway.library, gateway.door, gateway.forgetting).erase_soon(profile_id)
+    await Erasing(gateway.library, gateway.relay, gateway.forgetting).erase_soon(profile_id)
 
 
 async def export(gateway: Gateway, caller: Caller, profile_id: str) -> dict[str, Any]:
@@ -267,7 +267,7 @@ async def _note_mandate(gateway: Gateway, caller: Caller, process_id: str, key: 
     message = MESSAGE.validate_python(
         {"kind": "set_mandate", "key": f"mandate-{key}", "author": author, "alias": standing.alias}
     )
-    await gateway.door.send(process_id, message, author_id=standing.author_id, door="api", wait=2.0)
+    await gateway.relay.send(process_id, message, author_id=standing.author_id, via="api", wait=2.0)
 
 
 async def issue(gateway: Gateway, caller: Caller, wish: TokenWish) -> Issued:

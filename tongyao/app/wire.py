@@ -20,7 +20,7 @@ from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.model.value import Value
-from tongyao.records.process.messages import Words, words_id
+from tongyao.records.process.messages import MessageText, message_text_id
 
 MAX_TEXT: Final = 100_000
 MAX_TOKENS: Final = 10**12
@@ -207,28 +207,28 @@ Incoming = Annotated[
 INCOMING: Final[TypeAdapter[Incoming]] = TypeAdapter(Incoming)
 
 
-def read(incoming: Incoming, standing: Standing, key: str) -> tuple[Message, Words | None]:
+def read(incoming: Incoming, standing: Standing, key: str) -> tuple[Message, MessageText | None]:
     """The message of the protocol, and the words that go with it. Raises `NotAllowed`, `Problem`."""
     if standing.role not in KINDS[incoming.kind]:
         raise NotAllowed(f"`{incoming.kind}` is not for a {standing.role.value} to send")
     fields: dict[str, Any] = {}
-    words: Words | None = None
-    text_id = words_id(standing.process.id, standing.author_id, key)
+    words: MessageText | None = None
+    text_id = message_text_id(standing.process.id, standing.author_id, key)
     match incoming:
         case ReviseTension():
             tension = incoming.tension.tension()
             fields["tension"] = TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))
-            words = Words(owner=standing.person, kind="tension", text=tension.model_dump_json())
+            words = MessageText(owner=standing.person, kind="tension", text=tension.model_dump_json())
         case SubmitProjection():
             said = incoming.words()
             fields = {"alias": standing.alias, "round": incoming.round, "nothing_new": incoming.nothing_new}
             if said.strip():
-                words = Words(owner=standing.person, kind="words", text=said)
+                words = MessageText(owner=standing.person, kind="words", text=said)
                 fields["text_id"] = text_id
         case AnswerPlan():
             fields = {"alias": standing.alias, "revision": incoming.revision, "answer": incoming.answer}
             if incoming.text.strip():
-                words = Words(owner=standing.person, kind="words", text=incoming.text)
+                words = MessageText(owner=standing.person, kind="words", text=incoming.text)
                 fields["text_id"] = text_id
         case SwitchEndpoint() | Leave():
             fields = {**incoming.model_dump(exclude={"kind"}), "alias": _seat(incoming.alias, standing)}

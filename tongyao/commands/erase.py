@@ -64,7 +64,7 @@ async def _rewrap() -> int:
 async def _erase(person: str, patience: float) -> Erased:
     async with installation.running(settings()) as here:
         try:
-            return await Erasing(here.library, here.door, wiring.forgetting(here.library)).erase(
+            return await Erasing(here.library, here.relay, wiring.forgetting(here.library)).erase(
                 person, patience=patience
             )
         except PersonUnknown as error:

@@ -58,7 +58,7 @@ async def _gateway() -> None:
             "temporal": here.client.service_client.check_health,
         }
         console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
-        await here.door.relay(stop)
+        await here.relay.run(stop)
 
 
 def mcp() -> None:

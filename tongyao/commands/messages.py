@@ -1,4 +1,4 @@
-"""Messages of the demander, of a participant, and of operators: each goes through the durable door."""
+"""Messages of the demander, of a participant, and of operators: each is stored first and then delivered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tongyao.protocol.model.messages import MESSAGE, Author, Message
 from tongyao.protocol.model.process import DEMANDER, Choice, TensionRef
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.records.process.messages import Words, words_id
+from tongyao.records.process.messages import MessageText, message_text_id
 from tongyao.runtime import installation
 
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
@@ -75,9 +75,11 @@ async def _revise(process: str, tension: Tension, key: str) -> None:
     async with installation.running(settings()) as here:
         row = await here.library.processes.get(process)
         author = f"demander:{row.demander}"
-        ref = TensionRef(text_id=words_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers))
+        ref = TensionRef(
+            text_id=message_text_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers)
+        )
         message = _message("revise_tension", key, tension=ref.model_dump())
-        words = Words(owner=row.demander, kind="tension", text=tension.model_dump_json())
+        words = MessageText(owner=row.demander, kind="tension", text=tension.model_dump_json())
         await _deliver(here, process, message, author, words)
 
 
@@ -151,8 +153,8 @@ async def _speak(kind: str, process: str, alias: str, text: str, key: str | None
         if alias not in seats:
             fail(f"{process} has no {alias}", 2)
         author = f"participant:{seats[alias]}"
-        words = Words(owner=seats[alias], kind="words", text=text) if text.strip() else None
-        fields |= {"alias": alias, "text_id": words_id(process, author, key) if words else ""}
+        words = MessageText(owner=seats[alias], kind="words", text=text) if text.strip() else None
+        fields |= {"alias": alias, "text_id": message_text_id(process, author, key) if words else ""}
         message = _message(kind, key, author=Author(role="participant", alias=alias), **fields)
         await _deliver(here, process, message, author, words)
 
@@ -234,8 +236,10 @@ def _send(process: str, kind: str, key: str | None, *, operator: bool = False, *
     run(work())
 
 
-async def _deliver(here: installation.Office, process: str, message: Message, author: str, words: Words | None) -> None:
-    stored = await here.door.send(process, message, author_id=author, door="cli", words=words)
+async def _deliver(
+    here: installation.Office, process: str, message: Message, author: str, text: MessageText | None
+) -> None:
+    stored = await here.relay.send(process, message, author_id=author, via="cli", text=text)
     if stored.verdict is None:
         console.print(f"accepted and kept as {stored.id}: it is delivered as soon as a worker answers", style="yellow")
         raise typer.Exit(EXIT_PENDING)

@@ -141,5 +141,5 @@ def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object o
 
 async def _reconcile() -> Report:
     async with installation.running(settings()) as here:
-        erasing = Erasing(here.library, here.door, wiring.forgetting(here.library))
+        erasing = Erasing(here.library, here.relay, wiring.forgetting(here.library))
         return await reconcile_records(here.library, here.starting, erasing=erasing)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from temporalio.client import Client
 from temporalio.runtime import Runtime
 
-from tongyao.app.message_relay import Door
+from tongyao.app.message_relay import MessageRelay
 from tongyao.app.registration import Registering
 from tongyao.app.start import Starting
 from tongyao.protocol.contracts.process import MODELS_QUEUE
@@ -41,7 +41,7 @@ class Office:
     client: Client
     starting: Starting
     registering: Registering
-    door: Door
+    relay: MessageRelay
     worker: WorkerProcess | None = None
     joined: bool = True
     gateway_url: str | None = None
@@ -83,7 +83,7 @@ async def brought_up(settings: Settings) -> AsyncIterator[Office]:
         office = await _open(stack, settings, addresses, client=client, worker=worker)
         stop = asyncio.Event()
         tasks = [
-            asyncio.create_task(office.door.relay(stop)),
+            asyncio.create_task(office.relay.run(stop)),
             asyncio.create_task(worker.keep_running(stop)),
             asyncio.create_task(_sweep(office.starting)),
         ]
@@ -121,7 +121,7 @@ async def _open(
         registering=Registering(
             library, max_chars=settings.profile_max_chars, recite=reciting(client) if remembers else None
         ),
-        door=Door(library, client),
+        relay=MessageRelay(library, client),
         worker=worker,
         joined=worker is None,
     )

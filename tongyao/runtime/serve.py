@@ -27,7 +27,7 @@ def gateway_of(here: Office) -> Gateway:
         here.library,
         here.starting,
         here.registering,
-        here.door,
+        here.relay,
         here.settings.gateway,
         search=wiring.intent_field(here.settings, here.library),
         forgetting=wiring.forgetting(here.library),

@@ -21,7 +21,7 @@ async def send_message(
     process_id: Id, message: Incoming, response: Response, here: Here, who: Who, key: Key = None
 ) -> messages.Receipt:
     """200: applied. 202: kept; it is delivered as soon as a worker answers. 409: refused, and nothing was changed."""
-    receipt = await messages.send(here, who, process_id, message, key=key, door="api")
+    receipt = await messages.send(here, who, process_id, message, key=key, via="api")
     if receipt.state == "waiting":
         response.status_code = 202
         response.headers["Location"] = f"/messages/{receipt.id}"

@@ -61,7 +61,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
     async def send(given: str, context: Context, process: str, key: str, **message: Any) -> dict[str, Any]:
         incoming = INCOMING.validate_python({name: one for name, one in message.items() if one is not None})
         caller = await who(given, context)
-        return plain(await messages.send(gateway, caller, process, incoming, key=key, door="mcp"))
+        return plain(await messages.send(gateway, caller, process, incoming, key=key, via="mcp"))
 
     def tool(function: Callable[P, Coroutine[Any, Any, Any]]) -> None:
         server.add_tool(_readable(function), structured_output=False)

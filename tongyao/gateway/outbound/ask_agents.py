@@ -1,4 +1,4 @@
-"""Asking people's own agents when their turn waits, and handing in what they say through the durable door.
+"""Asking people's own agents when their turn waits, and handing in what they say through the message relay.
 
 What an agent said is stored under a key made of the round before anything else happens: however often it is asked, what
 was said first counts, and what the person said themself is corrected by no agent.
@@ -102,5 +102,5 @@ class Asking:
             kind="submit_projection", round=turn.round, text="" if silent else answer, nothing_new=silent
         )
         message, words = read(incoming, standing, f"source/{turn.round}")
-        await deliver(self._gateway, standing, message, words, door="source")
+        await deliver(self._gateway, standing, message, words, via="source")
         await library.sources.ended(turn, "said")

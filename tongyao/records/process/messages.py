@@ -1,8 +1,8 @@
-"""The durable door: whatever comes in is a row here before it is delivered (docs/protocol.md §8).
+"""The table `messages`: every message to a process is a row here before it is delivered (docs/protocol.md §8.2).
 
-A message waits as `pending` until its verdict is stored. It is leased to one deliverer at a time; who dies
-with a lease leaves it to the next. Its id is also the id of the update that carries it, so delivering twice
-is delivering once.
+A message is `pending` until its verdict is stored. It is leased to one relay at a time; a lease that its relay does not
+give back expires. The id of the row is also the id of the update, so the server applies a message once however often it is
+delivered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tongyao.records.privacy.texts import TextConflict, put_text, text_id
 from tongyao.records.process.processes import ProcessUnknown
 
 LEASE_SECONDS = 30.0
-"""How long a message belongs to who took it for delivery. Longer than one delivery should take."""
+"""How long a message is leased to the relay that took it. Longer than one delivery should take."""
 
 
 class MessageUnknown(RecordsError):
@@ -33,8 +33,8 @@ class KeyReused(RecordsError):
     """The author used this key for another message of this process: nothing was stored."""
 
 
-class Words(Value):
-    """A text that comes with a message: whose it is, what kind of text, and what it says."""
+class MessageText(Value):
+    """The text of a message, stored beside it: its owner, its kind in `texts`, and its body."""
 
     owner: str
     kind: str
@@ -42,7 +42,7 @@ class Words(Value):
 
 
 class StoredMessage(Value):
-    """A message as it stands in the door. `payload` is what its kind adds; it holds ids, never words."""
+    """A row of `messages`. `payload`: the fields of its kind; it holds ids of texts, never texts. `via`: where it came in."""
 
     id: str
     process_id: str
@@ -50,7 +50,7 @@ class StoredMessage(Value):
     kind: str
     author: Author
     author_id: str
-    door: str
+    via: str
     payload: dict[str, Any]
     text_id: str | None
     state: Literal["pending", "decided"]
@@ -66,8 +66,8 @@ class StoredMessage(Value):
         return MESSAGE.validate_python({**self.payload, "kind": self.kind, "key": self.key, "author": self.author})
 
 
-def words_id(process_id: str, author_id: str, key: str) -> str:
-    """The id that the words of a message will have: a message that refers to its own words names this one."""
+def message_text_id(process_id: str, author_id: str, key: str) -> str:
+    """The id under which the text of a message is stored; a message refers to its own text by this id."""
     return text_id("words", process_id, author_id, key)
 
 
@@ -78,37 +78,37 @@ class Messages:
         self._pool = pool
 
     async def put(
-        self, process_id: str, message: Message, *, author_id: str, door: str, words: Words | None = None
+        self, process_id: str, message: Message, *, author_id: str, via: str, text: MessageText | None = None
     ) -> StoredMessage:
-        """Store a message, with its words (under `words_id`); the same key again finds the same message.
+        """Store a message with its text (under `message_text_id`); the same key again finds the same message.
 
         Args:
             author_id: who sends, outside the process too (a person's id); keys are theirs.
-            door: where it came in: `api`, `mcp`, `cli`, `mail`, …
+            via: where it came in: `api`, `mcp`, `cli`, `mail`, …
 
         Returns:
             What is stored, with its verdict if there is one already.
 
         Raises:
-            KeyReused: the key stands for another message, or for other words.
+            KeyReused: the key stands for another message, or for another text.
             ProcessUnknown: there is no such process.
-            TextErased: the words were stored once, and erased since.
+            TextErased: the text was stored before and has been erased.
         """
         id = text_id("message", process_id, author_id, message.key)
         payload = message.model_dump(mode="json", exclude={"kind", "key", "author"})
         try:
             async with transaction(self._pool) as connection:
-                said = None
-                if words is not None:
-                    said = words_id(process_id, author_id, message.key)
-                    await put_text(connection, words.owner, words.kind, words.text, id=said)
+                message_text = None
+                if text is not None:
+                    message_text = message_text_id(process_id, author_id, message.key)
+                    await put_text(connection, text.owner, text.kind, text.text, id=message_text)
                 await connection.execute(
                     """INSERT INTO messages
-                           (id, process_id, key, kind, author, author_id, door, payload, text_id)
+                           (id, process_id, key, kind, author, author_id, via, payload, text_id)
                        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
                        ON CONFLICT DO NOTHING""",  # of either key: at one moment the id may be the first to clash
                     [id, process_id, message.key, message.kind, Jsonb(message.author.model_dump(mode="json")),
-                     author_id, door, Jsonb(payload), said],
+                     author_id, via, Jsonb(payload), message_text],
                 )  # fmt: skip
         except errors.ForeignKeyViolation:
             raise ProcessUnknown(f"there is no process {process_id!r} to send a message to") from None
@@ -129,7 +129,7 @@ class Messages:
         return found
 
     async def pending(self, process_id: str) -> Sequence[StoredMessage]:
-        """What still waits for its verdict in a process, oldest first, leased or not."""
+        """The pending messages of a process, oldest first, leased or not."""
         async with reading(self._pool, StoredMessage) as cursor:
             await cursor.execute(
                 "SELECT * FROM messages WHERE process_id = %s AND state = 'pending' ORDER BY created_at, id",
@@ -138,10 +138,10 @@ class Messages:
             return await cursor.fetchall()
 
     async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
-        """Take up to `limit` messages for delivery, oldest first; nobody else gets them for `lease` seconds.
+        """Lease up to `limit` messages for `lease` seconds, oldest first.
 
-        Two deliverers asking at once get different ones, and neither waits for the other. Of one author in one process
-        only the first that waits: a correction never overtakes what it corrects.
+        Two relays asking at once get different messages, and neither waits for the other. Of one author in one process
+        only the earliest pending message is leased: a correction never overtakes what it corrects.
         """
         async with reading(self._pool, StoredMessage) as cursor:
             await cursor.execute(
@@ -156,7 +156,7 @@ class Messages:
             return sorted(await cursor.fetchall(), key=lambda message: (message.created_at, message.id))
 
     async def is_behind(self, id: str) -> bool:
-        """Whether an earlier message of the same author to the same process still waits for its verdict."""
+        """Whether an earlier message of the same author to the same process is still pending."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 f"SELECT 1 FROM messages m JOIN messages earlier ON {_EARLIER} WHERE m.id = %s LIMIT 1", [id]
@@ -164,7 +164,7 @@ class Messages:
             return await cursor.fetchone() is not None
 
     async def postpone(self, id: str, seconds: float) -> None:
-        """Give a lease back: the next delivery is tried in so many seconds."""
+        """End the lease; the next delivery is tried in so many seconds."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """UPDATE messages SET next_attempt_at = now() + make_interval(secs => %s)
