@@ -22,6 +22,7 @@ from tests.gateway.conftest import Doors
 from tests.gateway.test_blindness import Room, everything
 from tests.support.house import House, open_house
 from tests.support.scan import find_in_database
+from tests.support.scripted import ScriptedEngine
 from tongyao.app.context import Gateway
 from tongyao.app.erasure import Erasing
 from tongyao.commands.export import write_export
@@ -30,7 +31,6 @@ from tongyao.gateway.outbound.notifications import Notifying
 from tongyao.gateway.server import application
 from tongyao.highway.highway import Highway, Walk
 from tongyao.llm.extractive.engine import ExtractiveEngine
-from tongyao.llm.scripted import ScriptedEngine
 from tongyao.protocol.model.process import Phase
 from tongyao.records.people.notifications import Channel
 from tongyao.records.process.feedback import FeedbackRow

@@ -16,11 +16,11 @@ from fastapi import FastAPI
 from temporalio.client import Client
 
 from tests.support.house import House, open_house
+from tests.support.scripted import Script, ScriptedEngine
 from tongyao.app.context import Gateway
 from tongyao.app.options import GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
-from tongyao.llm.scripted import Script, ScriptedEngine
 from tongyao.protocol.model.observation import Verdict
 
 

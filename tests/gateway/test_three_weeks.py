@@ -14,13 +14,13 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.gateway.test_notifiers import Postbox, hook, mailer, postbox
 from tests.support.house import House, open_house
+from tests.support.scripted import Script, ScriptedEngine
 from tests.workflows.conftest import TEXTS
 from tongyao.app.notifier import Notifier
 from tongyao.app.webhook_signing import new_secret, verify
 from tongyao.gateway.outbound.log import LogNotifier
 from tongyao.gateway.outbound.notifications import Notifying
 from tongyao.gateway.outbound.webhook import WebhookNotifier
-from tongyao.llm.scripted import Script, ScriptedEngine
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import DAY

@@ -131,7 +131,7 @@ async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) ->
             "DATABASE_URL": database_url,
             "TEMPORAL_ADDRESS": temporal.address,
             "TONGYAO_HOME": str(home),
-            "TONGYAO_ENGINE": "scripted",
+            "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
             "TONGYAO_ENGINE_FILE": str(file),
         }
         worker = WorkerProcess(environment, log=home / "worker.log")

@@ -9,8 +9,8 @@ import pytest
 from temporalio.client import Client
 
 from tests.support.house import open_house
+from tests.support.scripted import Script, ScriptedEngine
 from tongyao.highway.highway import Highway
-from tongyao.llm.scripted import Script, ScriptedEngine
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase

@@ -13,12 +13,12 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.highway.test_weak_forces import Compass
 from tests.support.house import House, open_house
+from tests.support.scripted import Rule, Script, ScriptedEngine
 from tongyao.highway.highway import Highway, Recital
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.settings import Settings
 from tongyao.highway.store import Store
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.records.library import Library

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.llm.test_scripted import TENSION, call, heard, turn, written
+from tests.support.scripted import Rule, Script, ScriptedEngine, TokenCounts
 from tongyao.llm.engine import Call, CallKey, Engine, Usage
 from tongyao.llm.errors import StepFailed
 from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, row_of, write_recording
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine, TokenCounts
 from tongyao.protocol.model.requests import FormulationRequest
 
 SOURCE = ScriptedEngine(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.scripted import Rule, Script, ScriptedEngine, ScriptError, journal_of, read_calls
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine, ScriptError, journal_of, read_calls
 from tongyao.protocol.guards.coverage import missing_pairs
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
@@ -299,7 +299,7 @@ _WORKER = """
 import asyncio, sys
 from pathlib import Path
 from tests.llm.test_scripted import call, written
-from tongyao.llm.scripted import ScriptedEngine
+from tests.support.scripted import ScriptedEngine
 
 engine = ScriptedEngine.from_file(Path(sys.argv[1]))
 print(asyncio.run(engine.plan(written(), call("plan"))).draft.markdown)

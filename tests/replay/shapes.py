@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from tests.support.house import House
+from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.workflows.conftest import SILENT, TEXTS
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 

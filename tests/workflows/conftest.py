@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tests.support.house import House, open_house
-from tongyao.llm.scripted import Script, ScriptedEngine
+from tests.support.scripted import Script, ScriptedEngine
 
 PROFILE = "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats."
 TEXTS = {name: f"{PROFILE} My name in the harbour is {name}." for name in ("ada", "bo", "cy", "di")}

@@ -8,10 +8,10 @@ import pytest
 from temporalio.client import Client
 
 from tests.support.house import House, open_house
+from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import BadInput
 from tongyao.field.intent_field import IntentField
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 

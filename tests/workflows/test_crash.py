@@ -16,9 +16,9 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
+from tests.support.scripted import Rule, Script
 from tests.workflows.conftest import TEXTS
 from tongyao.app.start import Wish
-from tongyao.llm.scripted import Rule, Script
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.records.database import RecordsError
@@ -51,7 +51,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     leaves_two = Rule(step="plan", process=TREE, revision=1, draft={"residuals": [CRANE, LEDGER]})
     rules = [twice_the_same, leaves_two]
     script.write_text(Script(seconds=0.4, cost=Decimal("0.013"), rules=rules).model_dump_json())
-    monkeypatch.setenv("TONGYAO_ENGINE", "scripted")
+    monkeypatch.setenv("TONGYAO_ENGINE", "tests.support.scripted:from_settings")
     monkeypatch.setenv("TONGYAO_ENGINE_FILE", str(script))
     yield directory
     shutil.rmtree(directory, ignore_errors=True)

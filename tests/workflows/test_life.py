@@ -10,8 +10,8 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from tests.support.house import House, open_house
+from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.workflows.conftest import SILENT, TEXTS, Opened
-from tongyao.llm.scripted import Rule, Script, ScriptedEngine
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
+from tests.support.scripted import Rule
 from tests.workflows.conftest import PROFILE, TEXTS, Opened
-from tongyao.llm.scripted import Rule
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 

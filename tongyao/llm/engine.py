@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
@@ -111,6 +111,7 @@ class Answer(Generic[DraftT]):
     labels: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Engine(Protocol):
     """The five steps. Every method may raise the errors of `tongyao.llm.errors`, and nothing else on purpose.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tongyao.runtime.engines import engine_of_factory
 from tongyao.runtime.local.postgres import MAJOR_VERSION, binaries
 from tongyao.runtime.local.processes import LocalServiceError, port_is_taken
 from tongyao.runtime.local.service import find_running
@@ -23,7 +24,7 @@ from tongyao.runtime.local.temporal_binary import (
     present_binary,
     usable_go,
 )
-from tongyao.runtime.settings import Settings
+from tongyao.runtime.settings import STEPS, Settings, SettingsError
 
 DISK_NEEDED = 2_000_000_000  # bytes: building the Temporal server takes most of it, once
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -168,6 +169,12 @@ def _ports(settings: Settings) -> Iterator[Row]:
 
 
 def _engine(settings: Settings) -> Row:
+    own = next((name for step in STEPS if ":" in (name := settings.engine_of(step))), None)
+    if own is not None:
+        try:
+            return Row("Engine", Finding.OK, f"{own}, which calls itself {engine_of_factory(own, settings).name!r}")
+        except SettingsError as error:
+            return Row("Engine", Finding.MISSING, own, str(error))
     if settings.anthropic_api_key is not None:
         return Row("Claude", Finding.OK, f"a key is set; engine {settings.chosen_engine}")
     return Row(

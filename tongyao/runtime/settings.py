@@ -9,14 +9,16 @@ Kubernetes).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BaseModel,
     ConfigDict,
@@ -35,7 +37,17 @@ from tongyao.protocol.model.settings import ProcessSettings
 
 PREFIX = "TONGYAO_"
 STEPS = ("formulate", "project", "observe", "plan", "deliver")
-EngineName = Literal["auto", "anthropic", "extractive", "scripted", "recorded"]
+ENGINES = ("auto", "anthropic", "extractive", "recorded")
+_FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def _engine_name(name: str) -> str:
+    if name not in ENGINES and not _FACTORY.fullmatch(name):
+        raise ValueError(f"must be one of {', '.join(ENGINES)}, or package.module:factory of an engine of one's own")
+    return name
+
+
+EngineName = Annotated[str, AfterValidator(_engine_name)]
 
 
 def also(*names: str, prefixed: str) -> AliasChoices:
@@ -148,13 +160,17 @@ class Settings(BaseSettings):
     )
 
     engine: EngineName = Field(
-        default="auto", description="Who answers; `auto`: anthropic when a key is set, else extractive."
+        default="auto",
+        description="Who answers: auto (anthropic when a key is set, else extractive), anthropic, extractive, recorded, "
+        "or package.module:factory.",
     )
     engine_steps: dict[str, EngineName] = Field(
         default_factory=dict,
         description='JSON object: steps with an engine of their own, {"observe": "anthropic"}.',
     )
-    engine_file: Path | None = Field(default=None, description="The script or recording of such an engine.")
+    engine_file: Path | None = Field(
+        default=None, description="The recording of `recorded`, or a file for an engine of one's own."
+    )
     model: str | None = Field(
         default=None,
         validation_alias=also("ANTHROPIC_MODEL", prefixed="MODEL"),
@@ -254,8 +270,8 @@ class Settings(BaseSettings):
             )
         if self.highway.encoder == "model" and self.field.model is None:
             raise ValueError("TONGYAO_HIGHWAY__ENCODER=model is the field's model: set TONGYAO_FIELD__MODEL too")
-        if engines & {"scripted", "recorded"} and self.engine_file is None:
-            raise ValueError("the engines `scripted` and `recorded` need TONGYAO_ENGINE_FILE")
+        if "recorded" in engines and self.engine_file is None:
+            raise ValueError("the engine `recorded` needs TONGYAO_ENGINE_FILE, the recording")
         if self.temporal_address is not None and (self.temporal_port or self.temporal_ui_port or self.temporal_binary):
             raise ValueError(
                 "TEMPORAL_ADDRESS names a running server: TONGYAO_TEMPORAL_PORT, _UI_PORT and _BINARY are "

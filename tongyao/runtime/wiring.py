@@ -22,7 +22,7 @@ from tongyao.records.database import Pool, open_pool
 from tongyao.records.library import Library
 from tongyao.records.privacy.keys import BadKey, Keyring
 from tongyao.records.privacy.sealing import acknowledge
-from tongyao.runtime.observability.instrumentation import Measured
+from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import STEPS, Settings, SettingsError
 from tongyao.runtime.start_recitation import Recite
 
@@ -82,16 +82,6 @@ def highway(settings: Settings, records: Library) -> Highway:
     except EncoderUnusable as error:
         raise SettingsError(f"TONGYAO_HIGHWAY__ENCODER=model: {error}") from None
     return Highway(records.pool, settings=most, encoder=encoder)
-
-
-def engines(settings: Settings) -> dict[str, Engine]:
-    """The engine of every step; one instance per kind."""
-    made: dict[str, Engine] = {}
-    for step in STEPS:
-        name = settings.engine_of(step)
-        if name not in made:
-            made[name] = Measured(_engine(name, settings))
-    return {step: made[settings.engine_of(step)] for step in STEPS}
 
 
 def deps(
@@ -190,31 +180,3 @@ async def judge_of(settings: Settings) -> AsyncIterator[AnthropicJudge]:
         yield judge
     finally:
         await judge.aclose()
-
-
-def _engine(name: str, settings: Settings) -> Engine:
-    """Imported where chosen: a worker without a key needs no Claude SDK, and the other way round."""
-    if name == "extractive":
-        from tongyao.llm.extractive.engine import ExtractiveEngine
-
-        return ExtractiveEngine()
-    if name == "scripted":
-        from tongyao.llm.scripted import ScriptedEngine
-
-        assert settings.engine_file is not None  # the settings refuse it otherwise
-        return ScriptedEngine.from_file(settings.engine_file)
-    if name == "recorded":
-        from tongyao.llm.recorded import RecordedEngine
-
-        assert settings.engine_file is not None
-        return RecordedEngine(settings.engine_file)
-    from tongyao.llm.anthropic.engine import AnthropicEngine
-
-    key = settings.anthropic_api_key
-    return AnthropicEngine(
-        api_key=key.get_secret_value() if key else "none",  # a server of one's own may want no key
-        base_url=settings.anthropic_base_url,
-        models=settings.models_by_step,
-        prices=prices.load(settings.prices),
-        prompts_folder=settings.prompts,
-    )

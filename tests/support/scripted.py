@@ -1,5 +1,7 @@
-"""The scripted engine: answers, and every way of failing to answer, from a script. What tests and histories
-are made with.
+"""The scripted engine: answers, and every way of failing to answer, from a script.
+
+Tests and the histories of `tests/replay` use it. In a worker process it is an engine of one's own, by the settings
+`TONGYAO_ENGINE=tests.support.scripted:from_settings` and `TONGYAO_ENGINE_FILE=<script>`.
 
 A script is a list of rules; the first that fits a call decides it, and a call that none fits gets a short
 valid draft. So a script states only what a test is about::
@@ -31,7 +33,7 @@ from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tongyao.llm import scripted_drafts
+from tests.support import scripted_drafts
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
 from tongyao.protocol.model.observation import ObservationDraft, Relation, Verdict
@@ -46,6 +48,7 @@ from tongyao.protocol.model.requests import (
 )
 from tongyao.protocol.model.tension import TensionDraft
 from tongyao.protocol.model.value import Draft
+from tongyao.runtime.settings import Settings
 
 Do = Literal["answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"]
 Step = Literal["formulate", "project", "observe", "plan", "deliver", "*"]
@@ -309,6 +312,13 @@ class ScriptedEngine:
 
     def _cost(self, rule: Rule) -> Decimal:
         return self.script.cost if rule.cost is None else rule.cost
+
+
+def from_settings(settings: Settings) -> ScriptedEngine:
+    """The factory that `TONGYAO_ENGINE` names. Raises `ScriptError`."""
+    if settings.engine_file is None:
+        raise ScriptError("TONGYAO_ENGINE_FILE must name the script")
+    return ScriptedEngine.from_file(settings.engine_file)
 
 
 def journal_of(script: Path) -> Path:

@@ -1,0 +1,78 @@
+"""The engine of each step, chosen by the settings."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tongyao.llm import prices
+from tongyao.llm.engine import Engine
+from tongyao.runtime.observability.instrumentation import Measured
+from tongyao.runtime.settings import STEPS, Settings, SettingsError
+
+
+def engines(settings: Settings) -> dict[str, Engine]:
+    """Step → its engine; steps with the same setting share one instance. Raises `SettingsError`."""
+    made: dict[str, Engine] = {}
+    for step in STEPS:
+        name = settings.engine_of(step)
+        if name not in made:
+            made[name] = Measured(_engine(name, settings))
+    return {step: made[settings.engine_of(step)] for step in STEPS}
+
+
+def _engine(name: str, settings: Settings) -> Engine:
+    """Imports only the chosen engine: a worker without a key needs no Claude SDK."""
+    if ":" in name:
+        return engine_of_factory(name, settings)
+    if name == "extractive":
+        from tongyao.llm.extractive.engine import ExtractiveEngine
+
+        return ExtractiveEngine()
+    if name == "recorded":
+        from tongyao.llm.recorded import RecordedEngine
+
+        assert settings.engine_file is not None  # the settings refuse it otherwise
+        return RecordedEngine(settings.engine_file)
+    from tongyao.llm.anthropic.engine import AnthropicEngine
+
+    key = settings.anthropic_api_key
+    return AnthropicEngine(
+        api_key=key.get_secret_value() if key else "none",  # a server of one's own may want no key
+        base_url=settings.anthropic_base_url,
+        models=settings.models_by_step,
+        prices=prices.load(settings.prices),
+        prompts_folder=settings.prompts,
+    )
+
+
+def engine_of_factory(name: str, settings: Settings) -> Engine:
+    """The engine that `package.module:factory` returns when it is called with the settings (docs/extending.md §1).
+
+    Raises `SettingsError` when the module cannot be imported, has no such factory, the factory cannot be called or
+    fails, or what it returns is not an `Engine`.
+    """
+    module_name, _, attribute = name.partition(":")
+
+    def refused(problem: str) -> SettingsError:
+        return SettingsError(f"TONGYAO_ENGINE (or TONGYAO_ENGINE_STEPS) names the engine {name!r}: {problem}")
+
+    try:
+        module = import_module(module_name)
+    except Exception as error:  # a module of somebody else may raise anything while it is imported
+        reason = f"{type(error).__name__}: {error}"
+        raise refused(f"cannot import {module_name} ({reason}); install it, or add its folder to PYTHONPATH") from error
+    factory = getattr(module, attribute, None)
+    if factory is None:
+        raise refused(f"{module_name} has no {attribute!r}")
+    if not callable(factory):
+        raise refused(f"{attribute!r} is a {type(factory).__name__} and cannot be called; name a function or a class")
+    try:
+        made = factory(settings)
+    except Exception as error:
+        raise refused(
+            f"the factory failed ({type(error).__name__}: {error}); it is called with the settings"
+        ) from error
+    if not isinstance(made, Engine):
+        missing = [member for member in ("name", "model_for", "bound", "answer") if not hasattr(made, member)]
+        raise refused(f"it returned a {type(made).__name__}, which is no Engine: it lacks {', '.join(missing)}")
+    return made
