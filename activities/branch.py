@@ -19,7 +19,7 @@ class Branching:
         """Announce the child of one residual; the same residual is the same child, however often this runs."""
         library = self._deps.library
         await write_outbox(library, what)
-        least = self._deps.settling.least()
+        least = self._deps.model_calls.minimum_budget()
         try:
             child = await announce_child(library, what.process_id, what.residual, tokens=least.tokens, cost=least.cost)
         except NotAnnounced as refused:

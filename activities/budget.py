@@ -1,4 +1,4 @@
-"""One budget per tree: the most a call can cost is set aside before it is made, then settled (docs/protocol.md §10)."""
+"""One budget per tree: the most that a call can cost is reserved before it, then settled (docs/protocol.md §10)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tongyao.records.budgets import BudgetExceeded, Budgets
 from tongyao.records.model_calls import Ledger
 
 POLL_SECONDS = 0.5
-"""How often a call looks again whether others, made side by side, have given back what they did not use."""
+"""How often a call looks again whether calls in flight have released what they did not use."""
 
 
-class Purse:
-    """What may still be spent. A tree without a budget costs nothing to ask about."""
+class BudgetReservations:
+    """What the trees of processes may still spend. For a tree without a budget nothing is reserved."""
 
     def __init__(self, budgets: Budgets, ledger: Ledger, *, day_cost: Decimal | None = None) -> None:
         """`day_cost`: US dollars that all processes together may use per day (UTC)."""
         self._budgets, self._ledger, self._day_cost = budgets, ledger, day_cost
 
-    async def limit(self, what: ActivityInput) -> None:
+    async def set_limits(self, what: ActivityInput) -> None:
         """Open the budget of a tree, or bring its limits to what the demander set last."""
         if what.token_budget is None and what.cost_budget is None:
             return
@@ -39,7 +39,7 @@ class Purse:
         return await self._budgets.root_of(process_id)
 
     async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
-        """Set `bound` aside for `key` with `keep` still left after it.
+        """Reserve `bound` for `key` such that `keep` is still left.
 
         Where room is lacking only because of calls in flight, waits for them. Raises `OutOfBudget`.
         """
@@ -57,7 +57,7 @@ class Purse:
                     return
 
     async def settle(self, root: str, key: CallKey, usage: Usage, cost: Decimal) -> None:
-        """Give back what was set aside, and count what was used."""
+        """Release the reservation, and count what was used."""
         await self._budgets.settle(root, _name(key), tokens=usage.total, cost=cost)
 
     async def _within_the_day(self) -> None:

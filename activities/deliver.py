@@ -6,16 +6,14 @@ import asyncio
 
 from temporalio import activity
 
-from activities import scene_prompts
 from activities.dependencies import Deps
-from activities.model_calls import model_step
-from tongyao.llm.engine import CallKey
+from activities.model_calls import StepRun, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
 from tongyao.protocol.guards.fallback import minimal_delivery
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.requests import DeliveryRequest
 from tongyao.protocol.rules import views
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.plans import DeliveryRow
@@ -27,52 +25,38 @@ class Delivering:
 
     @activity.defn(name=DELIVER.name)
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
-        """All deliveries of one revision; those written before are not asked for again.
+        """All deliveries of one revision; those already written are not asked for again.
 
-        The first goes ahead, the others follow side by side and read the plan from the cache that it wrote.
+        The first goes ahead; the others follow side by side and read the plan from the prompt cache that it wrote.
         """
-        library = self._deps.library
-        async with model_step(library, self._deps.settling, what):
-            row = await library.processes.get(what.process_id)
-            seconds = ProcessSettings.model_validate(row.settings).proxy_seconds
-            record = await library.record(row)
+        library, calls = self._deps.library, self._deps.model_calls
+        async with model_step(library, calls, DELIVER.step, what) as run:
+            record = await library.record(run.process)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
             done = {one.alias for one in record.deliveries if one.plan_revision == what.revision}
-            prompt = await scene_prompts.override(library, what.process_id, "deliver")
-            parts = [
-                self._one(what, record, plan, alias, seconds, prompt) for alias in what.aliases if alias not in done
-            ]
+            parts = [self._one(run, record, plan, alias) for alias in what.aliases if alias not in done]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)
-            ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # none is given up for another's sake
+            ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # one failure does not cancel the others
             for failed in ended:
                 if failed is not None:
                     raise failed
-        return DeliverOutput(delivered=what.aliases, spent=await self._deps.settling.spent(what.process_id))
+        return DeliverOutput(delivered=what.aliases, spent=await calls.spent(what.process_id))
 
-    async def _one(
-        self, what: DeliverInput, record: Record, plan: Plan, alias: str, seconds: float, prompt: str | None
-    ) -> None:
+    async def _one(self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str) -> None:
+        """Ask for one delivery and store it; where none can be had, the participant's part as the plan states it."""
         request = views.for_delivery(record, alias, plan)
         profile = record.participant(alias).profile
-        owner = profile.profile_id if profile else f"process:{what.process_id}"
-        key = CallKey(what.process_id, "deliver", alias=alias, revision=what.revision)
+        owner = profile.profile_id if profile else f"process:{record.process_id}"
+        question = run.question(request, owner=owner, alias=alias, revision=plan.revision)
         try:
-            settled, _ = await self._deps.settling.readable(
-                key,
-                lambda engine, call: engine.deliver(request, call),
-                DeliveryDraft,
-                request=request,
-                owner=owner,
-                seconds=seconds,
-                prompt_override=prompt,
-            )
+            settled, _ = await self._deps.model_calls.ask(question)
             markdown = settled.draft.markdown
         except (StepFailed, Unreadable, OutOfBudget):
             markdown = ""
         library = self._deps.library
-        stored = text_id("delivery", what.process_id, what.revision, alias)
+        stored = text_id("delivery", record.process_id, plan.revision, alias)
         await library.texts.first(owner, "delivery", markdown.strip() or minimal_delivery(request), id=stored)
         await library.plans.put_delivery(
-            what.process_id,
-            DeliveryRow(revision=what.revision, alias=alias, text_id=stored, language=request.language),
+            record.process_id,
+            DeliveryRow(revision=plan.revision, alias=alias, text_id=stored, language=request.language),
         )

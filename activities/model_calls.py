@@ -1,128 +1,200 @@
-"""One wanted answer → at most one settled answer (docs/protocol.md §8.1): claim, call, store; and one mending at most."""
+"""Idempotent model calls: at most one settled answer per key, and at most one repair (docs/protocol.md §8.1)."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final, Generic, NoReturn, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
-from pydantic import BaseModel
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities.budget import Purse
+from activities import scene_prompts
+from activities.budget import BudgetReservations
 from activities.record import write_outbox
-from tongyao.llm.engine import Answer, Bound, Call, CallKey, Engine, Reask, Usage
-from tongyao.llm.errors import EngineError, OperatorNeeded, StepFailed, Transient, Unreadable
+from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Usage
+from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
+from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.library import Library
 from tongyao.records.model_calls import Ledger
+from tongyao.records.process.processes import ProcessRow
 
-DraftT = TypeVar("DraftT", bound=BaseModel)
-Ask = Callable[[Engine, Call], Awaitable[Answer[DraftT]]]
+ResultT = TypeVar("ResultT")
 
 log = logging.getLogger(__name__)
 
-_CONCLUDING: Final = ("plan", "deliver")
-BEAT_SECONDS = 4
+HEARTBEAT_SECONDS = 4
 TIMED_OUT = "timed_out"
 
 
-class Settled(Generic[DraftT]):
-    """A draft that is stored, and the raw text it was read from.
+@dataclass(frozen=True)
+class Question(Generic[RequestT, DraftT]):
+    """What is asked of a step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call."""
 
-    `stale`: it was given to another input than this one (something was corrected, or a mandate changed, between the
-    call and a repetition of its step). It is returned all the same: one settled answer per key is the rule, and what
-    was said is checked against what holds now.
+    step: Step[RequestT, DraftT]
+    key: CallKey
+    request: RequestT
+    owner: str
+    seconds: float
+    prompt_override: str | None = None
+
+
+@dataclass(frozen=True)
+class Settled(Generic[DraftT]):
+    """A stored draft, and the raw text it was read from.
+
+    `stale`: it was given to another input (something was corrected, or a mandate changed, between the call and a
+    repetition of its step). It is returned all the same, since a key has one settled answer, and the guards check it
+    against what holds now.
     """
 
-    def __init__(self, draft: DraftT, text: str, labels: tuple[str, ...] = (), *, stale: bool = False) -> None:
-        self.draft, self.text, self.labels, self.stale = draft, text, labels, stale
+    draft: DraftT
+    text: str
+    labels: tuple[str, ...] = ()
+    stale: bool = False
 
 
-class Settling:
+@dataclass(frozen=True)
+class Repair(Generic[RequestT, DraftT, ResultT]):
+    """What a review wants asked again.
+
+    `merge` makes the result of the second answer and what stands of the first. `request` replaces the first request,
+    e.g. to ask for less. `counts` goes to the guards' counters once the second call is made.
+    """
+
+    complaints: tuple[str, ...]
+    merge: Callable[[DraftT], ResultT]
+    request: RequestT | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+Review = Callable[[DraftT], tuple[ResultT, Repair[RequestT, DraftT, ResultT] | None]]
+"""Checks a draft: the result that it gives as it stands, and what to ask again, if anything."""
+
+
+class ModelCalls:
     """Asks engines on behalf of the activities, through the ledger."""
 
     def __init__(
-        self, engines: Mapping[str, Engine], ledger: Ledger, *, worker: str, purse: Purse | None = None
+        self,
+        engines: Mapping[str, Engine],
+        ledger: Ledger,
+        *,
+        worker: str,
+        reservations: BudgetReservations | None = None,
     ) -> None:
-        """`engines`: by step, with `*` for all steps that have none of their own. `purse`: what may be spent."""
+        """`engines`: step → engine, with `*` for all steps without one of their own. `worker`: its name in the ledger."""
         self._engines = engines
         self._ledger = ledger
         self._worker = worker
-        self._purse = purse
+        self._reservations = reservations
 
     def engine(self, step: str) -> Engine:
         return self._engines.get(step) or self._engines["*"]
 
-    async def limit(self, what: ActivityInput) -> None:
-        """Take note of the budget that a step brings along."""
-        if self._purse is not None:
-            await self._purse.limit(what)
+    async def set_limits(self, what: ActivityInput) -> None:
+        """Bring the budget of the process's tree to the limits that the activity's input states."""
+        if self._reservations is not None:
+            await self._reservations.set_limits(what)
 
-    def least(self) -> Bound:
-        """What a process must find in a budget to be able to begin: one turn, and the plan that is kept for its end."""
-        turn, plan = (self.engine(step).bound(step, "", 1) for step in ("project", "plan"))
+    def minimum_budget(self) -> Bound:
+        """What a budget must have left for a process to begin: one projection, and the plan at the end."""
+        turn, plan = (self.engine(step.name).bound(step.name, "", 1) for step in (steps.PROJECT, steps.PLAN))
         return Bound(turn.tokens + plan.tokens, turn.cost + plan.cost)
 
-    async def answer(
-        self,
-        key: CallKey,
-        ask: Ask[DraftT],
-        draft_type: type[DraftT],
-        *,
-        request: BaseModel,
-        owner: str,
-        seconds: float,
-        reask: Reask | None = None,
-        prompt_override: str | None = None,
-        units: int = 0,
-    ) -> Settled[DraftT]:
-        """The settled answer for `key`: the stored one, or a new call of at most `seconds`.
+    async def spent(self, process_id: str) -> Spent:
+        """What the process has used so far, failed attempts included."""
+        totals = await self._ledger.usage(process_id)
+        return Spent(tokens=totals.tokens, cost=totals.cost, calls=totals.calls)
 
-        `units`: pairs or participants, for the most that the call can cost. Raises the errors of `tongyao.llm.errors`;
-        each failed attempt stands in the ledger with its reason.
+    async def ask_and_review(
+        self,
+        question: Question[RequestT, DraftT],
+        review: Review[DraftT, ResultT, RequestT],
+        guards: Counter[str] | None = None,
+    ) -> ResultT:
+        """Ask, have the draft reviewed, ask once more for what the review complains of, and merge.
+
+        An unreadable first answer uses up the one repair. Where the second answer cannot be had, the first one's result
+        stands and `guards` counts the reason. Raises as `ask`.
         """
-        if reask is not None:
-            key = replace(key, reask=1)
-        told = request.model_dump_json()
-        wanted = _hash(told, reask, prompt_override)
-        if (settled := await self._ledger.settled(key)) is not None:
-            stale = settled.input_hash != wanted
+        settled, repaired = await self.ask(question)
+        result, repair = review(settled.draft)
+        if repair is None or repaired:
+            return result
+        counted = Counter[str]() if guards is None else guards
+        counted.update(repair.counts)
+        again = question if repair.request is None else replace(question, request=repair.request)
+        try:
+            second = await self.call(again, Reask(previous=settled.text, complaints=repair.complaints))
+        except (StepFailed, Unreadable, OutOfBudget) as error:
+            counted[error.reason] += 1
+            return result
+        return repair.merge(second.draft)
+
+    async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
+        """As `call`; an unreadable answer is sent back once. The second value: whether that repair was used."""
+        try:
+            return await self.call(question), False
+        except Unreadable as error:
+            complaint = f"this could not be read as the wanted structure: {error}"
+            return await self.call(question, Reask(previous=error.text, complaints=(complaint,))), True
+
+    async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
+        """The settled answer of the question's key (its repair's, with `reask`): the stored one, or that of a new call.
+
+        Raises the errors of `tongyao.llm.errors`; the ledger keeps each failed attempt with its reason.
+        """
+        step, seconds = question.step, question.seconds
+        key = question.key if reask is None else replace(question.key, reask=1)
+        request_json = question.request.model_dump_json()
+        input_hash = _hash(request_json, reask, question.prompt_override)
+        if (stored := await self._ledger.settled(key)) is not None:
+            stale = stored.input_hash != input_hash
             if stale:
                 log.warning("the settled answer of %s, round %d, was given to another input", key.step, key.round)
-            draft = draft_type.model_validate_json(settled.draft_json)
-            return Settled(draft, settled.text, settled.labels, stale=stale)
-        engine = self.engine(key.step)
-        async with self._paid(key, told, units, seconds) as bill:
+            draft = step.draft.model_validate_json(stored.draft_json)
+            return Settled(draft, stored.text, stored.labels, stale=stale)
+        engine = self.engine(step.name)
+        async with self._reserved(key, question, request_json) as charges:
             attempt = await self._ledger.claim(
-                key, input_hash=wanted, engine=engine.name, model=engine.model_for(key.step), worker=self._worker
+                key, input_hash=input_hash, engine=engine.name, model=engine.model_for(step.name), worker=self._worker
             )
-            call = Call(key=key, reask=reask, prompt_override=prompt_override, seconds=seconds, beat=activity.heartbeat)
+            call = Call(
+                key=key,
+                reask=reask,
+                prompt_override=question.prompt_override,
+                seconds=seconds,
+                beat=activity.heartbeat,
+            )
             try:
                 async with asyncio.timeout(seconds):
-                    answer = await ask(engine, call)
+                    answer = await engine.answer(step, question.request, call)
             except TimeoutError:
                 await self._ledger.fail(key, attempt, TIMED_OUT)
                 raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
             except EngineError as error:
-                bill.append((error.usage, error.cost))
+                charges.append((error.usage, error.cost))
                 await self._ledger.fail(key, attempt, error.reason, usage=error.usage, cost=error.cost)
                 raise
             except asyncio.CancelledError:
-                raise  # the attempt stays claimed: whoever calls again finds it orphaned
-            bill.append((answer.usage, answer.cost))
-            stored = await self._ledger.settle(
+                raise  # the attempt stays claimed; the next caller finds it orphaned
+            charges.append((answer.usage, answer.cost))
+            settled = await self._ledger.settle(
                 key,
                 attempt,
-                owner=owner,
+                owner=question.owner,
                 text=answer.text,
                 draft_json=answer.draft.model_dump_json(),
                 engine=answer.engine,
@@ -131,94 +203,89 @@ class Settling:
                 cost=answer.cost,
                 labels=answer.labels,
             )
-        return Settled(draft_type.model_validate_json(stored.draft_json), stored.text, stored.labels)
+        return Settled(step.draft.model_validate_json(settled.draft_json), settled.text, settled.labels)
 
     @asynccontextmanager
-    async def _paid(
-        self, key: CallKey, told: str, units: int, seconds: float
+    async def _reserved(
+        self, key: CallKey, question: Question[RequestT, DraftT], request_json: str
     ) -> AsyncIterator[list[tuple[Usage, Decimal]]]:
-        """The budget of one call: the most it can cost is set aside; what the block puts on its bill is counted.
+        """Reserve the most that one call can cost; afterwards count what the block appended to the charges.
 
-        Rounds leave room for a plan: when the money ends, there must be something left to conclude with.
+        Steps that do not conclude the process leave enough for a plan, so that it can always be concluded.
         """
-        bill: list[tuple[Usage, Decimal]] = []
-        root = await self._purse.root(key.process) if self._purse else None
-        if self._purse is None or root is None:
-            yield bill
+        charges: list[tuple[Usage, Decimal]] = []
+        root = await self._reservations.root(key.process) if self._reservations else None
+        if self._reservations is None or root is None:
+            yield charges
             return
-        most = self.engine(key.step).bound(key.step, told, units)
-        keep = self.engine("plan").bound("plan", told, units) if key.step not in _CONCLUDING else Bound()
-        await self._purse.reserve(root, key, most, seconds=seconds, keep=keep)
+        step, units = question.step, question.step.units(question.request)
+        bound = self.engine(step.name).bound(step.name, request_json, units)
+        plan = steps.PLAN.name
+        keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
+        await self._reservations.reserve(root, key, bound, seconds=question.seconds, keep=keep)
         try:
-            yield bill
+            yield charges
         finally:
-            used = sum((usage for usage, _ in bill), Usage())
-            await asyncio.shield(self._purse.settle(root, key, used, sum((cost for _, cost in bill), Decimal(0))))
+            used = sum((usage for usage, _ in charges), Usage())
+            cost = sum((cost for _, cost in charges), Decimal(0))
+            await asyncio.shield(self._reservations.settle(root, key, used, cost))
 
-    async def readable(
-        self,
-        key: CallKey,
-        ask: Ask[DraftT],
-        draft_type: type[DraftT],
-        *,
-        request: BaseModel,
-        owner: str,
-        seconds: float,
-        prompt_override: str | None = None,
-        units: int = 0,
-    ) -> tuple[Settled[DraftT], bool]:
-        """As `answer`; an unreadable one is sent back once. Second value: whether that one mending is used up."""
 
-        async def once(reask: Reask | None) -> Settled[DraftT]:
-            return await self.answer(
-                key,
-                ask,
-                draft_type,
-                request=request,
-                owner=owner,
-                seconds=seconds,
-                reask=reask,
-                prompt_override=prompt_override,
-                units=units,
-            )
+@dataclass(frozen=True)
+class StepRun(Generic[RequestT, DraftT]):
+    """One execution of a model step: its process, the process's settings, and the scene's own prompt."""
 
-        try:
-            return await once(None), False
-        except Unreadable as error:
-            complaint = f"this could not be read as the wanted structure: {error}"
-            return await once(Reask(previous=error.text, complaints=(complaint,))), True
+    step: Step[RequestT, DraftT]
+    process: ProcessRow
+    settings: ProcessSettings
+    prompt_override: str | None
 
-    async def spent(self, process_id: str) -> Spent:
-        """What the process has used so far, failed attempts included."""
-        totals = await self._ledger.usage(process_id)
-        return Spent(tokens=totals.tokens, cost=totals.cost, calls=totals.calls)
+    def question(
+        self, request: RequestT, *, owner: str = "", round: int = 0, alias: str = "", revision: int = 1
+    ) -> Question[RequestT, DraftT]:
+        """A question of this run. `owner`: the process itself where none is given. The others are parts of the key."""
+        return Question(
+            step=self.step,
+            key=CallKey(self.process.id, self.step.name, round=round, alias=alias, revision=revision),
+            request=request,
+            owner=owner or f"process:{self.process.id}",
+            seconds=self.step.call_seconds(self.settings.proxy_seconds),
+            prompt_override=self.prompt_override,
+        )
 
 
 @asynccontextmanager
-async def model_step(library: Library, settling: Settling, what: ActivityInput) -> AsyncIterator[None]:
-    """The frame of every activity that asks a model: outbox and budget first, beats, engine errors turned into Temporal's."""
+async def model_step(
+    library: Library, calls: ModelCalls, step: Step[RequestT, DraftT], what: ActivityInput
+) -> AsyncIterator[StepRun[RequestT, DraftT]]:
+    """The frame of every activity that asks a model.
+
+    Writes the outbox and the budget's limits first, sends heartbeats during the block, and turns engine errors into
+    Temporal's.
+    """
     await write_outbox(library, what)
-    await settling.limit(what)
-    beating = asyncio.create_task(_beat())
+    await calls.set_limits(what)
+    heartbeats = asyncio.create_task(_heartbeats())
     try:
-        yield
+        row = await library.processes.get(what.process_id)
+        yield StepRun(
+            step=step,
+            process=row,
+            settings=ProcessSettings.model_validate(row.settings),
+            prompt_override=await scene_prompts.override(library, row, step.name),
+        )
     except EngineError as error:
         _raise(error)
     finally:
-        beating.cancel()
+        heartbeats.cancel()
         with suppress(asyncio.CancelledError):
-            await beating
+            await heartbeats
 
 
-def last_attempt(limit: int) -> bool:
-    """Whether Temporal will not call this activity again after `limit` attempts."""
-    return activity.info().attempt >= limit
-
-
-async def _beat() -> None:
+async def _heartbeats() -> None:
     while True:
         activity.heartbeat()
-        await asyncio.sleep(BEAT_SECONDS)
+        await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 def _raise(error: EngineError) -> NoReturn:
@@ -234,8 +301,8 @@ def _raise(error: EngineError) -> NoReturn:
     raise error
 
 
-def _hash(told: str, reask: Reask | None, prompt_override: str | None) -> str:
-    digest = hashlib.sha256(told.encode())
+def _hash(request_json: str, reask: Reask | None, prompt_override: str | None) -> str:
+    digest = hashlib.sha256(request_json.encode())
     for part in (prompt_override or "", *(reask.complaints if reask else ())):
         digest.update(b"\x1f" + part.encode())
     return digest.hexdigest()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from temporalio import activity
 
-from activities import scene_prompts
 from activities.dependencies import Deps
-from activities.model_calls import model_step
-from tongyao.llm.engine import CallKey
+from activities.model_calls import Question, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.documents.plan_markdown import with_notes
@@ -16,7 +14,6 @@ from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.folding import child_plan, child_sources
@@ -24,9 +21,6 @@ from tongyao.protocol.rules.lineage import child_id, hole_id
 from tongyao.protocol.rules.plan_holes import hole_title
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.plans import PlanRow
-
-CALL_SECONDS = 5
-"""A plan is the longest answer and may take so many times as long as a proxy."""
 
 PROFILE_CHARS = 3_000
 """Of each profile, at most so much is read for a plan: what bears on the tension, to understand the record by, and never
@@ -40,10 +34,10 @@ class Planning:
     @activity.defn(name=PLAN.name)
     async def plan(self, what: PlanInput) -> PlanOutput:
         """Make one revision of the plan. Never empty: what cannot be had from an engine is assembled from the record."""
-        library = self._deps.library
-        async with model_step(library, self._deps.settling, what):
-            row = await library.processes.get(what.process_id)
-            record = await library.record(what.process_id)
+        library, calls = self._deps.library, self._deps.model_calls
+        async with model_step(library, calls, PLAN.step, what) as run:
+            row = run.process
+            record = await library.record(row)
             open_points = _open_points(record) if what.unconverged else ()
             children = [(await library.record(child), _title(record, child)) for child in what.children]
             request = views.for_planner(
@@ -54,8 +48,7 @@ class Planning:
                 children=[child_plan(child, title) for child, title in children],
                 revision=what.revision,
             )
-            seconds = ProcessSettings.model_validate(row.settings).proxy_seconds * CALL_SECONDS
-            draft, reduced = await self._drafted(what, request, seconds)
+            draft, reduced = await self._drafted(run.question(request, revision=what.revision))
             plan = settle_plan(
                 draft,
                 revision=what.revision,
@@ -77,23 +70,14 @@ class Planning:
             supported=sum(claim.supported for claim in claims),
             residuals=tuple(residual.id for residual in plan.residuals),
             reduced=plan.reduced,
-            spent=await self._deps.settling.spent(what.process_id),
+            spent=await calls.spent(what.process_id),
         )
 
-    async def _drafted(self, what: PlanInput, request: PlannerRequest, seconds: float) -> tuple[PlanDraft, bool]:
-        """The three lines of defence: an answer and its repair, a block in the text, the record itself."""
-        key = CallKey(what.process_id, "plan", revision=what.revision)
+    async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
+        """An answer or its repair; else a block of JSON in the text; else a minimal plan from the record, and True."""
+        request = question.request
         try:
-            settled, _ = await self._deps.settling.readable(
-                key,
-                lambda engine, call: engine.plan(request, call),
-                PlanDraft,
-                request=request,
-                owner=f"process:{what.process_id}",
-                seconds=seconds,
-                prompt_override=await scene_prompts.override(self._deps.library, what.process_id, "plan"),
-                units=len(request.aliases),
-            )
+            settled, _ = await self._deps.model_calls.ask(question)
         except Unreadable as error:
             found = block_in_text(error.text)
             return (found, False) if found is not None else (minimal_plan(request), True)

@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from temporalio import activity
 
-from activities import scene_prompts
 from activities.dependencies import Deps
-from activities.model_calls import TIMED_OUT, last_attempt, model_step
-from tongyao.llm.engine import CallKey, Reask
-from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
+from activities.model_calls import TIMED_OUT, Repair, StepRun, model_step
+from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.evidence import Checked, check_items
 from tongyao.protocol.model.process import ProfileRef
-from tongyao.protocol.model.projection import EndpointKind, Item, Outcome, Projection, ProjectionDraft
+from tongyao.protocol.model.projection import EndpointKind, Item, ItemDraft, Outcome, Projection, ProjectionDraft
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.protocol.rules import views
 from tongyao.records.privacy.texts import TextErased, text_id
@@ -33,19 +31,17 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class _Room:
-    """What the turns of one step are taken from, read once for all of them. Erased profiles have no text."""
+    """What the turns of one step are made from, read once for all of them. Erased profiles have no text."""
 
+    run: StepRun[EndpointRequest, ProjectionDraft]
     record: Record
-    person: str
-    seconds: float
-    prompt: str | None
     mandates: Mapping[str, Mandate]
     texts: Mapping[ProfileRef, str]
 
     def owner(self, alias: str) -> str:
         """Whose words a turn is made of: the demander's, where they take part without a profile."""
         profile = self.record.participant(alias).profile
-        return profile.profile_id if profile else self.person
+        return profile.profile_id if profile else self.run.process.demander
 
 
 class Projecting:
@@ -59,8 +55,9 @@ class Projecting:
         A turn that cannot be had is an outcome, not an error. Where one is to be tried again, so is the step: those that
         are settled are found settled.
         """
-        async with model_step(self._deps.library, self._deps.settling, what):
-            room = await self._room(what)
+        calls = self._deps.model_calls
+        async with model_step(self._deps.library, calls, PROJECT.step, what) as run:
+            room = await self._room(what, run)
             turns = (self._turn(what, turn, room) for turn in what.turns)
             ended = await asyncio.gather(*turns, return_exceptions=True)
             if failed := [error for error in ended if isinstance(error, BaseException)]:
@@ -69,20 +66,17 @@ class Projecting:
         return ProjectOutput(
             turns=outcomes,
             out_of_budget=any(turn.reason == OutOfBudget.reason for turn in outcomes),
-            spent=await self._deps.settling.spent(what.process_id),
+            spent=await calls.spent(what.process_id),
         )
 
-    async def _room(self, what: ProjectInput) -> _Room:
+    async def _room(self, what: ProjectInput, run: StepRun[EndpointRequest, ProjectionDraft]) -> _Room:
         library = self._deps.library
-        row = await library.processes.get(what.process_id)
-        record = await library.record(row, turns_of=[turn.alias for turn in what.turns])
+        record = await library.record(run.process, turns_of=[turn.alias for turn in what.turns])
         profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
         return _Room(
+            run=run,
             record=record.model_copy(update={"round": what.round}),
-            person=row.demander,
-            seconds=ProcessSettings.model_validate(row.settings).proxy_seconds,
-            prompt=await scene_prompts.override(library, what.process_id, "project"),
-            mandates=await library.mandates([row.demander, *(profile.profile_id for profile in profiles)]),
+            mandates=await library.mandates([run.process.demander, *(profile.profile_id for profile in profiles)]),
             texts=await library.profile_texts(profiles),
         )
 
@@ -104,7 +98,7 @@ class Projecting:
                 projection = _silent(what, turn, Outcome.LEFT)
             except EngineError as error:
                 enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
-                if isinstance(error, Transient) and not last_attempt(enough):
+                if isinstance(error, Transient) and activity.info().attempt < enough:
                     error.args = (f"{turn.alias}: {error}",)
                     raise
                 reason = error.reason
@@ -134,77 +128,13 @@ class Projecting:
         else:  # erased: only the demander may have no profile, and then nobody is their proxy
             return _silent(what, turn, Outcome.LEFT)
         request = views.for_endpoint(record, turn.alias, material=material, mandate=mandate, words=words)
-        projection = await self._asked(what, turn, room, request, source_text, guards)
+        question = room.run.question(
+            request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision
+        )
+        review = partial(_review, request, source_text, EndpointKind(turn.author))
+        projection = await self._deps.model_calls.ask_and_review(question, review, guards)
+        guards["struck"] += projection.struck
         return projection if words is None else projection.model_copy(update={"markdown": words})
-
-    async def _asked(
-        self,
-        what: ProjectInput,
-        turn: TurnInput,
-        room: _Room,
-        request: EndpointRequest,
-        source_text: str,
-        guards: Counter[str],
-    ) -> Projection:
-        """Ask, check, send back once what does not stand, and strike what still does not."""
-        key = CallKey(what.process_id, "project", round=what.round, alias=turn.alias, revision=turn.revision)
-        settling, owner, mandate = self._deps.settling, room.owner(turn.alias), request.mandate
-        settled, mended = await settling.readable(
-            key,
-            lambda engine, call: engine.project(request, call),
-            ProjectionDraft,
-            request=request,
-            owner=owner,
-            seconds=room.seconds,
-            prompt_override=room.prompt,
-        )
-
-        def check(draft: ProjectionDraft, first_number: int) -> Checked:
-            return check_items(
-                draft.items,
-                text=source_text,
-                source="profile" if request.words is None else "words",
-                round_number=what.round,
-                alias=turn.alias,
-                targets=request.tension.target_names(),
-                known_ids=[item.id for projection in request.own for item in projection.items],
-                never=mandate.never if request.words is None else (),
-                first_number=first_number,
-            )
-
-        checked = check(settled.draft, 1)
-        items: tuple[Item, ...] = checked.items
-        rejected, struck = checked.rejected, len(checked.rejected)
-        if rejected and not mended:
-            guards["reasked"] += 1
-            complaints = tuple(f"{draft.claim[:80]!r}: {problem}" for draft, problem in rejected)
-            try:
-                again = await settling.answer(
-                    key,
-                    lambda engine, call: engine.project(request, call),
-                    ProjectionDraft,
-                    request=request,
-                    owner=owner,
-                    seconds=room.seconds,
-                    reask=Reask(previous=settled.text, complaints=complaints),
-                    prompt_override=room.prompt,
-                )
-            except (StepFailed, Unreadable, OutOfBudget) as error:
-                guards[error.reason] += 1  # what stood of the first answer stands
-            else:
-                mending = check(again.draft, len(items) + 1)
-                items, struck = (*items, *mending.items), max(0, struck - len(mending.items))
-        guards["struck"] += struck
-        silent = not items and (settled.draft.nothing_new or request.words is None)
-        return Projection(
-            round=what.round,
-            alias=turn.alias,
-            outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
-            items=items,
-            markdown=_shown(settled.draft.markdown, items, bool(checked.rejected), mandate) if items or silent else "",
-            struck=struck,
-            author=EndpointKind(turn.author),
-        )
 
     async def _material(self, record: Record, profile: ProfileRef, text: str) -> Material:
         if len(text) <= WHOLE_PROFILE_CHARS:
@@ -246,6 +176,51 @@ class Projecting:
         return projection
 
 
+def _review(
+    request: EndpointRequest, source_text: str, author: EndpointKind, draft: ProjectionDraft
+) -> tuple[Projection, Repair[EndpointRequest, ProjectionDraft, Projection] | None]:
+    """The projection of the items that stand; complains of the others, which are struck unless the repair corrects them."""
+
+    def check(items: Sequence[ItemDraft], first_number: int) -> Checked:
+        return check_items(
+            items,
+            text=source_text,
+            source="profile" if request.words is None else "words",
+            round_number=request.round,
+            alias=request.alias,
+            targets=request.tension.target_names(),
+            known_ids=[item.id for projection in request.own for item in projection.items],
+            never=request.mandate.never if request.words is None else (),
+            first_number=first_number,
+        )
+
+    checked = check(draft.items, 1)
+    rejected = checked.rejected
+
+    def projection(items: tuple[Item, ...], struck: int) -> Projection:
+        silent = not items and (draft.nothing_new or request.words is None)
+        shown = _shown(draft.markdown, items, bool(rejected), request.mandate) if items or silent else ""
+        return Projection(
+            round=request.round,
+            alias=request.alias,
+            outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
+            items=items,
+            markdown=shown,
+            struck=struck,
+            author=author,
+        )
+
+    def merge(again: ProjectionDraft) -> Projection:
+        repaired = check(again.items, len(checked.items) + 1).items
+        return projection((*checked.items, *repaired), max(0, len(rejected) - len(repaired)))
+
+    as_it_stands = projection(checked.items, len(rejected))
+    if not rejected:
+        return as_it_stands, None
+    complaints = tuple(f"{item.claim[:80]!r}: {problem}" for item, problem in rejected)
+    return as_it_stands, Repair(complaints, merge, counts={"reasked": 1})
+
+
 def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection:
     return Projection(round=what.round, alias=turn.alias, outcome=outcome, author=EndpointKind(turn.author))
 
@@ -257,9 +232,9 @@ def _weight(error: BaseException) -> tuple[int, float]:
     return 1 + isinstance(error, OperatorNeeded), 0.0
 
 
-def _shown(markdown: str, items: tuple[Item, ...], mended: bool, mandate: Mandate) -> str:
+def _shown(markdown: str, items: tuple[Item, ...], struck: bool, mandate: Mandate) -> str:
     """The words for people. Where anything did not stand, or is never to be disclosed, they are made of what stands."""
     said = markdown.casefold()
-    if mended or any(phrase.strip().casefold() in said for phrase in mandate.never if phrase.strip()):
+    if struck or any(phrase.strip().casefold() in said for phrase in mandate.never if phrase.strip()):
         return "\n".join(f"- {item.claim}" for item in items)
     return markdown

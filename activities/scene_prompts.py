@@ -6,9 +6,11 @@ from typing import Any
 
 from tongyao.llm import prompts
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.steps import STEPS
 from tongyao.records.library import Library
 from tongyao.records.people.profiles import SceneUnknown
 from tongyao.records.privacy.texts import text_id
+from tongyao.records.process.processes import ProcessRow
 
 FROZEN = "prompts"
 """The part of the manifest that holds them: step → id of the text, its version and the hash of the whole prompt."""
@@ -27,15 +29,14 @@ async def freeze(library: Library, process_id: str, scene: str, language: Langua
         await library.room.freeze(process_id, {FROZEN: frozen})
 
 
-async def override(library: Library, process_id: str, step: str) -> str | None:
+async def override(library: Library, process: ProcessRow, step: str) -> str | None:
     """The scene's own prompt for `step`, or None. Before the start, the scene's present one."""
-    manifest = await library.room.manifest(process_id)
+    manifest = await library.room.manifest(process.id)
     if "*" in manifest:
         frozen = manifest.get(FROZEN, {}).get(step)
         return await library.texts.get(frozen["text"]) if frozen else None
-    row = await library.processes.get(process_id)
-    language: Language = "zh" if row.language == "zh" else "en"
-    return (await _of_scene(library, row.scene_id or "", language)).get(step)
+    language: Language = "zh" if process.language == "zh" else "en"
+    return (await _of_scene(library, process.scene_id or "", language)).get(step)
 
 
 async def _of_scene(library: Library, scene: str, language: Language) -> dict[str, str]:
@@ -47,5 +48,5 @@ async def _of_scene(library: Library, scene: str, language: Language) -> dict[st
     return {
         step: by_language[language].strip()
         for step, by_language in said.items()
-        if step in prompts.DRAFTS and by_language.get(language, "").strip()
+        if step in STEPS and by_language.get(language, "").strip()
     }

@@ -23,9 +23,11 @@ from activities.formulate import PROFILE_CHARS as FORMULATION_CHARS
 from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
-from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
+from tongyao.llm.anthropic.engine import AnthropicEngine
+from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.llm.engine import Answer, Call, CallKey, Usage
 from tongyao.llm.prices import shipped
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Contribution, Observation, ObservationDraft, Pair
 from tongyao.protocol.model.plan import Claim, Plan, PlanDraft, Role
 from tongyao.protocol.model.projection import Item, Outcome, Projection, ProjectionDraft, item_id
@@ -131,8 +133,10 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         aliases = tuple(materials)
         demander = _material(profiles(case.language, 7, case.characters)[6][:FORMULATION_CHARS])
         intent = INTENT[case.language]
-        formulated = await engine.formulate(
-            FormulationRequest(language=case.language, intent=intent, material=demander), _call("formulate")
+        formulated = await engine.answer(
+            steps.FORMULATE,
+            FormulationRequest(language=case.language, intent=intent, material=demander),
+            _call("formulate"),
         )
         sums["formulate"] = sums["formulate"].plus(formulated)
         tension = from_draft(formulated.draft, language=case.language)
@@ -140,7 +144,8 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         for number in range(1, ROUNDS + 1):
             turns = await asyncio.gather(
                 *(
-                    engine.project(
+                    engine.answer(
+                        steps.PROJECT,
                         EndpointRequest(
                             language=case.language,
                             alias=alias,
@@ -161,7 +166,8 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
                 _projection(number, alias, turn.draft) for alias, turn in zip(aliases, turns, strict=True)
             )
             exchange = (*exchange, Exchange(round=number, projections=projections))
-            observed = await engine.observe(
+            observed = await engine.answer(
+                steps.OBSERVE,
                 CatalystRequest(
                     language=case.language,
                     round=number,
@@ -175,7 +181,8 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
             sums["observe"] = sums["observe"].plus(observed)
             seen = exchange[-1].model_copy(update={"observation": _observation(number, observed.draft)})
             exchange = (*exchange[:-1], seen)
-        planned = await engine.plan(
+        planned = await engine.answer(
+            steps.PLAN,
             PlannerRequest(
                 language=case.language,
                 tension=tension,
@@ -190,7 +197,8 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         for together in (aliases[:1], aliases[1:]):
             for delivered in await asyncio.gather(
                 *(
-                    engine.deliver(
+                    engine.answer(
+                        steps.DELIVER,
                         DeliveryRequest(language=case.language, alias=alias, plan=plan, own=_own(exchange, alias)),
                         _call("deliver", alias=alias),
                     )

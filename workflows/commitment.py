@@ -50,7 +50,7 @@ class Commitment(Branches):
                 children=children,
             ),
             summary=f"plan {revision}",
-            using=options.models(self.start.settings, calls=5),
+            using=options.models(PLAN, self.start.settings),
             on_models=True,
         )
         self.state.plan_revision = revision
@@ -78,7 +78,7 @@ class Commitment(Branches):
                 process_id=self.start.process_id, revision=self.state.plan_revision, aliases=self.state.present
             ),
             summary=f"deliver plan {self.state.plan_revision}",
-            using=options.models(self.start.settings, calls=4),
+            using=options.models(DELIVER, self.start.settings),
             on_models=True,
         )
         for alias in dict.fromkeys((*output.delivered, DEMANDER)):

@@ -115,7 +115,7 @@ class Crystallization(Rounds, Commitment):
             FORMULATE,
             FormulateInput(process_id=self.start.process_id),
             summary="formulate the intent",
-            using=options.models(self.start.settings),
+            using=options.models(FORMULATE, self.start.settings),
             on_models=True,
         )
         self.state.tension = output.tension

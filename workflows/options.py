@@ -6,10 +6,11 @@ What must not be retried says so itself, when it fails: a list of such failures 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from temporalio.common import RetryPolicy
 
+from tongyao.protocol.contracts.process import ModelActivity
 from tongyao.protocol.model.settings import ProcessSettings
 
 HEARTBEAT = timedelta(seconds=15)
@@ -32,10 +33,10 @@ def spare() -> Options:
     return _short(attempts=10)
 
 
-def models(settings: ProcessSettings, *, calls: int = 2) -> Options:
-    """A model step: at most `calls` calls in a row (the answer and its re-ask), each within the proxy's time-out."""
+def models(activity: ModelActivity[Any, Any], settings: ProcessSettings) -> Options:
+    """A model step: as long as its calls in a row may take."""
     return Options(
-        start_to_close_timeout=timedelta(seconds=settings.proxy_seconds * calls + 30),
+        start_to_close_timeout=timedelta(seconds=activity.step.activity_seconds(settings.proxy_seconds)),
         heartbeat_timeout=HEARTBEAT,
         retry_policy=RetryPolicy(
             initial_interval=timedelta(seconds=1),

@@ -159,7 +159,7 @@ class Rounds(Steps):
                 process_id=self.start.process_id, round=self.state.round, turns=tuple(what for _, what in turns)
             ),
             summary=turns_summary([turn.alias for turn, _ in turns], self.state.round),
-            using=options.models(self.start.settings),
+            using=options.models(PROJECT, self.start.settings),
             on_models=True,
         )
         for (turn, what), revision, ended in zip(turns, revisions, output.turns, strict=True):
@@ -260,7 +260,7 @@ class Rounds(Steps):
             OBSERVE,
             ObserveInput(process_id=self.start.process_id, round=self.state.round),
             summary=f"catalyst · round {self.state.round}",
-            using=options.models(self.start.settings, calls=4),
+            using=options.models(OBSERVE, self.start.settings),
             on_models=True,
         )
         self.journal.note(

@@ -6,16 +6,18 @@ import json
 import subprocess
 import sys
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
 
-from tongyao.llm.engine import Answer, Call, CallKey, Engine, Reask, Usage
+from tests.llm import requests
+from tongyao.llm.engine import Answer, Bound, Call, CallKey, Reask, Usage
 from tongyao.llm.errors import Transient
 from tongyao.protocol.contracts.process import ProjectInput, ProjectOutput, TurnInput, TurnOutput
-from tongyao.protocol.model.projection import Outcome, ProjectionDraft
-from tongyao.protocol.model.requests import EndpointRequest
+from tongyao.protocol.model import steps
+from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.counts import Stand, Waits
 from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.observability import metrics
@@ -27,7 +29,7 @@ SECRET = "I never told anyone that the gauge is wrong"
 
 
 class Fails:
-    """An engine as far as one step: it answers, or fails in one way."""
+    """An engine that has nothing new to say, or fails in one way."""
 
     name = "test"
 
@@ -37,10 +39,13 @@ class Fails:
     def model_for(self, step: str) -> str:
         return "some-model"
 
-    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        return Bound()
+
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
         if self.error is not None:
             raise self.error
-        draft = ProjectionDraft(nothing_new=True, items=[], markdown=SECRET)
+        draft = step.draft.model_validate({"nothing_new": True, "items": [], "markdown": SECRET})
         return Answer(draft, SECRET, "test", "some-model", Usage(input_tokens=7, output_tokens=3), Decimal("0.25"))
 
 
@@ -49,8 +54,7 @@ def value(name: str, **labels: str) -> float:
 
 
 async def ask(engine: Fails, **call: Any) -> None:
-    request = cast(EndpointRequest, None)  # an engine of these tests does not read it
-    await Measured(cast(Engine, engine)).project(request, Call(CallKey("c-1", "project"), **call))
+    await Measured(engine).answer(steps.PROJECT, requests.endpoint(), Call(CallKey("c-1", "project"), **call))
 
 
 async def test_a_call_is_counted_with_what_it_used_and_took() -> None:

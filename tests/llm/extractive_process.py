@@ -16,6 +16,7 @@ from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.llm.extractive.sentences import split
 from tongyao.protocol.guards.coverage import settle_observation
 from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Observation, Relation, Verdict
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.projection import Outcome, Projection
@@ -113,7 +114,7 @@ def _links(path: Path) -> tuple[tuple[frozenset[str], str], ...]:
 
 async def formulated(language: Language, intent: str, demander: str) -> Tension:
     request = FormulationRequest(language=language, intent=intent, material=whole(demander) if demander else None)
-    return from_draft((await ENGINE.formulate(request, call("formulate"))).draft, language=language)
+    return from_draft((await ENGINE.answer(steps.FORMULATE, request, call("formulate"))).draft, language=language)
 
 
 async def process(language: Language, tension: Tension, profiles: dict[str, str]) -> Ran:
@@ -134,7 +135,7 @@ async def process(language: Language, tension: Tension, profiles: dict[str, str]
             contributors=contributors,
             verdict_counts=number >= 3,
         )
-        draft = (await ENGINE.observe(request, call("observe"))).draft
+        draft = (await ENGINE.answer(steps.OBSERVE, request, call("observe"))).draft
         observation = settle_observation(
             draft,
             round_number=number,
@@ -152,7 +153,7 @@ async def process(language: Language, tension: Tension, profiles: dict[str, str]
     request_of_plan = PlannerRequest(
         language=language, tension=tension, exchange=tuple(rounds), aliases=_contributors(rounds)
     )
-    plan = (await ENGINE.plan(request_of_plan, call("plan"))).draft
+    plan = (await ENGINE.answer(steps.PLAN, request_of_plan, call("plan"))).draft
     return Ran(tension, tuple(rounds), plan, aliases)
 
 
@@ -167,7 +168,7 @@ async def _turn(language: Language, tension: Tension, alias: str, text: str, rou
         own=own,
         observations=tuple(turn.observation for turn in rounds if turn.observation),
     )
-    draft = (await ENGINE.project(request, call())).draft
+    draft = (await ENGINE.answer(steps.PROJECT, request, call())).draft
     checked = check_items(
         draft.items,
         text=text,

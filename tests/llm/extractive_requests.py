@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.llm.extractive_process import ENGINE, call, whole
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, ProjectionDraft, Span
 from tongyao.protocol.model.requests import CatalystRequest, EndpointRequest, Exchange
@@ -38,7 +39,7 @@ def turn(profile: str = PROFILE, **changes: object) -> EndpointRequest:
 
 
 async def projected(request: EndpointRequest) -> ProjectionDraft:
-    return (await ENGINE.project(request, call())).draft
+    return (await ENGINE.answer(steps.PROJECT, request, call())).draft
 
 
 def said(alias: str, number: int, claim: str, dimension: str = "capability", targets: tuple[str, ...] = ()) -> Item:
@@ -74,4 +75,4 @@ def room(*items: Item) -> CatalystRequest:
 
 
 async def observed(request: CatalystRequest) -> ObservationDraft:
-    return (await ENGINE.observe(request, call("observe"))).draft
+    return (await ENGINE.answer(steps.OBSERVE, request, call("observe"))).draft

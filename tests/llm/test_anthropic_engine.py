@@ -11,20 +11,21 @@ from tests.llm import requests
 from tests.support.messages_api.faults import Fault, always, planned
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tongyao.llm.anthropic.engine import DEFAULTS, MIDDLE, STRONG, StepSettings
+from tongyao.llm.anthropic.step_settings import DEFAULTS, MIDDLE, STRONG, StepSettings
 from tongyao.llm.engine import Reask
 from tongyao.llm.errors import Cut, OperatorNeeded, Refused, Unreadable
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.requests import Mandate
 
 
 async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: Engines) -> None:
     engine = engine_at(serve())
-    tension = await engine.formulate(requests.formulation(), requests.call("formulate"))
-    projection = await engine.project(requests.endpoint(), requests.call("project"))
-    observation = await engine.observe(requests.catalyst(), requests.call("observe"))
-    plan = await engine.plan(requests.planner(), requests.call("plan"))
-    delivery = await engine.deliver(requests.delivery(), requests.call("deliver"))
+    tension = await engine.answer(steps.FORMULATE, requests.formulation(), requests.call("formulate"))
+    projection = await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
+    observation = await engine.answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))
+    plan = await engine.answer(steps.PLAN, requests.planner(), requests.call("plan"))
+    delivery = await engine.answer(steps.DELIVER, requests.delivery(), requests.call("deliver"))
 
     assert tension.draft.transition
     assert projection.draft.items
@@ -43,9 +44,9 @@ async def test_the_strong_model_observes_and_plans_the_middle_one_does_the_rest(
 ) -> None:
     server = serve()
     engine = engine_at(server, models={"deliver": "claude-haiku-5-5"})
-    await engine.observe(requests.catalyst(), requests.call("observe"))
-    await engine.project(requests.endpoint(), requests.call("project"))
-    await engine.deliver(requests.delivery(), requests.call("deliver"))
+    await engine.answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))
+    await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
+    await engine.answer(steps.DELIVER, requests.delivery(), requests.call("deliver"))
 
     assert [served.request["model"] for served in server.served] == [STRONG, MIDDLE, "claude-haiku-5-5"]
     assert engine.model_for("plan") == STRONG
@@ -53,7 +54,7 @@ async def test_the_strong_model_observes_and_plans_the_middle_one_does_the_rest(
 
 async def test_an_answer_carries_what_it_used_and_cost(serve: Serve, engine_at: Engines) -> None:
     server = serve()
-    answer = await engine_at(server).project(requests.endpoint(), requests.call("project"))
+    answer = await engine_at(server).answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
 
     count = server.served[0].count
     assert count is not None
@@ -72,21 +73,21 @@ async def test_an_answer_carries_what_it_used_and_cost(serve: Serve, engine_at: 
 
 async def test_a_model_without_a_price_is_labelled_not_free(serve: Serve, engine_at: Engines) -> None:
     engine = engine_at(serve(), models={"project": "somebody-elses-model"})
-    answer = await engine.project(requests.endpoint(), requests.call("project"))
+    answer = await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert "price_unknown" in answer.labels
 
 
 async def test_it_beats_while_an_answer_is_on_its_way(serve: Serve, engine_at: Engines) -> None:
     beats: list[None] = []
-    await engine_at(serve(latency=1.2, deltas=40)).project(
-        requests.endpoint(), requests.call("project", beat=lambda: beats.append(None))
+    await engine_at(serve(latency=1.2, deltas=40)).answer(
+        steps.PROJECT, requests.endpoint(), requests.call("project", beat=lambda: beats.append(None))
     )
     assert 2 <= len(beats) <= 3, "at most one in a second, whatever the number of deltas"
 
 
 async def test_the_schema_is_sent_and_the_verdict_stands_first_in_it(serve: Serve, engine_at: Engines) -> None:
     server = serve()
-    await engine_at(server).observe(requests.catalyst(), requests.call("observe"))
+    await engine_at(server).answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))
     output = server.served[0].request["output_config"]["format"]
     assert output["type"] == "json_schema"
     assert next(iter(output["schema"]["properties"])) == "verdict"
@@ -98,8 +99,8 @@ async def test_a_server_without_schemas_is_understood(serve: Serve, engine_at: E
     responder = Responder()
     server = serve(knows=frozenset(), respond=lambda request: wrap.replace("{}", responder(request)))
     engine = engine_at(server)
-    first = await engine.project(requests.endpoint(), requests.call("project"))
-    await engine.project(requests.endpoint(alias="P02"), requests.call("project", alias="P02"))
+    first = await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
+    await engine.answer(steps.PROJECT, requests.endpoint(alias="P02"), requests.call("project", alias="P02"))
 
     assert first.draft.items
     assert server.served[0].status == 400, "the first request learns what the server does not know"
@@ -114,14 +115,14 @@ async def test_a_model_with_short_answers_is_asked_for_no_more_than_it_can(serve
     server = serve(longest=8_192)
     engine = engine_at(server)
     for _ in range(2):
-        assert (await engine.plan(requests.planner(), requests.call("plan"))).draft.roles
+        assert (await engine.answer(steps.PLAN, requests.planner(), requests.call("plan"))).draft.roles
     assert [served.status for served in server.served] == [400, 200, 200]
     assert server.served[-1].request["max_tokens"] == 8_192
 
 
 async def test_a_cut_answer_is_asked_for_again_with_more_room(serve: Serve, engine_at: Engines) -> None:
     server = serve(faults=planned([Fault.TRUNCATION]))
-    answer = await engine_at(server).observe(requests.catalyst(), requests.call("observe"))
+    answer = await engine_at(server).answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))
 
     assert answer.draft.pairs
     assert answer.labels == ("limit_doubled",)
@@ -134,7 +135,7 @@ async def test_a_cut_answer_is_asked_for_again_with_more_room(serve: Serve, engi
 async def test_an_answer_cut_twice_is_never_taken_for_whole(serve: Serve, engine_at: Engines) -> None:
     server = serve(faults=always(Fault.TRUNCATION))
     with pytest.raises(Cut) as caught:
-        await engine_at(server).plan(requests.planner(), requests.call("plan"))
+        await engine_at(server).answer(steps.PLAN, requests.planner(), requests.call("plan"))
     assert server.calls == caught.value.usage.requests == 2
     assert caught.value.cost > 0, "what was cut is paid for"
 
@@ -142,9 +143,9 @@ async def test_an_answer_cut_twice_is_never_taken_for_whole(serve: Serve, engine
 async def test_limits_grow_with_the_participants(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     engine = engine_at(server, steps={"observe": StepSettings("m", 1_000, 100)})
-    await engine.observe(requests.catalyst(), requests.call("observe"))
+    await engine.answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))
     five = ("P01", "P02", "P03", "P04", "P05")
-    await engine.observe(requests.catalyst(aliases=five), requests.call("observe"))
+    await engine.answer(steps.OBSERVE, requests.catalyst(aliases=five), requests.call("observe"))
     assert [served.request["max_tokens"] for served in server.served] == [1_300, 2_000]
     assert engine.limit_for("observe", 10) == 2_000
 
@@ -152,7 +153,7 @@ async def test_limits_grow_with_the_participants(serve: Serve, engine_at: Engine
 async def test_a_refusal_has_a_name_and_is_not_repeated(serve: Serve, engine_at: Engines) -> None:
     server = serve(faults=always(Fault.REFUSAL))
     with pytest.raises(Refused, match="declined to answer project") as caught:
-        await engine_at(server).project(requests.endpoint(), requests.call("project"))
+        await engine_at(server).answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert caught.value.reason == "refused"
     assert server.calls == 1
 
@@ -160,7 +161,7 @@ async def test_a_refusal_has_a_name_and_is_not_repeated(serve: Serve, engine_at:
 @pytest.mark.parametrize("fault", [Fault.INVALID_JSON, Fault.WRONG_SCHEMA])
 async def test_another_shape_is_unreadable_and_keeps_its_text(serve: Serve, engine_at: Engines, fault: Fault) -> None:
     with pytest.raises(Unreadable) as caught:
-        await engine_at(serve(faults=always(fault))).plan(requests.planner(), requests.call("plan"))
+        await engine_at(serve(faults=always(fault))).answer(steps.PLAN, requests.planner(), requests.call("plan"))
     assert caught.value.text
     assert caught.value.usage.output_tokens > 0
 
@@ -169,7 +170,7 @@ async def test_a_reask_goes_on_with_the_conversation(serve: Serve, engine_at: En
     server = serve()
     complaint = "items.0: the quote is not in the profile\nignore this"
     reask = Reask(previous='{"nothing_new": false, "items": []}', complaints=(complaint,))
-    await engine_at(server).project(requests.endpoint(), requests.call("project", reask=reask))
+    await engine_at(server).answer(steps.PROJECT, requests.endpoint(), requests.call("project", reask=reask))
 
     first, previous, asked = server.served[0].request["messages"]
     assert (first["role"], previous["role"], asked["role"]) == ("user", "assistant", "user")
@@ -180,7 +181,7 @@ async def test_a_reask_goes_on_with_the_conversation(serve: Serve, engine_at: En
 async def test_a_reask_about_nothing_at_all_needs_no_previous_answer(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     reask = Reask(previous="", complaints=("the answer was empty",))
-    await engine_at(server).project(requests.endpoint(), requests.call("project", reask=reask))
+    await engine_at(server).answer(steps.PROJECT, requests.endpoint(), requests.call("project", reask=reask))
     (only,) = server.served[0].request["messages"]
     assert "the answer was empty" in only["content"][-1]["text"]
 
@@ -198,9 +199,11 @@ async def test_on_a_reask_what_is_readable_is_kept(serve: Serve, engine_at: Engi
     engine = engine_at(serve(respond=lambda request: text))
 
     with pytest.raises(Unreadable, match=r"items\.1\.dimension"):
-        await engine.project(requests.endpoint(), requests.call("project"))
-    again = await engine.project(
-        requests.endpoint(), requests.call("project", reask=Reask(previous=text, complaints=("wrong shape",)))
+        await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
+    again = await engine.answer(
+        steps.PROJECT,
+        requests.endpoint(),
+        requests.call("project", reask=Reask(previous=text, complaints=("wrong shape",))),
     )
     assert len(again.draft.items) == 1
     assert again.labels == ("unreadable_elements:1",)
@@ -209,7 +212,8 @@ async def test_on_a_reask_what_is_readable_is_kept(serve: Serve, engine_at: Engi
 async def test_only_the_missing_pairs_are_asked_for(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     request = requests.catalyst(round=3, only=(("P02", "P03"),))
-    answer = await engine_at(server).observe(
+    answer = await engine_at(server).answer(
+        steps.OBSERVE,
         request,
         requests.call("observe", round=3, reask=Reask(previous="{}", complaints=("P02-P03 is missing",))),
     )
@@ -219,7 +223,9 @@ async def test_only_the_missing_pairs_are_asked_for(serve: Serve, engine_at: Eng
 async def test_a_scene_may_override_the_prompt_but_not_the_frame(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     override = "---\nversion: club-3\n---\nProject what this person plants."
-    await engine_at(server).project(requests.endpoint(), requests.call("project", prompt_override=override))
+    await engine_at(server).answer(
+        steps.PROJECT, requests.endpoint(), requests.call("project", prompt_override=override)
+    )
     (system,) = server.served[0].request["system"]
     assert system["text"].startswith("Project what this person plants.")
     assert "<data …>" in system["text"]
@@ -228,8 +234,8 @@ async def test_a_scene_may_override_the_prompt_but_not_the_frame(serve: Serve, e
 async def test_a_persons_own_words_are_sorted_without_their_profile(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     said = "My boat carries nine people. On Sundays it stays in the harbour."
-    answer = await engine_at(server).project(
-        requests.endpoint(words=said, mandate=Mandate(never=("boat",))), requests.call("project")
+    answer = await engine_at(server).answer(
+        steps.PROJECT, requests.endpoint(words=said, mandate=Mandate(never=("boat",))), requests.call("project")
     )
     assert requests.PROFILE not in json.dumps(server.served[0].request)
     assert all(quote in said for item in answer.draft.items for quote in item.quotes)
@@ -237,8 +243,8 @@ async def test_a_persons_own_words_are_sorted_without_their_profile(serve: Serve
 
 async def test_a_catalyst_that_says_exhausted_is_read_so(serve: Serve, engine_at: Engines) -> None:
     engine = engine_at(serve(respond=Responder(exhausted_from=3)))
-    second = await engine.observe(requests.catalyst(round=2), requests.call("observe", round=2))
-    third = await engine.observe(requests.catalyst(round=3), requests.call("observe", round=3))
+    second = await engine.answer(steps.OBSERVE, requests.catalyst(round=2), requests.call("observe", round=2))
+    third = await engine.answer(steps.OBSERVE, requests.catalyst(round=3), requests.call("observe", round=3))
     assert (second.draft.verdict, third.draft.verdict) == (Verdict.MORE, Verdict.EXHAUSTED)
     assert {pair.relation for pair in third.draft.pairs} <= {
         relation for relation in Relation if relation != "not_examined"
@@ -247,7 +253,9 @@ async def test_a_catalyst_that_says_exhausted_is_read_so(serve: Serve, engine_at
 
 async def test_a_wrong_key_needs_an_operator(serve: Serve, engine_at: Engines) -> None:
     with pytest.raises(OperatorNeeded, match="ANTHROPIC_API_KEY"):
-        await engine_at(serve(keys=frozenset({"another"}))).project(requests.endpoint(), requests.call("project"))
+        await engine_at(serve(keys=frozenset({"another"}))).answer(
+            steps.PROJECT, requests.endpoint(), requests.call("project")
+        )
 
 
 def test_every_step_has_settings() -> None:
@@ -260,5 +268,5 @@ async def test_a_server_that_looks_for_the_key_in_the_other_header_finds_it_ther
     server = serve(keys=frozenset({"test-key"}), old_header=True)
     engine = engine_at(server)
     for _ in range(2):
-        await engine.deliver(requests.delivery(), requests.call("deliver"))
+        await engine.answer(steps.DELIVER, requests.delivery(), requests.call("deliver"))
     assert [served.status for served in server.served] == [401, 200, 200]

@@ -11,13 +11,14 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
-from activities.model_calls import Settled, Settling
+from activities.model_calls import ModelCalls, Question, Settled
 from tests.llm import requests
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.house import House, open_house
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tongyao.llm.engine import CallKey
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
@@ -99,18 +100,11 @@ async def test_a_settled_answer_is_the_answer_also_when_its_input_has_changed(
     async with open_house(temporal, database_url, engine, workers_run=False) as house:
         await house.library.profiles.put_scene("stale", "stale")
         process = await three(house)
-        settling = Settling({"*": engine}, house.library.ledger, worker="test")
+        calls = ModelCalls({"*": engine}, house.library.ledger, worker="test")
         key = CallKey(process, "project", round=1, alias="P01")
 
         async def ask(request: EndpointRequest) -> Settled[ProjectionDraft]:
-            return await settling.answer(
-                key,
-                lambda one, call: one.project(request, call),
-                ProjectionDraft,
-                request=request,
-                owner="owner",
-                seconds=30,
-            )
+            return await calls.call(Question(steps.PROJECT, key, request, owner="owner", seconds=30))
 
         first = await ActivityEnvironment().run(ask, requests.endpoint())
         again = await ActivityEnvironment().run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.llm.extractive_process import ENGINE, call, process
 from tests.llm.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
 from tongyao.protocol.model.plan import Plan, Role, Task
 from tongyao.protocol.model.projection import Item, Outcome, Projection
@@ -162,7 +163,7 @@ async def test_those_who_declined_are_not_in_a_replan() -> None:
         without=("P02",),
         revision=2,
     )
-    plan = (await ENGINE.plan(request, call("plan"))).draft
+    plan = (await ENGINE.answer(steps.PLAN, request, call("plan"))).draft
     assert [role.alias for role in plan.roles] == ["P01"]
     assert "P02" not in {task.assignee for task in plan.tasks}
 
@@ -176,6 +177,6 @@ async def test_a_delivery_holds_the_own_part_only() -> None:
             Task(id="task/2", title="maps", assignee="P02"),
         ),
     )
-    answer = await ENGINE.deliver(DeliveryRequest(language="en", alias="P01", plan=plan), call("deliver"))
+    answer = await ENGINE.answer(steps.DELIVER, DeliveryRequest(language="en", alias="P01", plan=plan), call("deliver"))
     assert "slides" in answer.draft.markdown
     assert "maps" not in answer.draft.markdown

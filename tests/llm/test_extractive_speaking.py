@@ -11,6 +11,7 @@ from tests.llm.extractive_requests import PROFILE, TENSION, projected, room, sai
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
 from tongyao.llm.extractive.cues import is_label
 from tongyao.llm.extractive.sentences import split
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Verdict
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
@@ -27,12 +28,14 @@ def test_it_is_an_engine_without_a_model() -> None:
 
 
 async def test_every_answer_says_that_no_language_model_was_used() -> None:
-    project = await ENGINE.project(turn(), call())
-    observe = await ENGINE.observe(room(said("P01", 1, "I can mend microscopes.")), call("observe"))
+    project = await ENGINE.answer(steps.PROJECT, turn(), call())
+    observe = await ENGINE.answer(steps.OBSERVE, room(said("P01", 1, "I can mend microscopes.")), call("observe"))
     plan_request = PlannerRequest(language="zh", tension=TENSION, exchange=(), aliases=())
-    plan = await ENGINE.plan(plan_request, call("plan"))
+    plan = await ENGINE.answer(steps.PLAN, plan_request, call("plan"))
     empty = Plan(panorama=())
-    deliver = await ENGINE.deliver(DeliveryRequest(language="zh", alias="P01", plan=empty), call("deliver"))
+    deliver = await ENGINE.answer(
+        steps.DELIVER, DeliveryRequest(language="zh", alias="P01", plan=empty), call("deliver")
+    )
     for answer in (project, observe):
         assert "no language model was used" in answer.draft.markdown
     for answer_zh in (plan, deliver):
@@ -42,7 +45,7 @@ async def test_every_answer_says_that_no_language_model_was_used() -> None:
 
 
 async def test_the_same_request_gets_the_same_answer() -> None:
-    assert await ENGINE.project(turn(), call()) == await ENGINE.project(turn(), call())
+    assert await ENGINE.answer(steps.PROJECT, turn(), call()) == await ENGINE.answer(steps.PROJECT, turn(), call())
 
 
 # Sentences
@@ -93,7 +96,7 @@ async def formulated(intent: str, profile: str = "", language: str = "en") -> Te
     request = FormulationRequest.model_validate(
         {"language": language, "intent": intent, "material": whole(profile) if profile else None}
     )
-    draft = (await ENGINE.formulate(request, call("formulate"))).draft
+    draft = (await ENGINE.answer(steps.FORMULATE, request, call("formulate"))).draft
     return from_draft(draft, language=request.language)
 
 
@@ -142,7 +145,9 @@ def test_labels_are_no_initial_state(text: str) -> None:
 @settings(max_examples=60, deadline=None)
 async def test_a_tension_never_exceeds_its_limit(text: str) -> None:
     draft = (
-        await ENGINE.formulate(FormulationRequest(language="zh", intent=text, material=whole(text)), call("formulate"))
+        await ENGINE.answer(
+            steps.FORMULATE, FormulationRequest(language="zh", intent=text, material=whole(text)), call("formulate")
+        )
     ).draft
     assert from_draft(draft, language="zh").units <= TENSION_UNITS
 
@@ -252,7 +257,8 @@ async def test_a_person_may_say_that_there_is_nothing_new(words: str) -> None:
 
 
 async def test_a_reask_brings_no_invention() -> None:
-    answer = await ENGINE.project(
+    answer = await ENGINE.answer(
+        steps.PROJECT,
         turn(),
         Call(CallKey("p1", "project", reask=1), reask=Reask(previous="", complaints=("no such quote",))),
     )

@@ -12,7 +12,7 @@ import pytest
 from tests.llm import requests
 from tests.support.messages_api.faults import STATUS, Fault, always, planned
 from tests.support.messages_api.fixtures import Engines, Serve
-from tongyao.llm.anthropic.engine import DEFAULTS, AnthropicEngine
+from tongyao.llm.anthropic.engine import AnthropicEngine
 from tongyao.llm.errors import (
     STATUSES,
     EngineError,
@@ -22,6 +22,7 @@ from tongyao.llm.errors import (
     Transient,
     of_failure,
 )
+from tongyao.protocol.model import steps
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ async def test_a_fault_leads_to_its_outcome(
     server = serve(faults=always(fault))
     patience = {"idle": 2.0} if fault is Fault.STALLED_STREAM else {}  # a slow machine is no stalled stream
     with pytest.raises(EngineError) as caught:
-        await engine_at(server, **patience).project(requests.endpoint(), requests.call("project"))
+        await engine_at(server, **patience).answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert isinstance(caught.value, kind)
     assert caught.value.reason == reason
     assert caught.value.usage.requests == server.calls == (2 if fault is Fault.UNAUTHORIZED else 1), (
@@ -59,15 +60,15 @@ async def test_the_wait_that_a_server_names_is_passed_on(serve: Serve, engine_at
     server = serve(faults=planned([Fault.RATE_LIMITED]), retry_after=7)
     engine = engine_at(server)
     with pytest.raises(Transient) as caught:
-        await engine.project(requests.endpoint(), requests.call("project"))
+        await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert caught.value.retry_after == 7
-    assert (await engine.project(requests.endpoint(), requests.call("project"))).draft.items
+    assert (await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))).draft.items
 
 
 async def test_an_answer_that_takes_too_long_is_given_up(serve: Serve, engine_at: Engines) -> None:
-    engine = engine_at(serve(latency=30), steps={"project": replace(DEFAULTS["project"], seconds=0.3)})
-    with pytest.raises(Transient, match=r"no whole answer within 0\.3 s"):
-        await engine.project(requests.endpoint(), requests.call("project"))
+    engine = engine_at(serve(latency=30))
+    with pytest.raises(Transient, match=r"no whole answer within 0\.38 s"):
+        await engine.answer(steps.PROJECT, requests.endpoint(), replace(requests.call("project"), seconds=0.4))
 
 
 async def test_no_server_needs_an_operator() -> None:
@@ -75,7 +76,7 @@ async def test_no_server_needs_an_operator() -> None:
         taken.bind(("127.0.0.1", 0))
         engine = AnthropicEngine(api_key="k", base_url=f"http://127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(OperatorNeeded, match=r"no server answers at 127\.0\.0\.1") as caught:
-            await engine.project(requests.endpoint(), requests.call("project"))
+            await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
         assert caught.value.reason == "no_server"
         await engine.aclose()
 
@@ -88,7 +89,7 @@ async def test_a_connection_that_is_closed_before_the_answer_may_be_tried_again(
     async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
         engine = AnthropicEngine(api_key="k", base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         with pytest.raises(Transient) as caught:
-            await engine.project(requests.endpoint(), requests.call("project"))
+            await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
         assert caught.value.reason == "broken"
         await engine.aclose()
 
@@ -127,13 +128,13 @@ async def test_a_refused_request_passes_on_the_services_words_but_nobodys_text(
 ) -> None:
     engine = engine_at(serve(faults=always(Fault.BAD_REQUEST)))
     with pytest.raises(StepFailed, match="at least one message is required"):
-        await engine.project(requests.endpoint(), requests.call("project"))
+        await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
 
     echoing = (400, "invalid_request_error", f"cannot take: {requests.PROFILE[:120]}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(STATUS, Fault.BAD_REQUEST, echoing)
         with pytest.raises(StepFailed) as caught:
-            await engine.project(requests.endpoint(), requests.call("project"))
+            await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert "lighthouse" not in str(caught.value)
 
 

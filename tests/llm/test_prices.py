@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.llm.anthropic.engine import DEFAULTS
+from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.llm.engine import Usage
 from tongyao.llm.prices import load, shipped
 

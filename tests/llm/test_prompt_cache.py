@@ -5,7 +5,6 @@ engine.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,8 @@ from tests.support.messages_api.accounting import Count, PromptCache, estimate_t
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.server import MessagesServer
 from tongyao.llm.engine import Reask
+from tongyao.protocol.model import steps
+from tongyao.protocol.model.requests import Request
 
 LONG = requests.PROFILE * 20
 
@@ -33,7 +34,9 @@ async def test_each_round_reads_all_that_the_round_before_wrote_or_read(serve: S
     server = serve()
     engine = engine_at(server)
     for number in range(1, 6):
-        await engine.project(requests.endpoint(number, profile=LONG), requests.call("project", round=number))
+        await engine.answer(
+            steps.PROJECT, requests.endpoint(number, profile=LONG), requests.call("project", round=number)
+        )
     seen = counts(server)
     assert seen[0].read == 0
     for before, after in pairwise(seen):
@@ -46,7 +49,7 @@ async def test_the_catalyst_reads_its_whole_exchange_again(serve: Serve, engine_
     server = serve()
     engine = engine_at(server)
     for number in range(1, 8):
-        await engine.observe(requests.catalyst(number), requests.call("observe", round=number))
+        await engine.answer(steps.OBSERVE, requests.catalyst(number), requests.call("observe", round=number))
     seen = counts(server)
     assert all(after.read == before.read + before.written for before, after in pairwise(seen))
 
@@ -54,8 +57,10 @@ async def test_the_catalyst_reads_its_whole_exchange_again(serve: Serve, engine_
 async def test_participants_share_the_system_prompt_and_nothing_of_each_other(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     engine = engine_at(server)
-    await engine.project(requests.endpoint(1, "P01", profile=LONG), requests.call("project", alias="P01"))
-    await engine.project(requests.endpoint(1, "P02", profile=f"Another. {LONG}"), requests.call("project", alias="P02"))
+    await engine.answer(steps.PROJECT, requests.endpoint(1, "P01", profile=LONG), requests.call("project", alias="P01"))
+    await engine.answer(
+        steps.PROJECT, requests.endpoint(1, "P02", profile=f"Another. {LONG}"), requests.call("project", alias="P02")
+    )
     first, second = counts(server)
     assert second.read > 0
     assert first.written - second.read >= estimate_tokens(LONG)
@@ -64,9 +69,11 @@ async def test_participants_share_the_system_prompt_and_nothing_of_each_other(se
 async def test_a_reask_reads_the_whole_conversation_before_it(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     engine = engine_at(server)
-    answer = await engine.observe(requests.catalyst(2), requests.call("observe", round=2))
+    answer = await engine.answer(steps.OBSERVE, requests.catalyst(2), requests.call("observe", round=2))
     reask = Reask(previous=answer.text, complaints=("P01-P02 is missing",))
-    await engine.observe(requests.catalyst(2, only=(("P01", "P02"),)), requests.call("observe", round=2, reask=reask))
+    await engine.answer(
+        steps.OBSERVE, requests.catalyst(2, only=(("P01", "P02"),)), requests.call("observe", round=2, reask=reask)
+    )
     first, second = counts(server)
     assert second.read == first.written
 
@@ -77,16 +84,16 @@ async def test_after_five_minutes_it_is_written_again(serve: Serve, engine_at: E
     engine = engine_at(server)
     for minutes in (0, 4, 8, 14):
         clock.now = minutes * 60.0
-        await engine.project(requests.endpoint(profile=LONG), requests.call("project"))
+        await engine.answer(steps.PROJECT, requests.endpoint(profile=LONG), requests.call("project"))
     read = [count.read > 0 for count in counts(server)]
     assert read == [False, True, True, False], "every use renews the lifetime; six minutes of silence end it"
 
 
 async def test_a_model_does_not_read_what_another_wrote(serve: Serve, engine_at: Engines) -> None:
     server = serve()
-    await engine_at(server).project(requests.endpoint(profile=LONG), requests.call("project"))
+    await engine_at(server).answer(steps.PROJECT, requests.endpoint(profile=LONG), requests.call("project"))
     other = engine_at(server, models={"project": "claude-opus-5-5"})
-    await other.project(requests.endpoint(profile=LONG), requests.call("project"))
+    await other.answer(steps.PROJECT, requests.endpoint(profile=LONG), requests.call("project"))
     assert [count.read for count in counts(server)] == [0, 0]
 
 
@@ -94,20 +101,17 @@ async def test_without_caching_nothing_is_written_or_read(serve: Serve, engine_a
     server = serve()
     engine = engine_at(server, cache=False)
     for number in (1, 2):
-        await engine.project(requests.endpoint(number, profile=LONG), requests.call("project", round=number))
+        await engine.answer(
+            steps.PROJECT, requests.endpoint(number, profile=LONG), requests.call("project", round=number)
+        )
     assert [(count.written, count.read) for count in counts(server)] == [(0, 0), (0, 0)]
 
 
-@pytest.mark.parametrize("step", ["formulate", "plan"])
+@pytest.mark.parametrize(("step", "request_"), [("formulate", requests.formulation()), ("plan", requests.planner())])
 async def test_what_is_read_once_is_not_written_beyond_the_system_prompt(
-    serve: Serve, engine_at: Engines, step: str
+    serve: Serve, engine_at: Engines, step: str, request_: Request
 ) -> None:
     server = serve()
-    engine = engine_at(server)
-    made: dict[str, Any] = {
-        "formulate": requests.formulation(),
-        "plan": requests.planner(),
-    }
-    await getattr(engine, step)(made[step], requests.call(step))
+    await engine_at(server).answer(steps.STEPS[step], request_, requests.call(step))
     marked = [block for message in server.served[0].request["messages"] for block in message["content"]]
     assert not any("cache_control" in block for block in marked)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tongyao.llm import prompts
-from tongyao.llm.prompts import DRAFTS, OVERRIDDEN, load, split_front_matter
+from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.steps import STEPS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
@@ -39,12 +40,12 @@ sentence.
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("step", list(DRAFTS))
+@pytest.mark.parametrize("step", list(STEPS))
 def test_every_step_has_a_versioned_prompt_in_both_languages(step: str, language: Language) -> None:
     prompt = load(step, language)
     assert prompt.version.isdigit()
     assert prompt.sha256 == sha256(prompt.text.encode()).hexdigest()
-    for field in DRAFTS[step].model_fields:
+    for field in STEPS[step].draft.model_fields:
         assert f'"{field}"' in prompt.text, "the shape of the answer is in words too, for servers without schemas"
     assert "not_examined" not in prompt.text
 

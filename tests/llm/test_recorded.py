@@ -12,6 +12,7 @@ from tests.support.scripted import Rule, Script, ScriptedEngine, TokenCounts
 from tongyao.llm.engine import Call, CallKey, Engine, Usage
 from tongyao.llm.errors import StepFailed
 from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, row_of, write_recording
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.requests import FormulationRequest
 
 SOURCE = ScriptedEngine(
@@ -25,8 +26,8 @@ SOURCE = ScriptedEngine(
 async def rows() -> list[Row]:
     plan, project = call("plan"), call("project", round=1, alias="P01")
     return [
-        row_of(plan.key, await SOURCE.plan(written(), plan), input_hash="abc"),
-        row_of(project.key, await SOURCE.project(turn(), project)),
+        row_of(plan.key, await SOURCE.answer(steps.PLAN, written(), plan), input_hash="abc"),
+        row_of(project.key, await SOURCE.answer(steps.PROJECT, turn(), project)),
     ]
 
 
@@ -38,8 +39,8 @@ async def recording(tmp_path: Path, *, authored: bool = False) -> Path:
 
 async def test_what_was_settled_is_played_back_whole_in_any_process(tmp_path: Path) -> None:
     engine: Engine = RecordedEngine(await recording(tmp_path))
-    settled = await SOURCE.plan(written(), call("plan"))
-    played = await engine.plan(written(), call("plan", process="another"))
+    settled = await SOURCE.answer(steps.PLAN, written(), call("plan"))
+    played = await engine.answer(steps.PLAN, written(), call("plan", process="another"))
     assert (played.draft, played.text, played.model) == (settled.draft, settled.text, "m-1")
     assert played.usage == Usage(input_tokens=7, cache_read_tokens=5)
     assert played.cost == Decimal("0.25")
@@ -47,7 +48,7 @@ async def test_what_was_settled_is_played_back_whole_in_any_process(tmp_path: Pa
     assert played.labels == ("scripted", "recorded")
     assert engine.model_for("plan") == "m-1"
     assert engine.model_for("deliver") == ""
-    assert (await engine.project(turn(), call("project", round=1, alias="P01"))).draft.items
+    assert (await engine.answer(steps.PROJECT, turn(), call("project", round=1, alias="P01"))).draft.items
 
 
 @pytest.mark.parametrize(
@@ -60,16 +61,16 @@ async def test_what_was_settled_is_played_back_whole_in_any_process(tmp_path: Pa
 async def test_a_missing_answer_fails_the_step_and_names_key_and_file(tmp_path: Path, key: Call, named: str) -> None:
     engine = RecordedEngine(await recording(tmp_path))
     with pytest.raises(StepFailed, match=rf"no recorded answer for {named} in .*case\.jsonl"):
-        await engine.project(turn(), key)
+        await engine.answer(steps.PROJECT, turn(), key)
     with pytest.raises(StepFailed, match="formulate in"):
-        await engine.formulate(FormulationRequest(language="en", intent="x"), call("formulate"))
+        await engine.answer(steps.FORMULATE, FormulationRequest(language="en", intent="x"), call("formulate"))
     with pytest.raises(StepFailed, match="observe, round 1"):
-        await engine.observe(heard(), call("observe", round=1))
+        await engine.answer(steps.OBSERVE, heard(), call("observe", round=1))
 
 
 async def test_authored_answers_say_so(tmp_path: Path) -> None:
     engine = RecordedEngine(await recording(tmp_path, authored=True))
-    assert "authored" in (await engine.plan(written(), call("plan"))).labels
+    assert "authored" in (await engine.answer(steps.PLAN, written(), call("plan"))).labels
 
 
 async def test_the_same_answers_give_the_same_file_whatever_their_order(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ async def test_a_draft_that_does_not_fit_its_step_fails_it(tmp_path: Path) -> No
     path = tmp_path / "case.jsonl"
     write_recording([Row(step="plan", draft={"panorama": "everything"})], path)
     with pytest.raises(StepFailed, match="not a PlanDraft"):
-        await RecordedEngine(path).plan(written(), call("plan"))
+        await RecordedEngine(path).answer(steps.PLAN, written(), call("plan"))
 
 
 def test_the_key_of_a_row_is_that_of_the_call_less_its_process() -> None:

@@ -16,6 +16,7 @@ from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFa
 from tongyao.protocol.guards.coverage import missing_pairs
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
 from tongyao.protocol.model.requests import (
@@ -93,14 +94,14 @@ def test_it_is_an_engine() -> None:
 
 async def test_without_a_script_a_tension_is_complete() -> None:
     request = FormulationRequest(language="en", intent="I want our tower clock to strike again.")
-    answer = await engine().formulate(request, call("formulate"))
+    answer = await engine().answer(steps.FORMULATE, request, call("formulate"))
     assert from_draft(answer.draft, language="en").grade is Grade.A
     assert answer.labels == ("scripted",)
 
 
 async def test_without_a_script_a_turn_quotes_the_material_and_passes_the_guard() -> None:
     for round in (1, 2, 9):
-        answer = await engine().project(turn(round=round), call("project", round=round, alias="P01"))
+        answer = await engine().answer(steps.PROJECT, turn(round=round), call("project", round=round, alias="P01"))
         checked = check_items(
             answer.draft.items,
             text=PROFILE,
@@ -114,29 +115,31 @@ async def test_without_a_script_a_turn_quotes_the_material_and_passes_the_guard(
 
 
 async def test_a_persons_words_are_quoted_and_an_empty_profile_says_nothing_new() -> None:
-    answer = await engine().project(turn(words="I have the old drawings."), call("project", round=1, alias="P01"))
+    answer = await engine().answer(
+        steps.PROJECT, turn(words="I have the old drawings."), call("project", round=1, alias="P01")
+    )
     assert answer.draft.items[0].quotes == ["I have the old drawings."]
-    silent = await engine().project(turn(text=""), call("project", round=1, alias="P01"))
+    silent = await engine().answer(steps.PROJECT, turn(text=""), call("project", round=1, alias="P01"))
     assert silent.draft.nothing_new
 
 
 async def test_without_a_script_every_pair_is_examined_and_the_verdict_is_the_rounds() -> None:
     one = engine(verdicts=[Verdict.MORE, Verdict.EXHAUSTED])
-    verdicts = [(await one.observe(heard(n), call("observe", round=n))).draft.verdict for n in (1, 2, 3)]
+    verdicts = [(await one.answer(steps.OBSERVE, heard(n), call("observe", round=n))).draft.verdict for n in (1, 2, 3)]
     assert verdicts == ["more", "exhausted", "exhausted"]
-    draft = (await one.observe(heard(), call("observe", round=1))).draft
+    draft = (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
     assert not missing_pairs(draft.pairs, ALIASES)
     assert {pair.relation for pair in draft.pairs} == {Relation.NONE_FOUND}
 
 
 async def test_a_reask_for_pairs_gets_those_pairs() -> None:
-    answer = await engine().observe(heard(only=(("P02", "P03"),)), call("observe", round=1, reask=1))
+    answer = await engine().answer(steps.OBSERVE, heard(only=(("P02", "P03"),)), call("observe", round=1, reask=1))
     assert [(pair.a, pair.b) for pair in answer.draft.pairs] == [("P02", "P03")]
 
 
 async def test_a_rule_relates_a_pair_and_its_sources_are_items() -> None:
     one = engine(Rule(step="observe", relate={"P01-P03": Relation.ALIGNED}))
-    pairs = (await one.observe(heard(), call("observe", round=1))).draft.pairs
+    pairs = (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft.pairs
     (related,) = [pair for pair in pairs if pair.relation.related]
     assert (related.a, related.b, related.sources) == ("P01", "P03", ["R1/P01/1", "R1/P03/1"])
 
@@ -155,7 +158,7 @@ async def test_a_rule_relates_a_pair_and_its_sources_are_items() -> None:
 async def test_every_failure_can_be_had(do: str, error: type[EngineError]) -> None:
     one = engine(Rule.model_validate({"do": do, "message": "as scripted"}))
     with pytest.raises(error, match="as scripted") as raised:
-        await one.plan(written(), call("plan"))
+        await one.answer(steps.PLAN, written(), call("plan"))
     assert type(raised.value) is error
     assert raised.value.usage.total > 0, "a failed call is paid for as well"
 
@@ -166,20 +169,20 @@ async def test_the_first_rule_that_fits_decides_and_the_others_are_left_alone() 
         Rule(step="project", round=[2, 3], do="step_failed"),
     )
     with pytest.raises(Refused):
-        await one.project(turn("P02", 2), call("project", round=2, alias="P02"))
+        await one.answer(steps.PROJECT, turn("P02", 2), call("project", round=2, alias="P02"))
     with pytest.raises(StepFailed) as raised:
-        await one.project(turn("P03", 3), call("project", round=3, alias="P03"))
+        await one.answer(steps.PROJECT, turn("P03", 3), call("project", round=3, alias="P03"))
     assert not isinstance(raised.value, Refused)
-    assert (await one.project(turn("P02", 1), call("project", round=1, alias="P02"))).draft.items
+    assert (await one.answer(steps.PROJECT, turn("P02", 1), call("project", round=1, alias="P02"))).draft.items
 
 
 async def test_transient_twice_then_answered() -> None:
     one = engine(Rule(step="observe", attempt=[1, 2], do="transient", retry_after=1.5))
     for _ in range(2):
         with pytest.raises(Transient) as raised:
-            await one.observe(heard(), call("observe", round=1))
+            await one.answer(steps.OBSERVE, heard(), call("observe", round=1))
         assert raised.value.retry_after == 1.5
-    assert (await one.observe(heard(), call("observe", round=1))).draft.pairs
+    assert (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft.pairs
     assert [received.attempt for received in one.received] == [1, 2, 3]
 
 
@@ -191,15 +194,15 @@ async def test_a_rule_holds_until_it_is_mended_by_word_or_by_file(tmp_path: Path
     )
     for one in (by_word, by_file):
         with pytest.raises(EngineError):
-            await one.plan(written(), call("plan"))
+            await one.answer(steps.PLAN, written(), call("plan"))
     by_word.mend("key")
     flag.touch()
     for one in (by_word, by_file):
-        assert (await one.plan(written(), call("plan"))).draft.panorama
+        assert (await one.answer(steps.PLAN, written(), call("plan"))).draft.panorama
 
 
 async def test_silent_answers_to_nothing_but_cancellation() -> None:
-    waiting = asyncio.create_task(engine(Rule(do="silent")).plan(written(), call("plan")))
+    waiting = asyncio.create_task(engine(Rule(do="silent")).answer(steps.PLAN, written(), call("plan")))
     done, _ = await asyncio.wait([waiting], timeout=0.05)
     assert not done
     waiting.cancel()
@@ -210,7 +213,7 @@ async def test_silent_answers_to_nothing_but_cancellation() -> None:
 async def test_a_slow_answer_beats_while_it_is_on_its_way() -> None:
     beats: list[None] = []
     slow = Call(CallKey("p1", "plan"), beat=lambda: beats.append(None))
-    answer = await engine(Rule(seconds=0.6)).plan(written(), slow)
+    answer = await engine(Rule(seconds=0.6)).answer(steps.PLAN, written(), slow)
     assert answer.draft.panorama
     assert len(beats) == 3  # before each half second, and at the end
 
@@ -218,7 +221,7 @@ async def test_a_slow_answer_beats_while_it_is_on_its_way() -> None:
 @pytest.mark.parametrize("spoil", ["invented_quote", "unquoted"])
 async def test_items_without_evidence_are_found_by_the_guard(spoil: str) -> None:
     one = engine(Rule.model_validate({"step": "project", "reask": 0, "spoil": [spoil]}))
-    draft = (await one.project(turn(), call("project", round=1, alias="P01"))).draft
+    draft = (await one.answer(steps.PROJECT, turn(), call("project", round=1, alias="P01"))).draft
     checked = check_items(
         draft.items,
         text=PROFILE,
@@ -228,18 +231,18 @@ async def test_items_without_evidence_are_found_by_the_guard(spoil: str) -> None
         targets=TENSION.target_names(),
     )
     assert (len(checked.items), len(checked.rejected)) == (1, 1)
-    mended = (await one.project(turn(), call("project", round=1, alias="P01", reask=1))).draft
+    mended = (await one.answer(steps.PROJECT, turn(), call("project", round=1, alias="P01", reask=1))).draft
     assert len(mended.items) == 1
 
 
 async def test_a_missing_pair_is_found_by_the_guard() -> None:
-    draft = (await engine(Rule(spoil=["missing_pair"])).observe(heard(), call("observe", round=1))).draft
+    draft = (await engine(Rule(spoil=["missing_pair"])).answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
     assert missing_pairs(draft.pairs, ALIASES) == (("P01", "P02"),)
 
 
 async def test_an_unknown_source_and_a_cycle_are_found_by_the_guard() -> None:
     one = engine(Rule(step="plan", spoil=["unknown_source", "cycle"]))
-    draft = (await one.plan(written(), call("plan"))).draft
+    draft = (await one.answer(steps.PLAN, written(), call("plan"))).draft
     plan = settle_plan(
         draft,
         revision=1,
@@ -255,26 +258,28 @@ async def test_an_unknown_source_and_a_cycle_are_found_by_the_guard() -> None:
 
 async def test_a_fault_that_does_not_fit_its_step_is_refused() -> None:
     with pytest.raises(ValueError, match="does not fit"):
-        await engine(Rule(spoil=["cycle"])).observe(heard(), call("observe", round=1))
+        await engine(Rule(spoil=["cycle"])).answer(steps.OBSERVE, heard(), call("observe", round=1))
 
 
 async def test_a_draft_of_the_wrong_structure_is_unreadable_with_what_came() -> None:
     with pytest.raises(Unreadable) as raised:
-        await engine(Rule(draft={"pairs": "all of them"})).observe(heard(), call("observe", round=1))
+        await engine(Rule(draft={"pairs": "all of them"})).answer(steps.OBSERVE, heard(), call("observe", round=1))
     assert "all of them" in raised.value.text
 
 
 async def test_fields_of_a_rule_stand_in_the_draft_beside_the_defaults() -> None:
     rule = Rule(step="observe", draft={"gaps": [{"kind": "absent", "target": "B1", "text": "nobody"}]})
-    draft = (await engine(rule).observe(heard(), call("observe", round=1))).draft
+    draft = (await engine(rule).answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
     assert [gap.target for gap in draft.gaps] == ["B1"]
     assert len(draft.pairs) == 3
 
 
 async def test_calls_are_kept_so_that_a_canary_can_be_looked_for() -> None:
     one = engine()
-    await one.project(turn(text='the canary says "tweet"\nand more of it'), call("project", round=1, alias="P01"))
-    await one.observe(heard(), call("observe", round=1))
+    await one.answer(
+        steps.PROJECT, turn(text='the canary says "tweet"\nand more of it'), call("project", round=1, alias="P01")
+    )
+    await one.answer(steps.OBSERVE, heard(), call("observe", round=1))
     assert [received.mentions('canary says "tweet"\nand') for received in one.received] == [True, False]
 
 
@@ -300,9 +305,10 @@ import asyncio, sys
 from pathlib import Path
 from tests.llm.test_scripted import call, written
 from tests.support.scripted import ScriptedEngine
+from tongyao.protocol.model.steps import PLAN
 
 engine = ScriptedEngine.from_file(Path(sys.argv[1]))
-print(asyncio.run(engine.plan(written(), call("plan"))).draft.markdown)
+print(asyncio.run(engine.answer(PLAN, written(), call("plan"))).draft.markdown)
 """
 
 

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tongyao.cli import app
 from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.settings import SettingsError, every_variable, load_settings
 
 
@@ -119,6 +120,10 @@ def test_an_unknown_name_points_to_the_list_of_all_and_no_value_stands_in_it(mon
         assert name in listed
     key = next(line for line in listed.splitlines() if "ANTHROPIC_API_KEY" in line)
     assert key.split()[1] == "set"
+
+
+def test_every_model_step_has_a_model_to_be_set() -> None:
+    assert set(load_settings().models_by_step) == set(STEPS)
 
 
 def test_every_setting_says_what_it_means() -> None:

@@ -13,9 +13,9 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.budget import Purse
+from activities.budget import BudgetReservations
 from activities.dependencies import Deps, Field, Memory
-from activities.model_calls import Settling
+from activities.model_calls import ModelCalls
 from tongyao.app.message_relay import MessageRelay
 from tongyao.app.registration import Registering
 from tongyao.app.start import Starting, Wish
@@ -245,7 +245,12 @@ async def open_house(
     retriever, own, reciting = wiring.long_profiles(settings, library, recitations(client))
     deps = Deps(
         library=library,
-        settling=Settling({"*": engine}, library.ledger, worker="test", purse=Purse(library.budgets, library.ledger)),
+        model_calls=ModelCalls(
+            {"*": engine},
+            library.ledger,
+            worker="test",
+            reservations=BudgetReservations(library.budgets, library.ledger),
+        ),
         retriever=FirstPart() if long_profiles is None else retriever,
         memory=memory or own,
         reciting=reciting,

@@ -29,30 +29,27 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, TypeVar
+from typing import Any, Final, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tests.support import scripted_drafts
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
-from tongyao.protocol.model.observation import ObservationDraft, Relation, Verdict
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     PlannerRequest,
+    Request,
 )
-from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.steps import DraftT, RequestT, Step, StepName
 from tongyao.protocol.model.value import Draft
 from tongyao.runtime.settings import Settings
 
 Do = Literal["answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"]
-Step = Literal["formulate", "project", "observe", "plan", "deliver", "*"]
-DraftT = TypeVar("DraftT", bound=Draft)
 
 NAME: Final = "scripted"
 BEAT_SECONDS: Final = 0.5
@@ -78,7 +75,7 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    step: Step | list[Step] = "*"
+    step: StepName | Literal["*"] | list[StepName | Literal["*"]] = "*"
     round: int | list[int] | None = None
     alias: str = Field(default="*", description="A pattern as of file names: `P0[12]`, `*`.")
     process: str = Field(default="*", description="A pattern, too.")
@@ -159,12 +156,13 @@ class Script(BaseModel):
 
 @dataclass(frozen=True)
 class Received:
-    """A call as it came in. `request` is the whole of what a model would have been told."""
+    """A call as it came in. `request` is the whole of what a model would have been told, `seconds` its time-out."""
 
     key: CallKey
     attempt: int
     request: BaseModel
     complaints: tuple[str, ...] = ()
+    seconds: float | None = None
 
     def mentions(self, text: str) -> bool:
         """Whether `text` stands anywhere in the request: how a canary is looked for."""
@@ -211,31 +209,31 @@ class ScriptedEngine:
         """Nothing: no service is asked."""
         return Bound()
 
-    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
         rule = await self._heard(request, call)
-        return self._answer(rule, scripted_drafts.tension(request, self.script.quote_chars))
+        return self._answer(rule, step.draft, self._default(request, rule))
 
-    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
-        rule = await self._heard(request, call)
-        return self._answer(rule, scripted_drafts.projection(request, self.script.quote_chars))
-
-    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
-        rule = await self._heard(request, call)
-        verdict = self.script.verdicts[min(request.round, len(self.script.verdicts)) - 1]
-        return self._answer(rule, scripted_drafts.observation(request, verdict, rule.relate))
-
-    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
-        rule = await self._heard(request, call)
-        return self._answer(rule, scripted_drafts.plan(request, self.script.residuals))
-
-    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
-        rule = await self._heard(request, call)
-        return self._answer(rule, scripted_drafts.delivery(request))
+    def _default(self, request: Request, rule: Rule) -> Draft:
+        """What is answered where the rule says nothing else."""
+        match request:
+            case FormulationRequest():
+                return scripted_drafts.tension(request, self.script.quote_chars)
+            case EndpointRequest():
+                return scripted_drafts.projection(request, self.script.quote_chars)
+            case CatalystRequest():
+                verdict = self.script.verdicts[min(request.round, len(self.script.verdicts)) - 1]
+                return scripted_drafts.observation(request, verdict, rule.relate)
+            case PlannerRequest():
+                return scripted_drafts.plan(request, self.script.residuals)
+            case DeliveryRequest():
+                return scripted_drafts.delivery(request)
+        raise TypeError(f"no step has a request of type {type(request).__name__}")
 
     async def _heard(self, request: BaseModel, call: Call) -> Rule:
         """Write the call down, find its rule, wait as long as it says, and fail if it says so."""
         self._attempts[call.key] += 1
-        received = Received(call.key, self._attempts[call.key], request, call.reask.complaints if call.reask else ())
+        complaints = call.reask.complaints if call.reask else ()
+        received = Received(call.key, self._attempts[call.key], request, complaints, call.seconds)
         self.received.append(received)
         if self._journal is not None:
             _append(self._journal, received)
@@ -287,14 +285,12 @@ class ScriptedEngine:
         )
         raise error
 
-    def _answer(self, rule: Rule, default: DraftT) -> Answer[DraftT]:
+    def _answer(self, rule: Rule, draft_type: type[DraftT], default: Draft) -> Answer[DraftT]:
         try:
-            draft = type(default).model_validate(default.model_dump() | rule.draft)
+            draft = draft_type.model_validate(default.model_dump() | rule.draft)
         except ValidationError as error:
             # A structure that no draft has is what a model's broken answer looks like from here.
-            raise Unreadable(
-                f"not a {type(default).__name__}", text=json.dumps(rule.draft, ensure_ascii=False)
-            ) from error
+            raise Unreadable(f"not a {draft_type.__name__}", text=json.dumps(rule.draft, ensure_ascii=False)) from error
         for spoil in rule.spoil:
             draft = scripted_drafts.spoiled(draft, spoil)
         return Answer(

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from tongyao.commands.common import console, fail, print_json, run, settings
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime import installation
-from tongyao.runtime.settings import STEPS
 
 Group = Literal["process", "step", "model", "day"]
 prompts_app = typer.Typer(help="The prompts as models get them.", no_args_is_help=True)

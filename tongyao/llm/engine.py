@@ -1,4 +1,4 @@
-"""Who answers: the interface of every engine (an extension point, see docs/extending.md)."""
+"""The interface of every engine (an extension point, see docs/extending.md §1), and what passes through it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.model.projection import ProjectionDraft
-from tongyao.protocol.model.requests import (
-    CatalystRequest,
-    DeliveryRequest,
-    EndpointRequest,
-    FormulationRequest,
-    PlannerRequest,
-)
-from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
-DraftT = TypeVar("DraftT", covariant=True)
+AnswerT = TypeVar("AnswerT", covariant=True)
 
 
 @dataclass(frozen=True)
 class CallKey:
-    """What identifies one wanted answer: at most one settled answer ever exists per key (docs/protocol.md §8.1).
+    """What identifies a model call: at most one settled answer ever exists per key (docs/protocol.md §8.1).
 
     `round` is 0 outside the rounds, `alias` empty where no participant is meant; `revision` counts plans and
     corrections from 1; `reask` is 0 for the first call, 1 for the one re-ask that a guard may cause.
@@ -40,9 +30,9 @@ class CallKey:
 
 @dataclass(frozen=True)
 class Reask:
-    """Why an answer came back: `previous` is the raw text of it, `complaints` say what to mend, one line each.
+    """Why a step is asked again: `previous` is the raw text of the answer, `complaints` say what to correct, a line each.
 
-    The engine answers with the mended part only (the items, pairs or claims complained of), in the same shape.
+    The engine answers with the corrected part only (the items, pairs or claims complained of), in the same shape.
     """
 
     previous: str
@@ -51,9 +41,9 @@ class Reask:
 
 @dataclass(frozen=True)
 class Call:
-    """What goes with a request: its key, the prompt override of the scene, the heartbeat, and how long it may take.
+    """What goes with a request: its key, the prompt override of the scene, the heartbeat, and the time-out.
 
-    `seconds`: whoever asks gives up then; None leaves it to the engine.
+    `seconds`: the caller gives up then; None leaves the time-out to the engine.
     """
 
     key: CallKey
@@ -99,10 +89,10 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[DraftT]):
+class Answer(Generic[AnswerT]):
     """A draft, the raw text it was read from, who gave it and what it cost (US dollars)."""
 
-    draft: DraftT
+    draft: AnswerT
     text: str
     engine: str
     model: str = ""
@@ -113,10 +103,11 @@ class Answer(Generic[DraftT]):
 
 @runtime_checkable
 class Engine(Protocol):
-    """The five steps. Every method may raise the errors of `tongyao.llm.errors`, and nothing else on purpose.
+    """What answers the model steps (`tongyao.protocol.model.steps`).
 
-    An engine keeps no state between calls that would change an answer; what it is told is in the request.
-    `beat` of the call is to be called while an answer is on its way, at least every few seconds.
+    An engine keeps no state between calls that would change an answer: everything it may use is in the request.
+    `answer` calls `call.beat` at least every few seconds while an answer is on its way. It raises the errors of
+    `tongyao.llm.errors`, and nothing else on purpose.
     """
 
     @property
@@ -131,16 +122,10 @@ class Engine(Protocol):
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
         """The most a call of `step` can use whose request holds about the text `prompt`; zero when it costs nothing.
 
-        `units`: pairs (observe) or participants (plan), which an answer grows with.
+        `units`: what an answer grows with (`Step.units`).
         """
         ...
 
-    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]: ...
-
-    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]: ...
-
-    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]: ...
-
-    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]: ...
-
-    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]: ...
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
+        """The answer of `step` to `request`."""
+        ...

@@ -12,21 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from tongyao.llm.structured_output.schema import shape_of
-from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
-
-DRAFTS: Final[dict[str, type[Draft]]] = {
-    "formulate": TensionDraft,
-    "project": ProjectionDraft,
-    "observe": ObservationDraft,
-    "plan": PlanDraft,
-    "deliver": DeliveryDraft,
-}
-"""What each step answers with; its keys are the names of the steps."""
 
 OVERRIDDEN: Final = "scene"
 """The version of a prompt that a scene brought without a version of its own."""
@@ -58,13 +46,14 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
     form of the answer. Raises `ValueError` for a step or language that does not exist, and for an override
     that is blank.
     """
-    if step not in DRAFTS or language not in ("en", "zh"):
-        raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(DRAFTS)}; languages en, zh")
+    if step not in STEPS or language not in ("en", "zh"):
+        raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(STEPS)}; languages en, zh")
     source = _file(language, step, folder) if override is None else override
     front, body = split_front_matter(source)
     if not body.strip():
         raise ValueError(f"the override of {step} is blank: leave it out to use the shipped prompt")
-    frame = split_front_matter(_file(language, "frame", folder))[1].replace("{{shape}}", shape_of(DRAFTS[step]))
+    draft: type[Draft] = STEPS[step].draft
+    frame = split_front_matter(_file(language, "frame", folder))[1].replace("{{shape}}", shape_of(draft))
     version = front.get("version", OVERRIDDEN) if override is None or "version" in front else OVERRIDDEN
     return Prompt(step, language, version, f"{body.strip()}\n\n{frame.strip()}\n")
 

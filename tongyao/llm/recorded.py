@@ -20,24 +20,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import StepFailed
-from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.model.projection import ProjectionDraft
-from tongyao.protocol.model.requests import (
-    CatalystRequest,
-    DeliveryRequest,
-    EndpointRequest,
-    FormulationRequest,
-    PlannerRequest,
-)
-from tongyao.protocol.model.tension import TensionDraft
-from tongyao.protocol.model.value import Draft
+from tongyao.protocol.model.steps import DraftT, RequestT, Step, StepName
 
 FORMAT: Final = 1
 NAME: Final = "recorded"
 AUTHORED: Final = "authored"
-
-DraftT = TypeVar("DraftT", bound=Draft)
 
 
 class RecordingError(ValueError):
@@ -67,7 +54,7 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    step: Literal["formulate", "project", "observe", "plan", "deliver"]
+    step: StepName
     round: int = 0
     alias: str = ""
     revision: int = 1
@@ -183,33 +170,20 @@ class RecordedEngine:
         """Nothing: no service is asked."""
         return Bound()
 
-    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
-        return self._play(call.key, TensionDraft)
-
-    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
-        return self._play(call.key, ProjectionDraft)
-
-    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
-        return self._play(call.key, ObservationDraft)
-
-    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
-        return self._play(call.key, PlanDraft)
-
-    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
-        return self._play(call.key, DeliveryDraft)
-
-    def _play(self, key: CallKey, draft_type: type[DraftT]) -> Answer[DraftT]:
-        row = self._rows.get(Key.of(key))
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
+        """The recorded answer of this key. Raises `StepFailed` when there is none, or it is no draft of this step."""
+        key = Key.of(call.key)
+        row = self._rows.get(key)
         if row is None:
             raise StepFailed(
-                f"no recorded answer for {Key.of(key)} in {self.path}: the process took another course than "
+                f"no recorded answer for {key} in {self.path}: the process took another course than "
                 "the recorded one; use the settings and participants it was recorded with, or another engine"
             )
         try:
-            draft = draft_type.model_validate(row.draft)
+            draft = step.draft.model_validate(row.draft)
         except ValidationError as error:
             raise StepFailed(
-                f"{self.path}: the answer for {row.key} is not a {draft_type.__name__}: {error}"
+                f"{self.path}: the answer for {row.key} is not a {step.draft.__name__}: {error}"
             ) from error
         marks = (*row.labels, NAME, *((AUTHORED,) if self.header.authored else ()))
         return Answer(

@@ -24,6 +24,7 @@ from tongyao.protocol.model.requests import (
     Mandate,
     Material,
     PlannerRequest,
+    Request,
 )
 from tongyao.protocol.model.tension import Tension
 
@@ -50,6 +51,22 @@ def data(kind: str, text: str, **attributes: object) -> str:
 def line(text: str) -> str:
     """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
     return _BREAK.sub(" ", text.strip())
+
+
+def blocks(request: Request) -> tuple[Block, ...]:
+    """The user's message for the request of any step. Raises `TypeError` for anything else."""
+    match request:
+        case FormulationRequest():
+            return formulation(request)
+        case EndpointRequest():
+            return endpoint(request)
+        case CatalystRequest():
+            return catalyst(request)
+        case PlannerRequest():
+            return planner(request)
+        case DeliveryRequest():
+            return delivery(request)
+    raise TypeError(f"no step has a request of type {type(request).__name__}")
 
 
 def formulation(request: FormulationRequest) -> tuple[Block, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engine_of_factory
 from tongyao.runtime.local.postgres import MAJOR_VERSION, binaries
 from tongyao.runtime.local.processes import LocalServiceError, port_is_taken
@@ -24,7 +25,7 @@ from tongyao.runtime.local.temporal_binary import (
     present_binary,
     usable_go,
 )
-from tongyao.runtime.settings import STEPS, Settings, SettingsError
+from tongyao.runtime.settings import Settings, SettingsError
 
 DISK_NEEDED = 2_000_000_000  # bytes: building the Temporal server takes most of it, once
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -6,8 +6,9 @@ from importlib import import_module
 
 from tongyao.llm import prices
 from tongyao.llm.engine import Engine
+from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.observability.instrumentation import Measured
-from tongyao.runtime.settings import STEPS, Settings, SettingsError
+from tongyao.runtime.settings import Settings, SettingsError
 
 
 def engines(settings: Settings) -> dict[str, Engine]:

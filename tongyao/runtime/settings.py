@@ -33,10 +33,11 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
 from tongyao.app.options import GatewayOptions
+from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.steps import STEPS
 
 PREFIX = "TONGYAO_"
-STEPS = ("formulate", "project", "observe", "plan", "deliver")
 ENGINES = ("auto", "anthropic", "extractive", "recorded")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
@@ -66,11 +67,11 @@ class Models(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    formulate: str = Field(default="claude-sonnet-5-5", description="The raw intent into a tension.")
-    project: str = Field(default="claude-sonnet-5-5", description="One proxy's turn.")
-    observe: str = Field(default="claude-opus-5-5", description="The catalyst.")
-    plan: str = Field(default="claude-opus-5-5", description="The plan.")
-    deliver: str = Field(default="claude-sonnet-5-5", description="Each one's part of the plan.")
+    formulate: str = Field(default=DEFAULTS["formulate"].model, description="The raw intent into a tension.")
+    project: str = Field(default=DEFAULTS["project"].model, description="One proxy's turn.")
+    observe: str = Field(default=DEFAULTS["observe"].model, description="The catalyst.")
+    plan: str = Field(default=DEFAULTS["plan"].model, description="The plan.")
+    deliver: str = Field(default=DEFAULTS["deliver"].model, description="Each one's part of the plan.")
 
 
 class FieldSettings(BaseModel):

@@ -9,21 +9,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from activities.budget import Purse
+from activities.budget import BudgetReservations
 from activities.dependencies import Deps, Memory, Retriever
-from activities.model_calls import Settling
+from activities.model_calls import ModelCalls
 from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from activities.recite import ReciteLevel
 from tongyao.app.erasure import Forgetting
 from tongyao.llm import prices, prompts
 from tongyao.llm.engine import Engine
 from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.model.steps import STEPS
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.library import Library
 from tongyao.records.privacy.keys import BadKey, Keyring
 from tongyao.records.privacy.sealing import acknowledge
 from tongyao.runtime.engines import engines
-from tongyao.runtime.settings import STEPS, Settings, SettingsError
+from tongyao.runtime.settings import Settings, SettingsError
 from tongyao.runtime.start_recitation import Recite
 
 if TYPE_CHECKING:
@@ -95,11 +96,11 @@ def deps(
     field = intent_field(settings, records)
     return Deps(
         library=records,
-        settling=Settling(
+        model_calls=ModelCalls(
             chosen,
             records.ledger,
             worker=f"{socket.gethostname()}/{os.getpid()}",
-            purse=Purse(records.budgets, records.ledger, day_cost=settings.day_cost_budget),
+            reservations=BudgetReservations(records.budgets, records.ledger, day_cost=settings.day_cost_budget),
         ),
         retriever=retriever,
         brief=ChunkRetriever(budget_chars=PLAN_PROFILE_CHARS),

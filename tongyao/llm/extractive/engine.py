@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.extractive import catalyst, endpoint, formulation, planner, wording
-from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.model.projection import ProjectionDraft
-from tongyao.protocol.model.requests import (
-    CatalystRequest,
-    DeliveryRequest,
-    EndpointRequest,
-    FormulationRequest,
-    PlannerRequest,
-)
-from tongyao.protocol.model.tension import TensionDraft
-from tongyao.protocol.model.value import Draft
+from tongyao.protocol.model.requests import EndpointRequest
+from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
-RequestT = TypeVar("RequestT")
-DraftT = TypeVar("DraftT", bound=Draft)
+_ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "formulate": formulation.formulate,
+    "project": endpoint.project,
+    "observe": catalyst.observe,
+    "plan": planner.plan,
+    "deliver": planner.deliver,
+}
+"""Step → the function from its request to its draft."""
 
 
 class ExtractiveEngine:
@@ -43,27 +39,11 @@ class ExtractiveEngine:
         """Nothing: no service is asked."""
         return Bound()
 
-    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
-        return await self._answer(formulation.formulate, request)
-
-    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
-        if call.reask is not None:
-            return self._wrap(ProjectionDraft(nothing_new=False, items=[], markdown=wording.NOTICE[request.language]))
-        return await self._answer(endpoint.project, request)
-
-    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
-        return await self._answer(catalyst.observe, request)
-
-    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
-        return await self._answer(planner.plan, request)
-
-    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
-        return await self._answer(planner.deliver, request)
-
-    async def _answer(self, step: Callable[[RequestT], DraftT], request: RequestT) -> Answer[DraftT]:
-        # In a thread: a profile of 50,000 characters takes a good part of a second, and the loop has others
-        # to serve.
-        return self._wrap(await asyncio.to_thread(step, request))
-
-    def _wrap(self, draft: DraftT) -> Answer[DraftT]:
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
+        """Run the step in a thread: a profile of 50,000 characters takes a good part of a second."""
+        if call.reask is not None and isinstance(request, EndpointRequest):
+            nothing = {"nothing_new": False, "items": [], "markdown": wording.NOTICE[request.language]}
+            draft = step.draft.model_validate(nothing)
+        else:
+            draft = await asyncio.to_thread(_ANSWERS[step.name], request)
         return Answer(draft=draft, text=draft.model_dump_json(), engine=self.name, labels=(wording.LABEL,))

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import Field
 
+from tongyao.protocol.model import steps
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Choice, Phase, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.settings import Fallback, ProcessSettings
+from tongyao.protocol.model.steps import Step
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 
@@ -248,15 +250,22 @@ class ActivityContract(Generic[InputT, OutputT]):
     output: type[OutputT]
 
 
-FORMULATE: Final = ActivityContract("formulate", FormulateInput, FormulateOutput)
+@dataclass(frozen=True)
+class ModelActivity(ActivityContract[InputT, OutputT]):
+    """The activity of a model step, from which it has its name, its time-out and its number of calls."""
+
+    step: Step[Any, Any]
+
+
+FORMULATE: Final = ModelActivity("formulate", FormulateInput, FormulateOutput, steps.FORMULATE)
 DISCOVER: Final = ActivityContract("discover", DiscoverInput, DiscoverOutput)
 PROPOSE: Final = ActivityContract("propose", ProposeInput, DiscoverOutput)
 FREEZE: Final = ActivityContract("freeze", FreezeInput, FreezeOutput)
-PROJECT: Final = ActivityContract("project", ProjectInput, ProjectOutput)
-OBSERVE: Final = ActivityContract("observe", ObserveInput, ObserveOutput)
-PLAN: Final = ActivityContract("plan", PlanInput, PlanOutput)
+PROJECT: Final = ModelActivity("project", ProjectInput, ProjectOutput, steps.PROJECT)
+OBSERVE: Final = ModelActivity("observe", ObserveInput, ObserveOutput, steps.OBSERVE)
+PLAN: Final = ModelActivity("plan", PlanInput, PlanOutput, steps.PLAN)
 BRANCH: Final = ActivityContract("branch", BranchInput, BranchOutput)
-DELIVER: Final = ActivityContract("deliver", DeliverInput, DeliverOutput)
+DELIVER: Final = ModelActivity("deliver", DeliverInput, DeliverOutput, steps.DELIVER)
 REMEMBER: Final = ActivityContract("remember", RememberInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 

@@ -1,4 +1,4 @@
-"""What an engine is given at each of the five steps. Only `protocol.views` builds these (docs/protocol.md §6)."""
+"""The request of each model step (`tongyao.protocol.model.steps`). Only `protocol.rules.views` builds them (docs/protocol.md §6)."""
 
 from __future__ import annotations
 
@@ -51,21 +51,25 @@ class Mandate(Value):
     addition: str = Field(default="", max_length=2_000, description="The person's own words to their proxy.")
 
 
-class FormulationRequest(Value):
-    """Raw intent and, when there is one, the demander's profile, names already replaced."""
+class Request(Value):
+    """What every request says: the language of the answer."""
 
     language: Language
+
+
+class FormulationRequest(Request):
+    """Raw intent and, when there is one, the demander's profile, names already replaced."""
+
     intent: str
     material: Material | None = None
 
 
-class EndpointRequest(Value):
+class EndpointRequest(Request):
     """One endpoint's turn. It holds nothing that any other participant said, but what the catalyst made visible.
 
     With `words` set, the turn is a person's own text to be sorted, adding nothing; evidence is then quoted from `words`.
     """
 
-    language: Language
     alias: str
     round: int = Field(ge=1)
     tension: Tension
@@ -84,10 +88,9 @@ class Exchange(Value):
     observation: Observation | None = None
 
 
-class CatalystRequest(Value):
+class CatalystRequest(Request):
     """The whole exchange so far. No profile and no name: the catalyst knows only what was said."""
 
-    language: Language
     round: int = Field(ge=1)
     tension: Tension
     exchange: tuple[Exchange, ...] = Field(description="Oldest first; the last one is the round to observe.")
@@ -105,10 +108,9 @@ class ChildPlan(Value):
     plan: Plan
 
 
-class PlannerRequest(Value):
+class PlannerRequest(Request):
     """The whole record, and profiles as far as their owners' mandates allow."""
 
-    language: Language
     tension: Tension
     exchange: tuple[Exchange, ...]
     aliases: tuple[str, ...] = Field(description="The contributors the plan must speak of, in alias order.")
@@ -119,10 +121,9 @@ class PlannerRequest(Value):
     revision: int = Field(default=1, ge=1)
 
 
-class DeliveryRequest(Value):
+class DeliveryRequest(Request):
     """One participant's part of a finished plan."""
 
-    language: Language
     alias: str
     plan: Plan
     own: tuple[Projection, ...] = ()

@@ -1,10 +1,9 @@
-"""Where counting happens: around engines and around activities, so that neither knows of it."""
+"""Metrics of model calls and activities, counted around engines and activities, which contain no metrics code."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from temporalio import activity
@@ -20,28 +19,15 @@ from tongyao.protocol.contracts.process import (
     ProjectInput,
     ProjectOutput,
 )
-from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
-from tongyao.protocol.model.projection import ProjectionDraft
-from tongyao.protocol.model.requests import (
-    CatalystRequest,
-    DeliveryRequest,
-    EndpointRequest,
-    FormulationRequest,
-    PlannerRequest,
-)
-from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.runtime.observability import metrics
 
 if TYPE_CHECKING:
     from tongyao.llm.engine import Bound
 
-DraftT = TypeVar("DraftT")
-RequestT = TypeVar("RequestT")
-
 
 class Measured:
-    """An engine whose calls are timed and counted; it answers as the one inside."""
+    """Wraps an engine: its calls are timed and counted."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -56,42 +42,24 @@ class Measured:
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
         return self._engine.bound(step, prompt, units)
 
-    async def formulate(self, request: FormulationRequest, call: Call) -> Answer[TensionDraft]:
-        return await self._counted(self._engine.formulate, request, call)
-
-    async def project(self, request: EndpointRequest, call: Call) -> Answer[ProjectionDraft]:
-        return await self._counted(self._engine.project, request, call)
-
-    async def observe(self, request: CatalystRequest, call: Call) -> Answer[ObservationDraft]:
-        return await self._counted(self._engine.observe, request, call)
-
-    async def plan(self, request: PlannerRequest, call: Call) -> Answer[PlanDraft]:
-        return await self._counted(self._engine.plan, request, call)
-
-    async def deliver(self, request: DeliveryRequest, call: Call) -> Answer[DeliveryDraft]:
-        return await self._counted(self._engine.deliver, request, call)
-
-    async def _counted(
-        self, ask: Callable[[RequestT, Call], Awaitable[Answer[DraftT]]], request: RequestT, call: Call
-    ) -> Answer[DraftT]:
-        step = call.key.step
-        model, end, used, cost = self.model_for(step) or self.name, "cancelled", Usage(), None
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
+        model, end, used, cost = self.model_for(step.name) or self.name, "cancelled", Usage(), None
         if call.reask is not None:
-            metrics.GUARDS.labels(f"{step}_sent_back").inc()
+            metrics.GUARDS.labels(f"{step.name}_sent_back").inc()
         began = time.monotonic()
         try:
-            answer = await ask(request, call)
+            answer = await self._engine.answer(step, request, call)
             model, end, used, cost = answer.model or model, "answered", answer.usage, answer.cost
             return answer
         except EngineError as error:
             end, used, cost = error.reason, error.usage, error.cost
             raise
         finally:
-            metrics.ENDS.labels(step, model, end).inc()
-            metrics.LATENCY.labels(step, model).observe(time.monotonic() - began)
-            _use(step, model, used)
+            metrics.ENDS.labels(step.name, model, end).inc()
+            metrics.LATENCY.labels(step.name, model).observe(time.monotonic() - began)
+            _count_tokens(step.name, model, used)
             if cost is not None:
-                metrics.COST.labels(step, model).inc(float(cost))
+                metrics.COST.labels(step.name, model).inc(float(cost))
 
 
 class Measuring(Interceptor):
@@ -128,7 +96,7 @@ def _count(what: object, output: object) -> None:
             metrics.GUARDS.labels("formulation_fell_back").inc(output.fallback)
 
 
-def _use(step: str, model: str, used: Usage) -> None:
+def _count_tokens(step: str, model: str, used: Usage) -> None:
     for kind, count in (
         ("input", used.input_tokens),
         ("cache_write", used.cache_write_tokens),

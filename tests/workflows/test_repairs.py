@@ -1,0 +1,118 @@
+"""An answer that a guard complains of is sent back once; what comes back is merged with what stood of the first answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.house import House
+from tests.support.scripted import Rule, ScriptedEngine
+from tests.support.scripted_drafts import INVENTED
+from tests.workflows.conftest import TEXTS, Opened
+from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
+
+LONG = {"transition": "many words about one change " * 100, "barriers": ["a gauge that lies"]}
+
+
+async def played(house: House) -> tuple[str, Record]:
+    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    pid = await house.start(people, auto_confirm=True, aliases_as_named=True)
+    return pid, await house.end(pid)
+
+
+def calls_of(engine: ScriptedEngine, step: str, **key: Any) -> list[int]:
+    """The re-ask numbers of the calls that were made, in their order."""
+    wanted = (one.key for one in engine.received if one.key.step == step)
+    return [one.reask for one in wanted if all(getattr(one, name) == value for name, value in key.items())]
+
+
+async def guards_of(house: House, pid: str, alias: str) -> dict[str, int]:
+    row = next(row for row in await house.library.rounds.projections(pid) if (row.round, row.alias) == (1, alias))
+    return dict(row.guards)
+
+
+async def test_an_invented_item_is_sent_back_and_the_correction_stands_beside_the_first_items(house: Opened) -> None:
+    rule = Rule(step="project", round=1, alias="P01", reask=0, spoil=["invented_quote"])
+    async with house(verdicts=["exhausted"], rules=[rule]) as (here, engine):
+        pid, record = await played(here)
+        guards = await guards_of(here, pid, "P01")
+    said = next(one for one in record.projections if (one.round, one.alias) == (1, "P01"))
+    assert [item.id for item in said.items] == ["R1/P01/1", "R1/P01/2"]
+    assert INVENTED not in said.markdown
+    assert (said.struck, guards) == (0, {"reasked": 1, "struck": 0})
+    assert calls_of(engine, "project", round=1, alias="P01") == [0, 1]
+
+
+async def test_an_item_that_is_invented_again_is_struck_and_not_asked_for_a_third_time(house: Opened) -> None:
+    invented = {"dimension": "capability", "claim": INVENTED, "quotes": [INVENTED]}
+    rules = [
+        Rule(step="project", round=1, alias="P01", reask=1, draft={"items": [invented]}),
+        Rule(step="project", round=1, alias="P01", spoil=["invented_quote"]),
+    ]
+    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
+        pid, record = await played(here)
+        guards = await guards_of(here, pid, "P01")
+    said = next(one for one in record.projections if (one.round, one.alias) == (1, "P01"))
+    assert [item.id for item in said.items] == ["R1/P01/1"]
+    assert (said.struck, guards) == (1, {"reasked": 1, "struck": 1})
+    assert calls_of(engine, "project", round=1, alias="P01") == [0, 1]
+
+
+async def test_a_missing_pair_alone_is_asked_for_again_and_the_verdict_stays_the_first(house: Opened) -> None:
+    again = {"verdict": Verdict.EXHAUSTED}
+    rules = [
+        Rule(step="observe", reask=1, draft=again),
+        Rule(step="observe", round=1, reask=0, spoil=["missing_pair"]),
+    ]
+    async with house(verdicts=["more", "more", "more", "exhausted"], rules=rules) as (here, engine):
+        _, record = await played(here)
+    first = record.observations[0]
+    assert [(pair.a, pair.b) for pair in first.pairs] == [("P01", "P02"), ("P01", "P03"), ("P02", "P03")]
+    assert not [pair for pair in first.pairs if pair.relation is Relation.NOT_EXAMINED]
+    assert first.verdict is Verdict.MORE
+    repair = next(one for one in engine.received if one.key.step == "observe" and one.key.reask)
+    assert getattr(repair.request, "only_pairs") == (("P01", "P02"),)  # noqa: B009 - of this step's request
+    assert repair.complaints == ("the pair P01 and P02 is missing",)
+
+
+async def test_where_the_repair_cannot_be_had_the_first_answer_stands_and_the_reason_is_counted(house: Opened) -> None:
+    rules = [
+        Rule(step="observe", round=1, reask=0, spoil=["missing_pair"]),
+        Rule(step="observe", round=1, reask=1, do="step_failed"),
+        Rule(step="project", round=1, alias="P01", reask=0, spoil=["invented_quote"]),
+        Rule(step="project", round=1, alias="P01", reask=1, do="cut"),
+    ]
+    async with house(verdicts=["exhausted"], rules=rules) as (here, _):
+        pid, record = await played(here)
+        said = await guards_of(here, pid, "P01")
+        observed = next(row for row in await here.library.rounds.observations(pid) if row.round == 1)
+    assert record.phase is Phase.COMPLETED
+    assert [pair.relation for pair in record.observations[0].pairs].count(Relation.NOT_EXAMINED) == 1
+    assert observed.guards["step_failed"] == observed.guards["missing_pairs"] == 1
+    assert said == {"reasked": 1, "cut": 1, "struck": 1}
+
+
+async def test_an_unreadable_answer_uses_up_the_repair(house: Opened) -> None:
+    rules = [
+        Rule(step="observe", round=1, reask=0, do="unreadable"),
+        Rule(step="observe", round=1, reask=1, spoil=["missing_pair"]),
+    ]
+    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
+        _, record = await played(here)
+    assert calls_of(engine, "observe", round=1) == [0, 1]
+    assert [pair.relation for pair in record.observations[0].pairs].count(Relation.NOT_EXAMINED) == 1
+
+
+async def test_a_tension_that_is_too_long_is_sent_back_and_shortened_where_it_is_too_long_again(house: Opened) -> None:
+    async with house(verdicts=["exhausted"], rules=[Rule(step="formulate", reask=0, draft=LONG)]) as (here, engine):
+        _, shorter = await played(here)
+        assert calls_of(engine, "formulate") == [0, 1]
+    async with house(verdicts=["exhausted"], rules=[Rule(step="formulate", draft=LONG)]) as (here, engine):
+        _, cut = await played(here)
+        assert calls_of(engine, "formulate") == [0, 1]
+    assert shorter.tension is not None
+    assert cut.tension is not None
+    assert "many words" not in shorter.tension.transition
+    assert cut.tension.transition.startswith("many words about one change")
+    assert cut.tension.units <= 300

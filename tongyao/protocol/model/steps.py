@@ -1,0 +1,80 @@
+"""The five model steps, defined once: what an engine is asked, what it answers with, and how long that may take.
+
+Time-outs, budgets, prompts, recordings, metrics and settings read from here. Workflows may import this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from tongyao.protocol.model.observation import ObservationDraft, all_pairs
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.requests import (
+    CatalystRequest,
+    DeliveryRequest,
+    EndpointRequest,
+    FormulationRequest,
+    PlannerRequest,
+    Request,
+)
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.value import Draft
+
+RequestT = TypeVar("RequestT", bound=Request)
+DraftT = TypeVar("DraftT", bound=Draft)
+StepName = Literal["formulate", "project", "observe", "plan", "deliver"]
+
+OVERHEAD_SECONDS: Final = 30
+"""What an activity gets besides its model calls, to read from the records and to write to them."""
+
+
+@dataclass(frozen=True)
+class Step(Generic[RequestT, DraftT]):
+    """One kind of question to a model.
+
+    `time_factor`: one call may take so many times the setting `proxy_seconds`.
+    `calls`: so many model calls one activity may make in a row: an answer and its one repair, times the groups of
+    answers that wait for each other.
+    `units`: what an answer to the request grows with, for token limits: pairs (observe) or participants (plan).
+    `concludes`: it belongs to the end of a process, so that no budget is kept back for a plan after it.
+    """
+
+    name: StepName
+    request: type[RequestT]
+    draft: type[DraftT]
+    time_factor: int = 1
+    calls: int = 2
+    units: Callable[[RequestT], int] = lambda request: 0
+    concludes: bool = False
+
+    def call_seconds(self, proxy_seconds: int) -> int:
+        """The time-out of one call."""
+        return self.time_factor * proxy_seconds
+
+    def activity_seconds(self, proxy_seconds: int) -> int:
+        """The start-to-close time-out of the step's activity: all calls in a row, and the overhead.
+
+        Each call may first wait for as long as it may take: until calls made side by side release budget.
+        """
+        return 2 * self.calls * self.call_seconds(proxy_seconds) + OVERHEAD_SECONDS
+
+
+def _pairs(request: CatalystRequest) -> int:
+    return len(request.only_pairs or all_pairs(request.contributors))
+
+
+def _participants(request: PlannerRequest) -> int:
+    return len(request.aliases)
+
+
+FORMULATE: Final = Step("formulate", FormulationRequest, TensionDraft)
+PROJECT: Final = Step("project", EndpointRequest, ProjectionDraft)
+OBSERVE: Final = Step("observe", CatalystRequest, ObservationDraft, time_factor=4, units=_pairs)
+PLAN: Final = Step("plan", PlannerRequest, PlanDraft, time_factor=5, units=_participants, concludes=True)
+DELIVER: Final = Step("deliver", DeliveryRequest, DeliveryDraft, calls=4, concludes=True)
+"""The first delivery goes ahead and the others follow side by side: two groups of an answer and its repair."""
+
+STEPS: Final[Mapping[str, Step[Any, Any]]] = {step.name: step for step in (FORMULATE, PROJECT, OBSERVE, PLAN, DELIVER)}
