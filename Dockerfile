@@ -3,9 +3,11 @@ FROM python:3.12.12-slim-bookworm AS build
 WORKDIR /src
 RUN python -m venv /opt/tongyao
 ENV PATH=/opt/tongyao/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-# What changes rarely first: a change of the code alone does not install these again.
-COPY requirements/bootstrap.txt requirements/runtime.txt requirements/
-RUN pip install --require-hashes -r requirements/bootstrap.txt -r requirements/runtime.txt
+# Dependencies in a layer of their own: a change of the code alone does not install them again.
+# `highway` in place of `runtime` adds what TONGYAO_RETRIEVER=highway needs (docs/highway.md).
+ARG REQUIREMENTS=runtime
+COPY requirements/bootstrap.txt requirements/${REQUIREMENTS}.txt requirements/
+RUN pip install --require-hashes -r requirements/bootstrap.txt -r requirements/${REQUIREMENTS}.txt
 COPY pyproject.toml README.md LICENSE worker.py ./
 COPY tongyao tongyao
 COPY workflows workflows

@@ -34,10 +34,12 @@ format: $(VENV)/.dev
 histories: $(VENV)/.dev ## Histories of every shape of a process, for tests/replay
 	@$(BIN)/python -m tests.replay.record
 
-lock: $(VENV)/.bootstrap ## New versions into requirements/
+lock: $(VENV)/.bootstrap ## Write requirements/ anew with the newest versions
 	@printf 'uv\nhatchling\neditables\n' | $(UV) compile - $(LOCK) -o requirements/bootstrap.txt
-	@$(UV) compile pyproject.toml $(LOCK) -o requirements/runtime.txt
-	@$(UV) compile pyproject.toml --extra embeddings --group dev $(LOCK) -c requirements/runtime.txt -o requirements/dev.txt
+	@$(UV) compile pyproject.toml --extra highway $(LOCK) -o requirements/highway.txt
+	@$(UV) compile pyproject.toml $(LOCK) -c requirements/highway.txt -o requirements/runtime.txt
+	@$(UV) compile pyproject.toml --extra highway --extra embeddings --group dev $(LOCK) -c requirements/highway.txt \
+		-o requirements/dev.txt
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url
 
 clean: ## The environment and every cache; never .tongyao, where processes live

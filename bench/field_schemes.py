@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tongyao.evals.field import TOP, Labelled
+from bench.plain_field import plain_lists
+from tongyao.evals.field import TOP, Labelled, evaluate_lists
 from tongyao.field.encoders.lexical import FLATTENING, RARITY, LexicalEncoder
-from tongyao.field.plain import plain_lists
 from tongyao.field.profile_import import profile_text
 from tongyao.field.relevance import relevant
 from tongyao.field.scene import SVD_WEIGHT, Scene, Space
@@ -99,6 +99,8 @@ def main() -> None:
     told("chosen on three scenes, judged on the fourth", (passed, hits), everywhere, needs)
     for scheme in forms[0]:
         told(f"{scheme}{' (the default)' if scheme == DEFAULT else ''}", score(scheme, everywhere), everywhere, needs)
+    for row in evaluate_lists(needs, forms[FORMS.index(None)]["plain"]):
+        print(f"plain, whole profiles, {row.level}: {row.passed}/{row.needs} passed, {row.hits}/{row.expected} hits")
     for level in dict.fromkeys(need.level for need in needs):
         inside = [n for n in everywhere if needs[n].level == level]
         for name, scheme in (("plain", "plain"), ("BM25 alone", "BM25 alone"), ("the default", DEFAULT)):

@@ -187,7 +187,6 @@ def evaluate(
     folder: Annotated[Path, typer.Option(help="Scenes with labelled needs, all people in one pool.")] = Path("scenes"),
     model: Model = None,
     language: Languages = None,
-    compare: Annotated[bool, typer.Option(help="The plain scheme too (docs/field.md §4).")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Pass rate and hits in the top ten, by level and perspective, with 95 % intervals (Wilson).
@@ -201,7 +200,7 @@ def evaluate(
     else:
         texts, labelled = _folder(folder)
     spec = ModelSpec(model=_whole(model), languages=tuple(language or ())) if model else None
-    rows = _evaluate(texts, labelled, spec, compare)
+    rows = _evaluate(texts, labelled, spec)
     if as_json:
         print_json([row.model_dump() for row in rows])
         return
@@ -215,7 +214,7 @@ def evaluate(
     console.print(table)
 
 
-def _evaluate(texts: dict[str, str], needs: list[Labelled], spec: ModelSpec | None, compare: bool) -> list[Result]:
+def _evaluate(texts: dict[str, str], needs: list[Labelled], spec: ModelSpec | None) -> list[Result]:
     from tongyao.evals import field
     from tongyao.field.encoders.encoder import EncoderUnusable
 
@@ -227,7 +226,7 @@ def _evaluate(texts: dict[str, str], needs: list[Labelled], spec: ModelSpec | No
             encoder = TransformerEncoder(spec)
         except EncoderUnusable as error:
             fail(str(error), EXIT_BAD_INPUT)
-    return field.evaluate(texts, needs, model=encoder, compare=compare)
+    return field.evaluate(texts, needs, model=encoder)
 
 
 async def _texts(scene: str) -> dict[str, str]:

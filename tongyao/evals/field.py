@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from tongyao.field.encoders.encoder import Encoder
 from tongyao.field.perspectives import PERSPECTIVES, Found, View
-from tongyao.field.plain import plain_lists
 from tongyao.field.relevance import relevant
 from tongyao.field.scene import MODEL_WEIGHT, Scene, Space
 from tongyao.protocol.model.tension import Tension
@@ -57,10 +56,11 @@ def schemes(texts: dict[str, str], model: Encoder | None = None) -> dict[str, Sc
     return {"lexical": lexical, "model": lexical.seen_by([space]), "hybrid": lexical.seen_by([*lexical.spaces, space])}
 
 
-def evaluate(
-    texts: dict[str, str], needs: Sequence[Labelled], *, model: Encoder | None = None, compare: bool = False
-) -> list[Result]:
-    """Every scheme, perspective and level. The perspectives where every need has its tension. `compare`: and `plain`."""
+def evaluate(texts: dict[str, str], needs: Sequence[Labelled], *, model: Encoder | None = None) -> list[Result]:
+    """Results by scheme, perspective and level, over the profiles `texts` (id → text).
+
+    `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated where every need has its tension.
+    """
     asked = [one.need for one in needs]
     tensions = [one.tension for one in needs if one.tension is not None]
     answers: dict[tuple[str, str], list[list[str]]] = {}
@@ -69,8 +69,6 @@ def evaluate(
         if len(tensions) == len(needs):
             views = [View(scene, tension).lists(TOP) for tension in tensions]
             answers |= {(name, way): _ids([view[way] for view in views]) for way in PERSPECTIVES}
-    if compare:
-        answers["plain", "relevance"] = plain_lists(texts, asked, top=TOP)
     return [
         Result(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
         for (scheme, way), lists in answers.items()

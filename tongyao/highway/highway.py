@@ -18,6 +18,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from tongyao.highway.deletion import Pool, StoredMemories
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.recite.staging import Recitation
@@ -28,7 +29,7 @@ from tongyao.highway.seek.output import Found, Piece, converge
 from tongyao.highway.seek.seeking import Session
 from tongyao.highway.seek.seeking import seek as seek_memory
 from tongyao.highway.settings import Settings
-from tongyao.highway.store import Pool, Store
+from tongyao.highway.store import Store
 from tongyao.highway.strengths import Bound, Strengths, walked
 
 
@@ -75,7 +76,7 @@ class Highway:
         """`encoder`: the category field, or none. `cache_bytes` bounds the arrays kept for seeking; the least recently
         sought go first."""
         self._encoder = encoder
-        self._store = Store(pool)
+        self._store, self._stored = Store(pool), StoredMemories(pool)
         self._settings = settings or Settings()
         self._limit = cache_bytes
         self._memories: OrderedDict[tuple[str, int], tuple[datetime, Memory]] = OrderedDict()
@@ -186,12 +187,12 @@ class Highway:
         if version is None or source is None:
             for key in [k for k in self._memories if k[0] == owner and version in (None, k[1])]:
                 self._release(*key)
-            await self._store.drop(owner, version)
+            await self._stored.forget(owner, version)
             return
         memory = await self._memory(owner, version)
         if not 0 <= source < len(texts) or len(texts) != len(memory.sources) - 1:
             raise IndexError(f"source {source} of {len(texts)}: the memory has {len(memory.sources) - 1}")
-        await self._store.drop(owner, version)
+        await self._stored.forget(owner, version)
         await self.recite(owner, version, [text for i, text in enumerate(texts) if i != source])
         rest = await self._memory(owner, version)
         await self._store.drop_units(owner, np.setdiff1d(memory.units.keys, rest.units.keys))

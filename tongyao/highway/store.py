@@ -1,27 +1,21 @@
-"""What lasts, in PostgreSQL: recited memories, half-recited stages, strengths, dictionary frequencies. No
-texts."""
+"""The Highway's tables in PostgreSQL: finished memories, levels of memories in the making, strengths, dictionary
+frequencies. They hold no texts. Deleting is in `deletion.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow, tuple_row
 
+from tongyao.highway.deletion import Pool, subtract_from_dictionary
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.strengths import Strengths
-
-
-class Pool(Protocol):
-    """Where connections come from; a `psycopg_pool.AsyncConnectionPool` is one."""
-
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]: ...
 
 
 def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:
@@ -29,7 +23,7 @@ def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:
 
 
 class Store:
-    """The tables of migrations 0030 to 0032. Every method is one transaction; raises psycopg.Error when the database
+    """The tables of migrations 0030 to 0032. Every method is one transaction and raises psycopg.Error when the database
     does."""
 
     def __init__(self, pool: Pool) -> None:
@@ -86,7 +80,8 @@ class Store:
             if row is None:
                 return
             if row[2] is None or bytes(row[0]) != fingerprint or row[1] < memory.passes:
-                await _uncount(cursor, row[2])
+                if row[2] is not None:
+                    await subtract_from_dictionary(cursor, bytes(row[2]))
                 await cursor.execute(
                     "UPDATE highway_memories SET fingerprint = %s, passes = %s, arrays = %b, bytes = %s, units = %s,"
                     " paths = %s, recited_at = clock_timestamp() WHERE owner = %s AND version = %s",
@@ -95,7 +90,7 @@ class Store:
                         *(len(memory.units), memory.path_count(), owner, version),
                     ),
                 )
-                await _count(cursor, memory, 1)
+                await _count(cursor, memory)
             await cursor.execute("DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version))
 
     async def recited_at(self, owner: str, version: int) -> datetime | None:
@@ -193,21 +188,6 @@ class Store:
             found: dict[int, int] = dict(await cursor.fetchall())
         return np.array([found.get(key, 0) for key in keys.tolist()], np.int64)
 
-    async def drop(self, owner: str, version: int | None = None) -> None:
-        """Remove one memory, or (version None) everything that is kept of an owner."""
-        async with self._pool.connection() as connection, connection.transaction():
-            cursor = _cursor(connection)
-            if version is not None:
-                await self._drop(cursor, owner, version)
-                return
-            await cursor.execute("SELECT version FROM highway_memories WHERE owner = %s FOR UPDATE", (owner,))
-            for (each,) in await cursor.fetchall():
-                await self._drop(cursor, owner, each)
-            await cursor.execute("DELETE FROM highway_starts WHERE owner = %s", (owner,))
-            await cursor.execute("DELETE FROM highway_targets WHERE owner = %s", (owner,))
-            await cursor.execute("DELETE FROM highway_directs WHERE owner = %s", (owner,))
-            await cursor.execute("DELETE FROM highway_written WHERE owner = %s", (owner,))
-
     async def drop_units(self, owner: str, keys: NDArray[np.int64]) -> None:
         """Remove the strengths of units, and the direct paths from and to them."""
         async with self._pool.connection() as connection, connection.transaction():
@@ -220,40 +200,14 @@ class Store:
                 (owner, gone, gone),
             )
 
-    async def _drop(self, cursor: AsyncCursor[TupleRow], owner: str, version: int) -> None:
-        await cursor.execute(
-            "DELETE FROM highway_memories WHERE owner = %s AND version = %s RETURNING arrays",
-            (owner, version),
-            binary=True,
-        )
-        row = await cursor.fetchone()
-        if row is not None:
-            await _uncount(cursor, row[0])
 
-
-async def _uncount(cursor: AsyncCursor[TupleRow], arrays: bytes | None) -> None:
-    """Count a stored memory out of the dictionary; one of another build cannot be read, and its share stays counted."""
-    if arrays is not None:
-        with suppress(ValueError):
-            await _count(cursor, Memory.load(bytes(arrays)), -1)
-
-
-async def _count(cursor: AsyncCursor[TupleRow], memory: Memory, sign: int) -> None:
-    """Count a memory's base units into the dictionary, or out of it; in the order of their keys, against
-    deadlocks."""
-    keys = memory.units.keys[memory.order].tolist()
-    occurs = (sign * memory.occurs[memory.order].astype(np.int64)).tolist()
-    if sign > 0:
-        await cursor.execute(
-            "INSERT INTO highway_dictionary (unit, occurs) SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
-            " ON CONFLICT (unit) DO UPDATE SET occurs = highway_dictionary.occurs + excluded.occurs",
-            (keys, occurs),
-        )
-        return
+async def _count(cursor: AsyncCursor[TupleRow], memory: Memory) -> None:
+    """Add a memory's base units to the dictionary, in the order of their keys, so that two transactions cannot deadlock."""
     await cursor.execute(
-        "UPDATE highway_dictionary SET occurs = highway_dictionary.occurs + gone.occurs"
-        " FROM unnest(%s::bigint[], %s::bigint[]) AS gone (unit, occurs)"
-        " WHERE highway_dictionary.unit = gone.unit",
-        (keys, occurs),
+        "INSERT INTO highway_dictionary (unit, occurs) SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
+        " ON CONFLICT (unit) DO UPDATE SET occurs = highway_dictionary.occurs + excluded.occurs",
+        (
+            memory.units.keys[memory.order].tolist(),
+            memory.occurs[memory.order].astype(np.int64).tolist(),
+        ),
     )
-    await cursor.execute("DELETE FROM highway_dictionary WHERE occurs = 0 AND unit = ANY(%s::bigint[])", (keys,))

@@ -60,7 +60,7 @@ def examine(settings: Settings) -> list[Row]:
         *_temporal(settings),
         *_ports(settings),
         _engine(settings),
-        _embeddings(),
+        *_extras(),
         _browser(),
     ]
 
@@ -186,15 +186,15 @@ def _engine(settings: Settings) -> Row:
     )
 
 
-def _embeddings() -> Row:
-    if importlib.util.find_spec("sentence_transformers") is not None:
-        return Row("Embeddings", Finding.OK, "sentence-transformers is installed")
-    return Row(
-        "Embeddings",
-        Finding.OPTIONAL,
-        "the built-in lexical encoder is used",
-        "pip install 'tongyao[embeddings]'",
-    )
+def _extras() -> Iterator[Row]:
+    for name, module, extra, without in [
+        ("Embeddings", "sentence_transformers", "embeddings", "the built-in lexical encoder is used"),
+        ("Highway", "numba", "highway", "long profiles are searched by chunks"),
+    ]:
+        if importlib.util.find_spec(module) is not None:
+            yield Row(name, Finding.OK, f"the extra {extra} is installed")
+        else:
+            yield Row(name, Finding.OPTIONAL, without, f"pip install 'tongyao[{extra}]'")
 
 
 def _browser() -> Row:

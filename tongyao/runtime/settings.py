@@ -8,6 +8,7 @@ Kubernetes).
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from collections.abc import Iterator
@@ -237,6 +238,16 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
+
+    @field_validator("retriever")
+    @classmethod
+    def _is_installed(cls, retriever: str) -> str:
+        if retriever != "chunks" and importlib.util.find_spec("numba") is None:
+            raise ValueError(
+                f"{retriever!r} needs the extra `highway`, which is not installed: pip install 'tongyao[highway]' "
+                "(in a clone: .venv/bin/uv pip install -e '.[highway]')"
+            )
+        return retriever
 
     @field_validator("database_url")
     @classmethod

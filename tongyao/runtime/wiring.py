@@ -61,10 +61,10 @@ def keyring(settings: Settings) -> Keyring:
 
 
 def forgetting(records: Library) -> tuple[Forgetting, ...]:
-    """What keeps something of people besides the records: long memories."""
-    from tongyao.highway.highway import Highway
+    """What stores something of people besides the records: the Highway, whether or not its extra is installed here."""
+    from tongyao.highway.deletion import StoredMemories
 
-    return (Highway(records.pool),)
+    return (StoredMemories(records.pool),)
 
 
 def highway(settings: Settings, records: Library) -> Highway:

@@ -1,4 +1,4 @@
-"""The plain lexical scheme, to compare with: what an extra does not beat on unseen scenes is not worth keeping (docs/field.md §4)."""
+"""A baseline for the field's lexical scoring, made of scikit-learn's own parts (docs/field.md §4)."""
 
 from __future__ import annotations
 

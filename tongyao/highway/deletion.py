@@ -1,0 +1,77 @@
+"""Deletes what the Highway stores of an owner.
+
+A module of its own because it must work where the extra `highway` is not installed: a person's memories may have been
+made by another installation of the same database. It imports neither numba nor the code that builds and queries memories.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+import numpy as np
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import TupleRow, tuple_row
+
+
+class Pool(Protocol):
+    """Where connections come from; a `psycopg_pool.AsyncConnectionPool` is one."""
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]: ...
+
+
+class StoredMemories:
+    """The stored memories of all owners, for deletion only."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def forget(self, owner: str, version: int | None = None) -> None:
+        """Delete one memory, or (`version` None) everything stored of an owner. Repeating it changes nothing.
+
+        One transaction. Raises psycopg.Error when the database does.
+        """
+        async with self._pool.connection() as connection, connection.transaction():
+            cursor = connection.cursor(row_factory=tuple_row)
+            if version is not None:
+                await _delete(cursor, owner, version)
+                return
+            await cursor.execute("SELECT version FROM highway_memories WHERE owner = %s FOR UPDATE", (owner,))
+            for (each,) in await cursor.fetchall():
+                await _delete(cursor, owner, each)
+            await cursor.execute("DELETE FROM highway_starts WHERE owner = %s", (owner,))
+            await cursor.execute("DELETE FROM highway_targets WHERE owner = %s", (owner,))
+            await cursor.execute("DELETE FROM highway_directs WHERE owner = %s", (owner,))
+            await cursor.execute("DELETE FROM highway_written WHERE owner = %s", (owner,))
+
+
+async def _delete(cursor: AsyncCursor[TupleRow], owner: str, version: int) -> None:
+    await cursor.execute(
+        "DELETE FROM highway_memories WHERE owner = %s AND version = %s RETURNING arrays",
+        (owner, version),
+        binary=True,
+    )
+    row = await cursor.fetchone()
+    if row is not None and row[0] is not None:
+        await subtract_from_dictionary(cursor, bytes(row[0]))
+
+
+async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes) -> None:
+    """Take the base units of a stored memory (`Memory.dump`) off the dictionary frequencies.
+
+    A memory of another format cannot be read: its share stays counted.
+    """
+    try:
+        with np.load(io.BytesIO(arrays), allow_pickle=False) as held:
+            units, order, occurs = held["units.keys"], held["order"], held["occurs"]
+    except (KeyError, ValueError):
+        return
+    keys = units[order].tolist()  # in the order of keys, so that two transactions cannot deadlock
+    await cursor.execute(
+        "UPDATE highway_dictionary SET occurs = highway_dictionary.occurs - gone.occurs"
+        " FROM unnest(%s::bigint[], %s::bigint[]) AS gone (unit, occurs)"
+        " WHERE highway_dictionary.unit = gone.unit",
+        (keys, occurs[order].astype(np.int64).tolist()),
+    )
+    await cursor.execute("DELETE FROM highway_dictionary WHERE occurs = 0 AND unit = ANY(%s::bigint[])", (keys,))
