@@ -8,7 +8,7 @@ from activities.dependencies import Deps
 from activities.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
-from tongyao.protocol.life import effects
+from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
@@ -36,7 +36,7 @@ class Formulating:
                 tension, fallback = from_draft(within_limits(draft), language=record.language), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
                 tension, fallback = from_raw(record.intent, language=record.language), True
-        stored = effects.text_id(what.process_id, "tension")
+        stored = named_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
             await library.texts.first(owner, "tension", tension.model_dump_json(), id=stored)
         )

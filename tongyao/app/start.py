@@ -15,7 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import PEOPLE, SCENES, BadInput
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
-from tongyao.protocol.life import effects
+from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.process import Choice, ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
@@ -68,11 +68,11 @@ class Starting:
         library = self._library
         pid = process_id or f"c-{secrets.token_hex(6)}"
         intent_id = await library.texts.put(
-            wish.demander, "intent", wish.intent.strip(), id=effects.text_id(pid, "intent")
+            wish.demander, "intent", wish.intent.strip(), id=named_text_id(pid, "intent")
         )
         if wish.strategy:
             strategy = await library.texts.put(
-                wish.demander, "strategy", wish.strategy, id=effects.text_id(pid, "strategy")
+                wish.demander, "strategy", wish.strategy, id=named_text_id(pid, "strategy")
             )
             settings = settings.model_copy(update={"strategy": strategy})
         tension = await self._brought(wish, pid)
@@ -226,7 +226,7 @@ class Starting:
             wish.demander,
             "tension",
             wish.tension.model_dump_json(),
-            id=effects.text_id(process_id, "tension"),
+            id=named_text_id(process_id, "tension"),
         )
         return TensionRef(text_id=text_id, grade=wish.tension.grade, barriers=len(wish.tension.barriers))
 

@@ -6,6 +6,7 @@ Inputs and outputs hold references and counts only: whatever stands here ends up
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, Generic, TypeVar
 
@@ -40,6 +41,7 @@ class SearchAttribute:
     DEPTH: Final = "TongyaoDepth"
     ROOT: Final = "TongyaoRoot"
     WAITING: Final = "TongyaoWaiting"
+    SUSPENDED: Final = "TongyaoSuspended"
 
 
 SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
@@ -49,6 +51,7 @@ SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
     SearchAttribute.DEPTH: "Int",
     SearchAttribute.ROOT: "Keyword",
     SearchAttribute.WAITING: "Bool",
+    SearchAttribute.SUSPENDED: "KeywordList",
 }
 
 
@@ -159,12 +162,10 @@ class FreezeOutput(Value):
 
 
 class TurnInput(Value):
-    """One turn. With `submission`, what a person or their agent said is taken down; otherwise the proxy is asked."""
+    """One turn. With `submission`, what a person or their agent said is sorted; otherwise the proxy is asked."""
 
     alias: str
     submission: str = ""
-    nothing_new: bool = False
-    outcome: Outcome | None = Field(default=None, description="Already known (lapsed, left): only to be written down.")
     author: str = "proxy"
     revision: int = Field(default=1, ge=1, description="Counts corrections of one turn.")
 
@@ -177,6 +178,8 @@ class ProjectInput(ActivityInput):
 
 
 class TurnOutput(Value):
+    alias: str
+    revision: int = Field(ge=1, description="Of the input: words that came later are not among these.")
     outcome: Outcome
     items: int = 0
     struck: int = 0
@@ -195,12 +198,15 @@ class ObserveOutput(ModelOutput):
     verdict: Verdict
     relations: int = 0
     struck: int = 0
+    news: bool = Field(default=True, description="The round stated something as related for the first time.")
+    concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
 
 
 class PlanInput(ActivityInput):
     revision: int
     unconverged: bool = Field(default=False, description="Rounds ended without converging: name what is open.")
     without: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals the plan is made anew with.")
     children: tuple[str, ...] = ()
 
 
@@ -237,6 +243,37 @@ class RememberInput(ActivityInput):
     aliases: tuple[str, ...]
 
 
+class ConsentInput(ActivityInput):
+    """Who of these is to be asked whether a proxy may speak for them."""
+
+    choices: tuple[Choice, ...]
+
+
+class ConsentOutput(Value):
+    """Profile ids. Who is in neither list takes part without being asked."""
+
+    ask: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+class ConcludeInput(ActivityInput):
+    """Somebody's time is over: is there a message of theirs that has not arrived?"""
+
+    lanes: tuple[str, ...] = Field(description="Lanes that their messages come by.")
+    since: datetime = Field(description="When they were asked.")
+
+
+class ConcludeOutput(Value):
+    undelivered: bool = Field(default=False, description="A message is stored and has no verdict yet.")
+    shut_seconds: float = Field(
+        default=0.0, ge=0, description="For how long since then no message could be handed in, suspensions left out."
+    )
+
+
+class CancelChildrenInput(ActivityInput):
+    """Send `cancel` to every child of the process that has not ended."""
+
+
 class RecordInput(ActivityInput):
     """Only the outbox: for transitions after which nothing else happens soon."""
 
@@ -267,6 +304,9 @@ PLAN: Final = ModelActivity("plan", PlanInput, PlanOutput, steps.PLAN)
 BRANCH: Final = ActivityContract("branch", BranchInput, BranchOutput)
 DELIVER: Final = ModelActivity("deliver", DeliverInput, DeliverOutput, steps.DELIVER)
 REMEMBER: Final = ActivityContract("remember", RememberInput, type(None))
+CONSENT: Final = ActivityContract("consent", ConsentInput, ConsentOutput)
+CONCLUDE: Final = ActivityContract("conclude", ConcludeInput, ConcludeOutput)
+CANCEL_CHILDREN: Final = ActivityContract("cancel_children", CancelChildrenInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
 OPERATOR_NEEDED: Final = "OperatorNeeded"

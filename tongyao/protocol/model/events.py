@@ -24,12 +24,14 @@ class EventKind(StrEnum):
     TENSION_REVISED = "tension_revised"  # [grade]
     TENSION_CONFIRMED = "tension_confirmed"  # [by: person | timer | setting]
     FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score]], round: of those found later]
+    CONSENT_ASKED = "consent_asked"  # [number]; of one person who is asked whether a proxy may speak for them
+    CONSENT_CLOSED = "consent_closed"  # [asked, allowed]; counts
     PARTICIPANTS_SELECTED = "participants_selected"  # [aliases]
     PARTICIPANT_JOINED = "participant_joined"  # [alias, round]
     PARTICIPANT_LEFT = "participant_left"  # [alias, round]
     ROUND_OPENED = "round_opened"  # [round, aliases]
     TURN_WAITING = "turn_waiting"  # [alias, round, due]
-    REMINDER = "reminder"  # [alias, round, share]
+    REMINDER = "reminder"  # [alias, round, share]; of somebody who is invited: [number, share]
     DEADLINE_EXTENDED = "deadline_extended"  # [alias, due]
     ESCALATED = "escalated"  # [alias, round]
     ENDPOINT_SWITCHED = "endpoint_switched"  # [alias, to]
@@ -37,14 +39,15 @@ class EventKind(StrEnum):
     WORDS_ARRIVED = "words_arrived"  # [alias, round]; of a person or their agent, not yet sorted
     PROJECTION_RECEIVED = "projection_received"  # [alias, round, outcome, items, struck]
     GATE_COMPLETE = "gate_complete"  # [round]
-    OBSERVATION_READY = "observation_ready"  # [round, verdict, relations, struck]
+    OBSERVATION_READY = "observation_ready"  # [round, verdict, relations, struck, news]
     CONVERGED = "converged"  # [round, reason]
     CONCLUDED = "concluded"  # [round, phase]
     DECISION_NEEDED = "decision_needed"  # [cause]
     DECIDED = "decided"  # [decision, by]
     BUDGET_WARNING = "budget_warning"  # [share]
-    SUSPENDED = "suspended"  # [reason]
-    RESUMED = "resumed"  # [to]
+    SUSPENDED = "suspended"  # [code, reason, kind]
+    RESUMED = "resumed"  # [code]; the cause that is gone
+    OPERATOR_ACTED = "operator_acted"  # [message, login]
     PLAN_READY = "plan_ready"  # [revision, claims, supported, residuals, reduced]
     DELIVERY_READY = "delivery_ready"  # [alias, revision]
     ANSWER_RECEIVED = "answer_received"  # [alias, decision, revision, text_id]
@@ -76,16 +79,22 @@ class Ask(StrEnum):
     ANSWER = "answer"
     RESIDUAL = "residual"
     HOLE = "hole"
+    CONSENT = "consent"
     RESUME = "resume"
 
 
 class Waiting(Value):
-    """One thing that waits for one party. The row is known by (process, ask, alias, round); `subject`: the residual."""
+    """One thing that waits for one party. The row is known by (process, ask, alias, round).
+
+    `subject`: the residual, or the profile id of somebody who is invited. While the process is suspended `due` is unset, and
+    `remaining_seconds` says how much time will be left when it goes on.
+    """
 
     ask: Ask
     alias: str
     round: int = 0
     due: datetime | None = None
+    remaining_seconds: int | None = None
     subject: str = ""
 
 
@@ -99,6 +108,7 @@ class Snapshot(Value):
     waiting: bool
     grade: str = ""
     tension_text_id: str = ""
+    suspended: tuple[str, ...] = Field(default=(), description="Codes of all causes of a suspension.")
     suspended_reason: str = ""
     deadline: datetime | None = None
     tokens: int = 0

@@ -1,12 +1,13 @@
 """What comes in from outside (docs/protocol.md §8). Who may say what when is in `refusals`.
 
-A message has a key given by its sender: the same key of the same author twice is one message.
+A message has a key given by its sender: the same key of the same author twice is one message. Its row gives it a lane and a
+number: of one lane messages are applied in order, each at most once, also across runs of the workflow.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, TypeAdapter
 
@@ -17,15 +18,20 @@ from tongyao.protocol.model.value import Value
 
 
 class Author(Value):
-    """Who sends. `alias` is theirs in this process: `P00` for the demander, empty for an operator."""
+    """Who sends. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
 
-    role: Literal["demander", "participant", "operator"]
+    `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id.
+    """
+
+    role: Literal["demander", "participant", "operator", "invited", "child"]
     alias: str = ""
 
 
 class _Message(Value):
-    key: str = Field(min_length=1, max_length=200)
+    key: str = Field(default="", max_length=200, description="Empty only for signals without one.")
     author: Author
+    lane: str = Field(default="", description="Empty for signals.")
+    number: int = Field(default=0, ge=0, description="Within the lane, from 1; 0 for signals.")
 
 
 class ReviseTension(_Message):
@@ -123,8 +129,33 @@ class ApproveResidual(_Message):
 
 
 class Replan(_Message):
+    """Make the plan anew: without people who declined, with what others proposed."""
+
     kind: Literal["replan"] = "replan"
-    without: tuple[str, ...] = Field(min_length=1)
+    without: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals are to be taken up.")
+
+
+class Consent(_Message):
+    """Whether a proxy may speak for somebody who was invited."""
+
+    kind: Literal["consent"] = "consent"
+    invitation: int = Field(ge=1)
+    allow: bool
+
+
+class ChildEnded(_Message):
+    """A child process has ended. Inserted by the transaction that closes its row."""
+
+    kind: Literal["child_ended"] = "child_ended"
+    child: str
+    outcome: str
+
+
+class Upgrade(_Message):
+    """Continue as new under the newest rules."""
+
+    kind: Literal["upgrade"] = "upgrade"
 
 
 Message = Annotated[
@@ -142,31 +173,34 @@ Message = Annotated[
     | Cancel
     | AnswerPlan
     | ApproveResidual
-    | Replan,
+    | Replan
+    | Consent
+    | ChildEnded
+    | Upgrade,
     Field(discriminator="kind"),
 ]
 
 MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
 
-KINDS: Final = (
-    "revise_tension",
-    "confirm_tension",
-    "select_participants",
-    "submit_projection",
-    "switch_endpoint",
-    "extend_deadline",
-    "leave",
-    "decide",
-    "conclude",
-    "set_mandate",
-    "resume",
-    "cancel",
-    "answer_plan",
-    "approve_residual",
-    "replan",
-)
+KINDS: Final[dict[str, type[Message]]] = {
+    kind.model_fields["kind"].default: kind for kind in get_args(get_args(Message)[0])
+}
+"""Every kind of message and its type."""
 
 
-def dedupe_key(message: Message) -> str:
-    """What makes two messages one: the author and the author's key."""
-    return f"{message.author.role}:{message.author.alias}/{message.key}"
+def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
+    """The lane by which a message goes. What must never wait behind another goes by a lane of its own.
+
+    `endpoint`: `agent` where a person's own agent sends for them.
+    """
+    lane = "operator" if author.role == "operator" else author.alias
+    if endpoint == "agent":
+        lane = f"{lane}/agent"
+    return f"{lane}/control" if kind in CONTROL_KINDS else lane
+
+
+CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
+"""Kinds that never wait behind another message, and are exempt from the bound on messages."""
+
+MAX_MESSAGES: Final = 1_000
+"""Messages of one lane to one process (ours). The server holds 2,000 updates of a run; continuing as new makes room."""

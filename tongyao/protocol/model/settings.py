@@ -10,11 +10,13 @@ from pydantic import Field, model_validator
 
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.convergence import MAX_ROUNDS
 
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
+
+MAX_ROUNDS: Final = 7
+"""Rounds before the demander is asked (seed 000, property 5: five sufficed in every measured run)."""
 
 MAX_PARTICIPANTS: Final = 8
 """28 pairs: beyond it the catalyst's attention is unmeasured (seeds 000 and 002)."""
@@ -37,6 +39,15 @@ class Residuals(StrEnum):
     OFF = "off"
     ASK = "ask"
     AUTO = "auto"
+
+
+class NewsRule(StrEnum):
+    """What a round without news means for convergence (docs/protocol.md §5.5)."""
+
+    SEED = "seed"
+    """Only the catalyst's verdicts count; everybody is asked in every round."""
+    LINKS = "links"
+    """A round without a new link counts as exhausted; who has nothing new is asked again when something concerns them."""
 
 
 class ProcessSettings(Value):
@@ -67,6 +78,7 @@ class ProcessSettings(Value):
         description="Fewer active participants: the demander decides how to go on.",
     )
     max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20, description="After so many the demander decides.")
+    news_rule: NewsRule = Field(default=NewsRule.SEED, description="What a round without news means.")
     fallback: Fallback = Field(
         default=Fallback.LAPSE, description="A person's turn at its deadline, where they chose nothing themselves."
     )

@@ -8,10 +8,8 @@ from typing import Final
 
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
-
-MAX_ROUNDS: Final = 7
-"""Rounds before the demander is asked (seed 000, property 5: five sufficed in every measured run)."""
 
 VERDICT_FROM_ROUND: Final = 3
 """Before this round the catalyst has not seen an answer to its own observations, so its verdict does not count."""
@@ -24,11 +22,15 @@ MORE_ROUNDS: Final = 2
 
 
 class RoundResult(Value):
-    """What one finished round means for convergence: how every turn ended, and what the catalyst said."""
+    """What one finished round means for convergence: how every turn ended, what the catalyst said, whether there was news.
+
+    `news` is true where it is not counted (`NewsRule.SEED`).
+    """
 
     number: int
     outcomes: Mapping[str, Outcome]
     verdict: Verdict
+    news: bool = True
 
 
 class Course(StrEnum):
@@ -49,7 +51,7 @@ def course(rounds: Sequence[RoundResult], *, limit: int = MAX_ROUNDS) -> Course:
 
     - Everyone still in the room *said* that there is nothing new, in a round not before the second: the gap is
       exhausted everywhere at once. A lapsed or failed turn says nothing, so it never counts towards this.
-    - Two `exhausted` verdicts in a row, both from round 3 on: the second is the buffer round, in which a new framework
+    - Two `exhausted` verdicts in a row, both from round 3 on; a round without news counts as `exhausted`: the second is the buffer round, in which a new framework
       could have reactivated somebody (seed 000, property 8).
     - `limit` rounds are over: the demander decides.
     """
@@ -64,7 +66,7 @@ def course(rounds: Sequence[RoundResult], *, limit: int = MAX_ROUNDS) -> Course:
 
 
 def _counted_exhausted(result: RoundResult) -> bool:
-    return result.number >= VERDICT_FROM_ROUND and result.verdict is Verdict.EXHAUSTED
+    return result.number >= VERDICT_FROM_ROUND and (result.verdict is Verdict.EXHAUSTED or not result.news)
 
 
 def _everyone_said_nothing_new(outcomes: Mapping[str, Outcome]) -> bool:

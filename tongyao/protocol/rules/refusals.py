@@ -1,32 +1,10 @@
-"""Every refusal, and the one rule of who may say what when (docs/protocol.md §8). It only reads."""
+"""Every refusal of a message, worded in both languages (docs/protocol.md §8). Which one applies when is in `life/refusing.py`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Final
 
-from tongyao.protocol.model.messages import (
-    AnswerPlan,
-    ApproveResidual,
-    Cancel,
-    Conclude,
-    ConfirmTension,
-    Decide,
-    Decision,
-    ExtendDeadline,
-    Leave,
-    Message,
-    Replan,
-    Resume,
-    ReviseTension,
-    SelectParticipants,
-    SetMandate,
-    SubmitProjection,
-    SwitchEndpoint,
-)
-from tongyao.protocol.model.process import DEMANDER, Choice, Phase, State
-from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.value import Value
 
 
@@ -34,7 +12,6 @@ class Refusal(StrEnum):
     """Why a message was not applied. The texts are in `REFUSALS`."""
 
     ENDED = "ended"
-    SUSPENDED = "suspended"
     NOT_SUSPENDED = "not_suspended"
     NOT_YOURS = "not_yours"
     NOT_NOW = "not_now"
@@ -63,12 +40,22 @@ class Refusal(StrEnum):
     NO_ONE_DECLINED = "no_one_declined"
     NOTHING_TO_EXTEND = "nothing_to_extend"
     NO_ROUND_YET = "no_round_yet"
+    NO_CHANGE = "no_change"
+    TOO_MANY_MESSAGES = "too_many_messages"
+    EXTENDED_ALREADY = "extended_already"
+    TOO_LONG = "too_long"
+    UNKNOWN_INVITATION = "unknown_invitation"
+    NOT_ASKED = "not_asked"
+    NOTHING_TO_REPLAN = "nothing_to_replan"
+    NO_ONE_PROPOSED = "no_one_proposed"
+    BUDGET_OF_ROOT = "budget_of_root"
+    UNKNOWN_CHILD = "unknown_child"
+    OVERTAKEN = "overtaken"
     NOT_TRUSTED = "unreadable_message"
 
 
 REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.ENDED: ("this process has ended; nothing can be changed any more", "这个过程已经结束，不能再改动"),
-    Refusal.SUSPENDED: ("the process is suspended; resume it first", "过程已暂停，请先恢复"),
     Refusal.NOT_SUSPENDED: ("the process is not suspended; there is nothing to resume", "过程没有暂停，无需恢复"),
     Refusal.NOT_YOURS: ("this is not yours to say in this process", "这件事在本过程中不由你决定"),
     Refusal.NOT_NOW: ("not possible in the present phase", "当前阶段不能这样做"),
@@ -112,6 +99,35 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.NO_ONE_DECLINED: ("nobody named here has declined", "所列参与者并未拒绝"),
     Refusal.NOTHING_TO_EXTEND: ("nobody is waited for under this alias", "目前没有在等这个参与者"),
     Refusal.NO_ROUND_YET: ("no round has begun yet", "还没有开始任何一轮"),
+    Refusal.NO_CHANGE: ("this is so already; nothing would change", "现状已是如此，不会有任何改变"),
+    Refusal.TOO_MANY_MESSAGES: (
+        "you have sent as many messages to this process as it takes; leaving is still possible",
+        "你发给本过程的消息已达上限；仍可离开本过程",
+    ),
+    Refusal.EXTENDED_ALREADY: (
+        "you have extended this turn once; ask the demander for more time",
+        "这一轮你已延长过一次；如需更多时间，请联系需求方",
+    ),
+    Refusal.TOO_LONG: ("a turn can be extended by at most its own length", "延长的时间不能超过一轮本身的时长"),
+    Refusal.UNKNOWN_INVITATION: ("there is no open question of this number", "没有这个待答复的邀请"),
+    Refusal.NOT_ASKED: (
+        "this plan was made without you, and asks nothing of you",
+        "这版方案未包含你，不需要你的答复",
+    ),
+    Refusal.NOTHING_TO_REPLAN: (
+        "name at least one participant who declined or proposed",
+        "请至少指出一位谢绝或提出建议的参与者",
+    ),
+    Refusal.NO_ONE_PROPOSED: ("nobody named here has proposed anything", "所列参与者并未提出建议"),
+    Refusal.BUDGET_OF_ROOT: (
+        "the budget belongs to the process at the root of this tree: raise it there",
+        "预算属于最上层的过程：请在那里提高上限",
+    ),
+    Refusal.UNKNOWN_CHILD: ("this process has no such child running", "本过程没有这个正在进行的子过程"),
+    Refusal.OVERTAKEN: (
+        "this message could not be delivered before a later one of the same sender was applied",
+        "此消息未能及时送达，同一发送者的后一条消息已先被采用",
+    ),
     Refusal.NOT_TRUSTED: (
         "the message cannot be read; see the reference of messages",
         "无法读取这条消息，请参照消息格式",
@@ -135,158 +151,3 @@ class Verdict(Value):
 
 
 ACCEPTED: Final = Verdict(accepted=True)
-
-_CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
-"""Where the demander may end the waiting: for more rounds, for answers, for children."""
-
-GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
-"""Decisions after which the same people go on with the rounds."""
-
-_BY_DEMANDER: Final = (
-    ReviseTension | ConfirmTension | SelectParticipants | Decide | Conclude | ApproveResidual | Replan | Cancel | Resume
-)
-
-
-def refuse(state: State, message: Message, *, max_participants: int, quorum: int) -> Refusal | None:
-    """Why `message` cannot be applied to `state` now; None when it can. Reads only.
-
-    `max_participants` counts those beside a demander who takes part (`ProcessSettings.max_others`).
-    Order of the questions: is there still a process, is it yours to say, is it running, is it the time, is it whole.
-    """
-    if state.phase.ended:
-        return Refusal.ENDED
-    if (not_yours := _not_yours(message)) is not None:
-        return not_yours
-    if isinstance(message, Cancel):
-        return None
-    if isinstance(message, Resume):
-        return None if state.phase is Phase.SUSPENDED else Refusal.NOT_SUSPENDED
-    if isinstance(message, SetMandate):
-        return None if message.alias in state.seats else _nobody(message.alias)
-    if state.phase is Phase.SUSPENDED and not isinstance(message, SubmitProjection | Leave | SwitchEndpoint):
-        return Refusal.SUSPENDED
-    match message:
-        case ReviseTension() | ConfirmTension():
-            return _confirming(state)
-        case SelectParticipants():
-            if state.phase is not Phase.SELECTING or state.selected is not None:
-                return Refusal.NOT_NOW
-            return _people(state, message.participants, limit=max_participants, least=quorum)
-        case SubmitProjection():
-            return _turn(state, message)
-        case SwitchEndpoint():
-            return _seat(state, message.alias) or _proxy_of_nothing(state, message)
-        case Leave():
-            alone = message.alias == DEMANDER and not state.others
-            return _seat(state, message.alias) or (Refusal.DEMANDER_ALONE if alone else None)
-        case ExtendDeadline():
-            turn = state.turns.get(message.alias)
-            return None if turn and turn.open and turn.due else Refusal.NOTHING_TO_EXTEND
-        case Decide():
-            return _decision(state, message, max_participants=max_participants, quorum=quorum)
-        case Conclude():
-            return None if state.phase in _CONCLUDABLE else Refusal.NOT_NOW
-        case AnswerPlan():
-            return _answer(state, message)
-        case ApproveResidual():
-            return None if message.residual in state.undecided else Refusal.UNKNOWN_RESIDUAL
-        case Replan():
-            if state.phase is not Phase.ANSWERING:
-                return Refusal.NOT_NOW
-            if state.plan_revision > 1:
-                return Refusal.ALREADY_REPLANNED
-            declined = all(state.answers.get(alias) == "decline" for alias in message.without)
-            return None if declined else Refusal.NO_ONE_DECLINED
-        case _:
-            return Refusal.NOT_TRUSTED
-
-
-def _not_yours(message: Message) -> Refusal | None:
-    if message.author.role == "operator":
-        return None
-    if message.author.role == "demander" and message.author.alias != DEMANDER:
-        return Refusal.NOT_YOURS
-    if isinstance(message, _BY_DEMANDER):
-        return None if message.author.role == "demander" else Refusal.NOT_YOURS
-    if isinstance(message, ExtendDeadline):
-        return None if message.author.role == "demander" else Refusal.NOT_YOURS
-    return None if getattr(message, "alias", None) == message.author.alias else Refusal.NOT_YOURS
-
-
-def _nobody(alias: str) -> Refusal:
-    return Refusal.DEMANDER_APART if alias == DEMANDER else Refusal.UNKNOWN_ALIAS
-
-
-def _seat(state: State, alias: str) -> Refusal | None:
-    seat = state.seats.get(alias)
-    if seat is None:
-        return _nobody(alias)
-    return None if seat.active else Refusal.HAS_LEFT
-
-
-def _proxy_of_nothing(state: State, message: SwitchEndpoint) -> Refusal | None:
-    to_proxy = message.endpoint is EndpointKind.PROXY or message.fallback is Fallback.PROXY
-    return Refusal.NO_PROFILE if to_proxy and state.seats[message.alias].profile is None else None
-
-
-def _confirming(state: State) -> Refusal | None:
-    if state.confirmed:
-        return Refusal.ALREADY_CONFIRMED
-    return None if state.phase is Phase.CONFIRMING else Refusal.NOT_NOW
-
-
-def _people(state: State, choices: tuple[Choice, ...], *, limit: int, least: int) -> Refusal | None:
-    named = [choice.profile_id for choice in choices]
-    seated = {seat.profile.profile_id for seat in state.seats.values() if seat.profile}
-    if len(set(named)) < len(named) or seated & set(named):
-        return Refusal.TWICE
-    if state.demander_profile in named:
-        return Refusal.HIMSELF
-    if len(named) + len(state.others) > limit:
-        return Refusal.TOO_MANY
-    too_few = len(named) + len(state.present) < least or not (named or state.others)
-    return Refusal.NO_PARTICIPANTS if too_few else None
-
-
-def _turn(state: State, message: SubmitProjection) -> Refusal | None:
-    if (refusal := _seat(state, message.alias)) is not None:
-        return refusal
-    if message.nothing_new and message.text_id:
-        return Refusal.TWO_ANSWERS
-    if not message.nothing_new and not message.text_id:
-        return Refusal.NOTHING_SAID
-    if message.round < state.round:
-        return Refusal.ROUND_OVER
-    turn = state.turns.get(message.alias)
-    if message.round > state.round or turn is None:
-        return Refusal.WRONG_ROUND
-    if not turn.open and not (state.gate_open and turn.author not in (None, EndpointKind.PROXY)):
-        return Refusal.TURN_OVER
-    return Refusal.PROXY_SPEAKS if state.seats[message.alias].endpoint is EndpointKind.PROXY else None
-
-
-def _decision(state: State, message: Decide, *, max_participants: int, quorum: int) -> Refusal | None:
-    if state.phase is not Phase.DECIDING or state.decision is not None:
-        return Refusal.NOT_NOW
-    if message.decision is Decision.ADD_PARTICIPANTS:
-        return _people(state, message.participants, limit=max_participants, least=quorum)
-    if message.decision in GOING_ON and state.present == (DEMANDER,):
-        return Refusal.DEMANDER_ALONE
-    if message.decision is Decision.RAISE_BUDGET:
-        if message.tokens is None and message.cost is None:
-            return Refusal.NO_LIMIT
-        too_low = (message.tokens is not None and message.tokens <= state.spent.tokens) or (
-            message.cost is not None and float(message.cost) <= float(state.spent.cost)
-        )
-        return Refusal.LIMIT_TOO_LOW if too_low else None
-    return None
-
-
-def _answer(state: State, message: AnswerPlan) -> Refusal | None:
-    if (refusal := _seat(state, message.alias)) is not None:
-        return refusal
-    if state.phase is not Phase.ANSWERING:
-        return Refusal.NOT_NOW
-    if message.revision != state.plan_revision:
-        return Refusal.WRONG_REVISION
-    return Refusal.ALREADY_ANSWERED if message.alias in state.answers else None

@@ -53,9 +53,9 @@ class Part(StrEnum):
     COST = "cost"
 
 
-_ROUNDS: Final = frozenset({Phase.CRYSTALLIZING, Phase.DECIDING, Phase.PLANNING})
+_ROUNDS: Final = frozenset({Phase.CONSENTING, Phase.CRYSTALLIZING, Phase.DECIDING, Phase.PLANNING})
 _PLANNED: Final = frozenset({Phase.DELIVERING, Phase.ANSWERING, Phase.AWAITING_CHILDREN, Phase.COMPLETED})
-_STOPPED: Final = frozenset({Phase.SUSPENDED, Phase.ABANDONED, Phase.CANCELLED, Phase.EXPIRED, Phase.FAILED})
+_STOPPED: Final = frozenset({Phase.ABANDONED, Phase.CANCELLED, Phase.EXPIRED, Phase.FAILED})
 _ALWAYS: Final = frozenset(Phase)
 _STARTED: Final = _ROUNDS | _PLANNED | _STOPPED
 _NEVER: Final[frozenset[Phase]] = frozenset()

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from tongyao.protocol.contracts.process import ProcessInput
-from tongyao.protocol.life import effects
+from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
@@ -87,7 +87,7 @@ async def announce_child(
     if not announced and not await _affordable(library, parent.root, tokens, cost):
         raise NotAnnounced("budget")
     text_id = await library.texts.put(
-        parent.demander, "tension", tension.model_dump_json(), id=effects.text_id(pid, "tension")
+        parent.demander, "tension", tension.model_dump_json(), id=named_text_id(pid, "tension")
     )
     child = ProcessInput(
         process_id=pid,

@@ -1,0 +1,69 @@
+"""People answer the plan: commit, decline or propose (docs/protocol.md §7.5)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tongyao.protocol.life import children, planning
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.state import Replan as ReplanWish
+from tongyao.protocol.life.state import Residual, State
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import AnswerPlan, Replan
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.rules.lineage import hole_id
+
+
+def ask(state: State, now: datetime) -> None:
+    enter(state, Phase.ANSWERING, now, seconds=state.start.settings.answering_seconds)
+
+
+def answer(state: State, message: AnswerPlan, now: datetime) -> None:
+    state.answers[message.alias] = message.answer
+    note(
+        state,
+        EventKind.ANSWER_RECEIVED,
+        now,
+        alias=message.alias,
+        decision=message.answer,
+        revision=message.revision,
+        text_id=message.text_id,
+    )
+    if message.answer == "decline" and state.may_branch and message.alias != DEMANDER:
+        hole = hole_id(message.revision, message.alias)  # what they leave is a residual like every other
+        state.residuals[hole] = Residual()
+        note(state, EventKind.RESIDUAL_OPEN, now, residual=hole)
+
+
+def replan(state: State, message: Replan, now: datetime) -> None:
+    """Once: without some who declined, with what others proposed. Who is left out is not asked again."""
+    state.replan = ReplanWish(without=message.without, proposals=message.proposals)
+    state.left_out = message.without
+    state.replanned = True
+    note(state, EventKind.DECIDED, now, decision="replan", by="person")
+    planning.begin(state, now)
+
+
+def open_points(state: State) -> tuple[str, ...]:
+    """Aliases whose decline or proposal the demander may still answer by a new plan, and has said nothing of."""
+    if state.replanned:
+        return ()
+    return tuple(
+        alias
+        for alias, given in sorted(state.answers.items())
+        if given == "propose" or (given == "decline" and _hole_is_open(state, alias))
+    )
+
+
+def _hole_is_open(state: State, alias: str) -> bool:
+    hole = state.residuals.get(hole_id(state.plan_revision, alias))
+    return hole is None or hole.status == "open"
+
+
+def advance(state: State, now: datetime) -> None:
+    if state.phase is not Phase.ANSWERING:
+        return
+    answered = set(state.asked_for_answers) <= set(state.answers) and not open_points(state)
+    if state.concluded or answered:
+        children.wait_or_complete(state, now)

@@ -1,0 +1,108 @@
+"""Process time, and the causes that make it stand (docs/protocol.md §3.7)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.state import Cause, Deadline, State
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.settings import REMINDERS
+
+RETRY_AFTER: Final = tuple(timedelta(seconds=seconds) for seconds in (10, 30, 60, 120, 300, 600))
+"""After how long a step that infrastructure failed is tried again, by the number of tries; the last one repeats."""
+
+CHECK_AGAIN: Final = timedelta(seconds=60)
+"""How long a passed deadline waits for messages that were handed in before it and have not arrived."""
+
+
+def process_time(state: State, now: datetime) -> timedelta:
+    """The time since the start, without the time in which the process was suspended."""
+    return (state.stopped_at or now) - state.started_at - state.stopped_for
+
+
+def wall_time(state: State, at: timedelta) -> datetime:
+    """When process time will be `at`, if the process is not suspended until then."""
+    return state.started_at + state.stopped_for + at
+
+
+def ask_until(state: State, seconds: int, now: datetime) -> Deadline:
+    """A deadline of `seconds` from now on."""
+    state.deadlines += 1
+    return Deadline(
+        number=state.deadlines, asked_at=now, asked=process_time(state, now), term=timedelta(seconds=seconds)
+    )
+
+
+def deadlines(state: State) -> list[Deadline]:
+    """Every deadline that runs: of the phase, of turns, of invitations."""
+    turns = [turn.deadline for turn in state.turns.values() if turn.waits and turn.deadline is not None]
+    invitations = [one.deadline for one in state.invitations if one.waits and one.deadline is not None]
+    return [*([state.deadline] if state.deadline is not None else []), *turns, *invitations]
+
+
+def next_event(deadline: Deadline, *, reminds: bool) -> timedelta | None:
+    """Process time at which the deadline needs attention: a reminder, or its end; None while it is being concluded."""
+    if deadline.passed:
+        return None
+    if reminds and deadline.reminders < len(REMINDERS):
+        return min(_reminder(deadline, deadline.reminders), deadline.next_check)
+    return deadline.next_check
+
+
+def reminder_due(deadline: Deadline, at: timedelta) -> float | None:
+    """The share of its time at which a reminder is due now; it counts as given. None: no reminder is due.
+
+    Of several that are due at once only the last is given.
+    """
+    share: float | None = None
+    while deadline.reminders < len(REMINDERS) and at >= _reminder(deadline, deadline.reminders):
+        share = REMINDERS[deadline.reminders]
+        deadline.reminders += 1
+    return share if at < deadline.due else None
+
+
+def _reminder(deadline: Deadline, number: int) -> timedelta:
+    return deadline.asked + (deadline.due - deadline.asked) * REMINDERS[number]
+
+
+def pass_if_over(deadline: Deadline, at: timedelta) -> None:
+    """From the end of its time on, a deadline waits for the step that concludes it."""
+    if not deadline.passed and at >= deadline.next_check:
+        deadline.passed = True
+        deadline.checks += 1
+
+
+def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: datetime) -> None:
+    """Add or renew a cause. Process time stands from `since` on, but never from before the last resumption."""
+    old = state.causes.get(name)
+    if old is not None:
+        cause.since, cause.tries = old.since, old.tries + 1
+    if cause.kind == "infrastructure":
+        cause.retry_at = now + RETRY_AFTER[min(cause.tries, len(RETRY_AFTER) - 1)]
+    state.causes[name] = cause
+    if state.stopped_at is None:
+        state.stopped_at = max(since, state.resumed_at or state.started_at, state.started_at + state.stopped_for)
+        for deadline in deadlines(state):  # process time may have gone back before their end
+            deadline.passed = deadline.passed and process_time(state, now) >= deadline.due
+    if old is None:
+        note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason)
+
+
+def clear(state: State, names: list[str], now: datetime) -> None:
+    """Remove causes. With the last one process time goes on."""
+    for name in names:
+        note(state, EventKind.RESUMED, now, code=state.causes.pop(name).code)
+    if not state.causes and state.stopped_at is not None:
+        state.stopped_for += now - state.stopped_at
+        state.stopped_at = None
+        state.resumed_at = now
+
+
+def succeeded(state: State, name: str, now: datetime) -> None:
+    """A step has succeeded: its own cause is gone, and whatever else infrastructure failed is tried again now."""
+    if name in state.causes:
+        clear(state, [name], now)
+        for cause in state.causes.values():
+            cause.retry_at = None

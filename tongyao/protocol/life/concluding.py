@@ -1,0 +1,121 @@
+"""The end of somebody's time. A step concludes it, not the timer (docs/protocol.md §3.3).
+
+Before anything lapses or confirms itself, the step looks for messages that were handed in and have not arrived, and for how long
+messages could not be handed in. That time is given back.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from tongyao.protocol.contracts.process import CONCLUDE, RECORD, ConcludeInput, ConcludeOutput, RecordInput
+from tongyao.protocol.life import confirming, deciding, seating, turns
+from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.state import Deadline, State
+from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER, Phase
+
+
+def record_step(state: State) -> Step:
+    return Step(
+        RECORD, RecordInput(process_id=state.process_id), f"{state.phase.value}: write {len(state.outbox)} events"
+    )
+
+
+def wanted(state: State) -> dict[str, Step]:
+    """One step for each deadline that has passed."""
+    steps = {}
+    for deadline in deadlines(state):
+        if deadline.passed:
+            ask = ConcludeInput(process_id=state.process_id, lanes=_lanes(state, deadline), since=deadline.asked_at)
+            steps[f"conclude/{deadline.number}/{deadline.checks}"] = Step(CONCLUDE, ask, _summary(state, deadline))
+    return steps
+
+
+def _lanes(state: State, deadline: Deadline) -> tuple[str, ...]:
+    """Lanes of everybody whose word could still change what the deadline ends."""
+    if deadline is not state.deadline:
+        name = _of(state, deadline)
+        return (name, f"{name}/agent", f"{name}/control", DEMANDER)
+    people = [DEMANDER]
+    if state.phase is Phase.ANSWERING:
+        people += [alias for alias in state.asked_for_answers if alias != DEMANDER]
+    lanes = [lane for name in people for lane in (name, f"{name}/agent", f"{name}/control")]
+    return (*lanes, *(one.child for one in state.residuals.values() if one.status == "started"))
+
+
+def _of(state: State, deadline: Deadline) -> str:
+    for turn in state.turns.values():
+        if turn.deadline is deadline:
+            return turn.alias
+    return next(f"invited/{one.number}" for one in state.invitations if one.deadline is deadline)
+
+
+def _summary(state: State, deadline: Deadline) -> str:
+    whose = state.phase.value if deadline is state.deadline else _of(state, deadline)
+    return f"the time of {whose} is over: look for messages on their way"
+
+
+def concluded(state: State, number: int, output: ConcludeOutput, now: datetime) -> None:
+    """Nothing is on its way and no time is to be given back: now what was to follow the deadline follows."""
+    deadline = next(one for one in deadlines(state) if one.number == number)
+    given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
+    at = process_time(state, now)
+    if given_back > deadline.given_back and deadline.due - deadline.given_back + given_back > at:
+        deadline.given_back, deadline.passed, deadline.check_at = given_back, False, None
+        _note_moved(state, deadline, now)
+    elif output.undelivered:
+        deadline.passed, deadline.check_at = False, at + CHECK_AGAIN
+    elif deadline is state.deadline:
+        _phase_over(state, now)
+    else:
+        _person_over(state, deadline, now)
+
+
+def _note_moved(state: State, deadline: Deadline, now: datetime) -> None:
+    whose = DEMANDER if deadline is state.deadline else _of(state, deadline)
+    due = wall_time(state, deadline.due).isoformat()
+    note(state, EventKind.DEADLINE_EXTENDED, now, alias=whose, due=due)
+
+
+def _phase_over(state: State, now: datetime) -> None:
+    state.deadline = None
+    if state.phase is Phase.CONFIRMING:
+        confirming.confirm(state, now, by="timer")
+    elif state.phase is Phase.DECIDING:
+        deciding.time_over(state, now)
+    else:  # answers and children are waited for no longer
+        state.concluded = True
+
+
+def _person_over(state: State, deadline: Deadline, now: datetime) -> None:
+    for turn in list(state.turns.values()):
+        if turn.deadline is deadline:
+            turns.fall_back(state, turn, now)
+    for invitation in list(state.invitations):
+        if invitation.deadline is deadline:
+            seating.answer_invitation(state, invitation.number, False, now)
+
+
+def remind(state: State, at: timedelta, now: datetime) -> None:
+    """Remind people who are late: at half and at nine tenths of their time."""
+    for turn in state.waiting_for:
+        if turn.deadline is not None and (share := reminder_due(turn.deadline, at)) is not None:
+            note(state, EventKind.REMINDER, now, alias=turn.alias, round=state.round, share=share)
+    for invitation in state.invitations:
+        deadline = invitation.deadline if invitation.waits else None
+        if deadline is not None and (share := reminder_due(deadline, at)) is not None:
+            note(state, EventKind.REMINDER, now, number=invitation.number, share=share)
+
+
+def next_due(state: State) -> timedelta:
+    """Process time at which something is due by itself: at the latest the end of the whole process."""
+    due = [timedelta(seconds=state.start.settings.process_seconds)]
+    for deadline in deadlines(state):
+        if (at := next_event(deadline, reminds=deadline is not state.deadline)) is not None:
+            due.append(at)
+    if state.correcting_until is not None:
+        due.append(state.correcting_until)
+    return min(due)

@@ -1,0 +1,66 @@
+"""Formulating and confirming: from the raw intent to a tension that its owner stands by (docs/protocol.md §3.1)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
+from tongyao.protocol.life import seating
+from tongyao.protocol.life.clock import ask_until
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.state import State
+from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import ReviseTension
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.tension import Grade
+
+
+def wanted(state: State) -> dict[str, Step]:
+    if state.phase is Phase.FORMULATING:
+        return {"formulate": Step(FORMULATE, FormulateInput(process_id=state.process_id), "formulate the intent")}
+    return {}
+
+
+def formulated(state: State, output: FormulateOutput, now: datetime) -> None:
+    state.tension = output.tension
+    note(
+        state,
+        EventKind.FORMULATION_READY,
+        now,
+        urgent=False,
+        grade=output.tension.grade.value,
+        barriers=output.tension.barriers,
+        fallback=output.fallback,
+    )
+    open_confirmation(state, now)
+
+
+def open_confirmation(state: State, now: datetime) -> None:
+    """The demander may revise. The tension confirms itself in time; of grade C it waits for an explicit yes."""
+    settings = state.start.settings
+    by_itself = settings.auto_confirm or (state.start.lineage is not None and not _grade_c(state))
+    waits = not by_itself and not _grade_c(state)
+    enter(state, Phase.CONFIRMING, now, seconds=settings.confirm_seconds if waits else None)
+    if by_itself:
+        confirm(state, now, by="setting")
+
+
+def confirm(state: State, now: datetime, *, by: str) -> None:
+    """`by`: `person`, `timer` or `setting`."""
+    note(state, EventKind.TENSION_CONFIRMED, now, urgent=False, by=by)
+    seating.find_participants(state, now)
+
+
+def revise(state: State, message: ReviseTension, now: datetime) -> None:
+    state.tension = message.tension
+    if _grade_c(state):
+        state.deadline = None
+    elif state.deadline is None:
+        state.deadline = ask_until(state, state.start.settings.confirm_seconds, now)
+    note(state, EventKind.TENSION_REVISED, now, grade=message.tension.grade.value)
+
+
+def _grade_c(state: State) -> bool:
+    return state.tension is not None and state.tension.grade is Grade.C

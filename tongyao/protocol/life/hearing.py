@@ -1,0 +1,98 @@
+"""What an accepted message does (docs/protocol.md §8.3)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from tongyao.protocol.life import answering, children, clock, confirming, deciding, planning, seating, turns
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER, Phase
+
+
+def apply(state: State, message: m.Message, now: datetime) -> None:
+    """Apply a message that `refusing.refuse` has nothing against."""
+    match message:
+        case m.ReviseTension():
+            confirming.revise(state, message, now)
+        case m.ConfirmTension():
+            confirming.confirm(state, now, by="person")
+        case m.SelectParticipants():
+            seating.ask_consent(state, message.participants, now)
+        case m.Consent():
+            seating.answer_invitation(state, message.invitation, message.allow, now)
+        case m.SubmitProjection():
+            _submit(state, message, now)
+        case m.SwitchEndpoint():
+            turns.switch(state, message.alias, message.endpoint, message.fallback, now)
+        case m.ExtendDeadline():
+            _extend(state, message, now)
+        case m.Leave():
+            turns.leave(state, message.alias, now)
+        case m.Decide():
+            deciding.decide(state, message, now)
+        case m.Conclude():
+            _conclude(state, now)
+        case m.AnswerPlan():
+            answering.answer(state, message, now)
+        case m.Replan():
+            answering.replan(state, message, now)
+        case m.ApproveResidual():
+            children.approve(state, message, now)
+        case m.ChildEnded():
+            children.ended(state, message, now)
+        case m.SetMandate():
+            note(state, EventKind.MANDATE_CHANGED, now, alias=message.alias)
+        case m.Resume():
+            _resume(state, now)
+        case m.Cancel():
+            state.cancel_branch = message.branch
+            enter(state, Phase.CANCELLED, now)
+        case m.Upgrade():
+            state.upgrade_wanted = True
+
+
+def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
+    """Words enter the open round. Where its gate is closed they are kept for the next one."""
+    if state.phase is Phase.CRYSTALLIZING and state.gate_open:
+        turns.hear_words(state, state.turns[message.alias], message.text_id, now)
+    elif message.text_id:
+        state.late_words[message.alias] = message.text_id
+
+
+def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:
+    """Give somebody more time: in a turn, or the demander in a phase that waits for them.
+
+    Where nobody is waited for, nothing changes: the sender cannot tell a proxy from a person by it.
+    """
+    turn = state.turns.get(message.alias)
+    deadline = turn.deadline if turn is not None and turn.waits else None
+    if deadline is None and message.alias == DEMANDER and turn is None:
+        deadline = state.deadline
+    if deadline is None:
+        return
+    late = max(timedelta(0), clock.process_time(state, now) - deadline.due)
+    deadline.extended += late + timedelta(seconds=message.seconds)
+    deadline.passed, deadline.check_at = False, None
+    if turn is not None and message.author.role == "participant":
+        turn.extended_by_self = True
+    due = clock.wall_time(state, deadline.due).isoformat()
+    note(state, EventKind.DEADLINE_EXTENDED, now, alias=message.alias, due=due)
+
+
+def _conclude(state: State, now: datetime) -> None:
+    state.concluded = True
+    note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
+    if state.phase is Phase.CRYSTALLIZING and state.deciding_cause is not None:  # the rounds have stopped already
+        state.unconverged = True
+        planning.begin(state, now)
+
+
+def _resume(state: State, now: datetime) -> None:
+    """Operators' causes are gone; what infrastructure failed is tried again at once."""
+    clock.clear(state, [name for name, cause in state.causes.items() if cause.kind == "operator"], now)
+    for cause in state.causes.values():
+        cause.retry_at = None

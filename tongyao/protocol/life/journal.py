@@ -1,0 +1,31 @@
+"""The outbox of a process: events that are not yet in the records (docs/protocol.md §11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model.events import Event, EventKind
+
+
+def note(state: State, kind: EventKind, now: datetime, /, *, urgent: bool = True, **data: JsonValue) -> None:
+    """Note that something happened. What is not urgent waits for the next step, whichever that is."""
+    state.seq += 1
+    state.outbox.append(Event(seq=state.seq, kind=kind, at=now, data=data))
+    if urgent:
+        state.urgent = state.seq
+
+
+def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:
+    """Events (by number) and signalled texts (by id) are in the records."""
+    gone, stored = set(events), set(texts)
+    state.outbox = [event for event in state.outbox if event.seq not in gone]
+    state.signalled = [text for text in state.signalled if text.text_id not in stored]
+
+
+def urgent(state: State) -> bool:
+    """Whether something should be written without waiting for another step."""
+    return bool(state.signalled) or any(event.seq <= state.urgent for event in state.outbox)

@@ -1,0 +1,228 @@
+"""The life of a process as a pure, level-triggered state machine (docs/protocol.md §3).
+
+`refuse`, `hear`, `finish`, `tick`, `wanted` and `wake` are all that the workflow calls. None of them emits commands: whoever runs
+the process starts every step that is wanted and missing, and cancels every step that runs and is not wanted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tongyao.protocol.contracts.process import (
+    CANCEL_CHILDREN,
+    CONCLUDE,
+    CONSENT,
+    DELIVER,
+    DISCOVER,
+    FORMULATE,
+    OBSERVE,
+    PLAN,
+    PROJECT,
+    PROPOSE,
+    REMEMBER,
+    ModelOutput,
+    ProcessInput,
+)
+from tongyao.protocol.life import (
+    answering,
+    children,
+    clock,
+    concluding,
+    confirming,
+    deciding,
+    hearing,
+    planning,
+    rounds,
+    seating,
+)
+from tongyao.protocol.life.journal import note, urgent, written
+from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.refusing import refuse
+from tongyao.protocol.life.state import Cause, State
+from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import Message
+from tongyao.protocol.model.process import Phase
+
+__all__ = ["begin", "finish", "hear", "refuse", "repeated", "tick", "wake", "wanted"]
+
+BUDGET_WARNING = 0.8
+"""Share of a budget at which the demander is warned (docs/protocol.md §10.2)."""
+
+
+def begin(start: ProcessInput, now: datetime, seed: str) -> State:
+    """The state of a process that begins now. `seed`: random; it decides the order of aliases."""
+    settings = start.settings
+    state = State(
+        start=start,
+        started_at=now,
+        seed=seed,
+        tension=start.tension,
+        round_limit=settings.max_rounds,
+        token_budget=settings.token_budget,
+        cost_budget=settings.cost_budget,
+    )
+    note(state, EventKind.PROCESS_STARTED, now, depth=start.depth)
+    if start.tension is not None:
+        confirming.open_confirmation(state, now)
+    _settle(state, now)
+    return state
+
+
+def repeated(state: State, message: Message) -> bool:
+    """Whether a message of this number, or a later one, of the same lane was applied before."""
+    return message.number > 0 and message.number <= state.lanes.get(message.lane, 0)
+
+
+def hear(state: State, message: Message, now: datetime) -> None:
+    """Apply a message that was accepted. The rules are not asked again: a history that accepted it stays true."""
+    if message.number:
+        state.lanes[message.lane] = message.number
+    hearing.apply(state, message, now)
+    _settle(state, now)
+
+
+def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> None:
+    """A step has ended. What is no longer wanted only counts its cost. Raises `AssertionError` for a step that is done
+    and still wanted: it would run for ever."""
+    relevant = key in wanted(state)
+    if isinstance(ended, Failure):
+        if relevant:
+            _failed(state, key, ended, now)
+    else:
+        written(state, ended.events, ended.texts)
+        if isinstance(ended.output, ModelOutput):
+            _spend(state, ended.output, now)
+        clock.succeeded(state, key, now)
+        if relevant and key != RECORD_KEY:
+            _apply(state, key, ended.output, now)
+    _settle(state, now)
+    if isinstance(ended, Success) and key != RECORD_KEY and key in wanted(state):
+        raise AssertionError(f"step {key} has succeeded and is wanted again")
+
+
+def tick(state: State, now: datetime) -> None:
+    """Let happen what is due by `now`. Calling it more often changes nothing."""
+    for cause in state.causes.values():
+        if cause.retry_at is not None and now >= cause.retry_at:
+            cause.retry_at = None
+    if not state.suspended and not state.phase.ended:
+        at = clock.process_time(state, now)
+        if at.total_seconds() >= state.start.settings.process_seconds:
+            enter(state, Phase.EXPIRED, now)
+        else:
+            concluding.remind(state, at, now)
+            for deadline in clock.deadlines(state):
+                clock.pass_if_over(deadline, at)
+    _settle(state, now)
+
+
+def wanted(state: State) -> dict[str, Step]:
+    """Every step that should be running in this state, by its key, in the order in which they are to be started."""
+    steps: dict[str, Step] = {}
+    if urgent(state) or (state.phase.ended and state.outbox):
+        steps[RECORD_KEY] = concluding.record_step(state)
+    if not state.phase.ended:
+        steps |= concluding.wanted(state)
+        for module in (confirming, seating, rounds, planning):
+            steps |= module.wanted(state)
+    steps |= children.wanted(state)
+    return {key: _held(state, key, step) for key, step in steps.items()}
+
+
+def wake(state: State) -> datetime | None:
+    """When something is due by itself (wall time); None: never."""
+    times = [cause.retry_at for cause in state.causes.values() if cause.retry_at is not None]
+    if not state.suspended and not state.phase.ended:
+        due = concluding.next_due(state)
+        times.append(clock.wall_time(state, due))
+    return min(times, default=None)
+
+
+def _held(state: State, key: str, step: Step) -> Step:
+    """A suspended process starts nothing, but what is tried again; what writes its outbox waits for its own cause only."""
+    cause = state.causes.get(key)
+    if key == RECORD_KEY:
+        held = cause is not None and cause.retry_at is not None
+    elif cause is not None:
+        held = cause.kind == "operator" or cause.retry_at is not None
+    else:
+        held = state.suspended
+    return Step(step.contract, step.input, step.summary, step.optional, held)
+
+
+def _settle(state: State, now: datetime) -> None:
+    """Take every transition that the state itself decides, and drop causes whose step is not wanted any more."""
+    rounds.advance(state, now)
+    answering.advance(state, now)
+    children.advance(state, now)
+    if state.causes:
+        steps = wanted(state)
+        stale = [name for name, cause in state.causes.items() if cause.kind == "infrastructure" and name not in steps]
+        if stale:
+            clock.clear(state, stale, now)
+
+
+def _failed(state: State, key: str, failure: Failure, now: datetime) -> None:
+    step = wanted(state)[key]
+    if step.optional:
+        reason = f"{failure.code}: {failure.reason}"
+        note(state, EventKind.STEP_SKIPPED, now, urgent=False, step=step.contract.name, reason=reason)
+        _apply(state, key, None, now)
+        return
+    if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
+        return  # it failed of what has been mended since: it is made again
+    kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
+    clock.suspend(
+        state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
+        since=failure.began,
+    )  # fmt: skip
+    if kind == "operator" and step.contract is PROJECT:
+        rounds.split(state, int(key.rsplit("/", 1)[1]))
+
+
+def _apply(state: State, key: str, output: Any, now: datetime) -> None:
+    """Bring the output of a wanted step into the state. `output` is None for an optional step that was passed over."""
+    name, _, rest = key.partition("/")
+    match name:
+        case FORMULATE.name:
+            confirming.formulated(state, output, now)
+        case DISCOVER.name:
+            seating.discovered(state, output, now)
+        case CONSENT.name:
+            seating.consents_found(state, output, now)
+        case "seat":
+            seating.seated(state, output, now)
+        case PROJECT.name:
+            rounds.projected(state, int(rest.rsplit("/", 1)[1]), output, now)
+        case OBSERVE.name:
+            rounds.observed(state, output, now)
+        case PROPOSE.name:
+            deciding.proposed(state, output, now)
+        case PLAN.name:
+            planning.planned(state, output, now)
+        case DELIVER.name:
+            planning.delivered(state, output, now)
+        case CONCLUDE.name:
+            concluding.concluded(state, int(rest.split("/")[0]), output, now)
+        case "child":
+            children.branched(state, rest, output, now)
+        case REMEMBER.name | CANCEL_CHILDREN.name:
+            state.closed.append(name)
+        case _:
+            raise AssertionError(f"no phase takes the output of step {key}")
+
+
+def _spend(state: State, output: ModelOutput, now: datetime) -> None:
+    """`output` tells what the whole process has used; of several that run side by side, the latest knows most."""
+    spent = state.spent
+    spent.tokens = max(spent.tokens, output.spent.tokens)
+    spent.cost = max(spent.cost, output.spent.cost)
+    spent.calls = max(spent.calls, output.spent.calls)
+    state.budget_refused = state.budget_refused or output.out_of_budget
+    tokens = spent.tokens / state.token_budget if state.token_budget else 0.0
+    cost = float(spent.cost / state.cost_budget) if state.cost_budget else 0.0
+    if max(tokens, cost) >= BUDGET_WARNING and not state.budget_warned:
+        state.budget_warned = True
+        note(state, EventKind.BUDGET_WARNING, now, share=round(max(tokens, cost), 2))

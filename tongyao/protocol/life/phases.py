@@ -1,0 +1,71 @@
+"""From one phase to the next (docs/protocol.md §3)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tongyao.protocol.life.clock import ask_until
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import NEXT_PHASES, Phase
+
+
+class IllegalTransition(ValueError):
+    """A transition that the protocol does not know. The message names both phases."""
+
+    def __init__(self, origin: Phase, target: Phase) -> None:
+        super().__init__(f"a process cannot go from {origin} to {target}")
+
+
+_ALWAYS = frozenset({Phase.CANCELLED, Phase.EXPIRED})
+
+
+def enter(state: State, target: Phase, now: datetime, *, seconds: int | None = None) -> None:
+    """Go to `target`; `seconds`: how long somebody is waited for there. Raises `IllegalTransition`."""
+    origin = state.phase
+    if origin.ended or (target not in NEXT_PHASES[origin] and target not in _ALWAYS):
+        raise IllegalTransition(origin, target)
+    state.phase = target
+    state.deadline = ask_until(state, seconds, now) if seconds is not None else None
+    note(
+        state,
+        EventKind.PHASE_CHANGED,
+        now,
+        urgent=target in _WAITING_PHASES or target.ended,
+        **{"from": origin.value, "to": target.value},
+    )
+    if target.ended:
+        _end(state, now)
+
+
+def _end(state: State, now: datetime) -> None:
+    state.turns = {}
+    state.invitations = []
+    state.correcting_until = None
+    state.causes = {}
+    state.stopped_at = None
+    note(state, EventKind.PROCESS_ENDED, now, outcome=state.phase.value)
+
+
+_WAITING_PHASES = frozenset(
+    {Phase.CONFIRMING, Phase.SELECTING, Phase.DECIDING, Phase.ANSWERING, Phase.AWAITING_CHILDREN}
+)
+"""Phases in which nothing else may be done soon: that they were entered is written at once."""
+
+
+def waiting(state: State) -> bool:
+    """Whether the process waits for a person, operators included, rather than for a machine."""
+    if any(cause.kind == "operator" for cause in state.causes.values()):
+        return True
+    match state.phase:
+        case Phase.CONSENTING:
+            return any(invitation.waits for invitation in state.invitations)
+        case Phase.CRYSTALLIZING:
+            return bool(state.waiting_for)
+        case Phase.AWAITING_CHILDREN:
+            return bool(state.undecided)
+        case Phase.CONFIRMING | Phase.SELECTING | Phase.DECIDING | Phase.ANSWERING:
+            return True
+        case _:
+            return False

@@ -1,0 +1,239 @@
+"""Who may say what when (docs/protocol.md §8). It only reads the state, and never the clock.
+
+Order of the questions: is there still a process, is it yours to say, are there too many, is it the time, is it whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tongyao.protocol.life.children import residual_of
+from tongyao.protocol.life.seating import enough
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.settings import Fallback, NewsRule
+from tongyao.protocol.rules.refusals import Refusal
+
+_CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
+"""Where the demander may end the waiting: for more rounds, for answers, for children."""
+
+_GOING_ON: Final = frozenset({m.Decision.EXTEND, m.Decision.RAISE_BUDGET})
+"""Decisions after which the same people go on with the rounds."""
+
+_BY_DEMANDER: Final = (
+    m.ReviseTension
+    | m.ConfirmTension
+    | m.SelectParticipants
+    | m.Decide
+    | m.Conclude
+    | m.ApproveResidual
+    | m.Replan
+    | m.Cancel
+    | m.Resume
+)
+
+
+def refuse(state: State, message: m.Message) -> Refusal | None:
+    """Why `message` cannot be applied to `state` now; None when it can."""
+    if state.phase.ended:
+        return Refusal.ENDED
+    if (refusal := _not_yours(message) or _too_many(message)) is not None:
+        return refusal
+    match message:
+        case m.Cancel() | m.Upgrade():
+            return None
+        case m.Resume():
+            return None if state.suspended else Refusal.NOT_SUSPENDED
+        case m.SetMandate():
+            return None if message.alias in state.seats else _nobody(message.alias)
+        case m.ReviseTension() | m.ConfirmTension():
+            return _confirming(state)
+        case m.SelectParticipants():
+            return _people(state, message.participants) if state.phase is Phase.SELECTING else Refusal.NOT_NOW
+        case m.Consent():
+            return _consent(state, message)
+        case m.SubmitProjection():
+            return _words(state, message)
+        case m.SwitchEndpoint():
+            return _seat(state, message.alias) or _switch(state, message)
+        case m.Leave():
+            alone = message.alias == DEMANDER and not state.others
+            return _seat(state, message.alias) or (Refusal.DEMANDER_ALONE if alone else None)
+        case m.ExtendDeadline():
+            return _extend(state, message)
+        case m.Decide():
+            return _decision(state, message)
+        case m.Conclude():
+            return None if state.phase in _CONCLUDABLE and not state.concluded else Refusal.NOT_NOW
+        case m.AnswerPlan():
+            return _answer(state, message)
+        case m.ApproveResidual():
+            return None if message.residual in state.undecided else Refusal.UNKNOWN_RESIDUAL
+        case m.Replan():
+            return _replan(state, message)
+        case m.ChildEnded():
+            return None if residual_of(state, message.child) is not None else Refusal.UNKNOWN_CHILD
+        case _:
+            return Refusal.NOT_TRUSTED
+
+
+def _not_yours(message: m.Message) -> Refusal | None:
+    author = message.author
+    if isinstance(message, m.ChildEnded):
+        return None if author.role == "child" and author.alias == message.child else Refusal.NOT_YOURS
+    if isinstance(message, m.Consent):
+        return None if author.alias == f"invited/{message.invitation}" else Refusal.NOT_YOURS
+    if author.role == "operator":
+        return None
+    if author.role in ("invited", "child") or isinstance(message, m.Upgrade):
+        return Refusal.NOT_YOURS
+    if author.role == "demander" and author.alias != DEMANDER:
+        return Refusal.NOT_YOURS
+    if isinstance(message, _BY_DEMANDER):
+        return None if author.role == "demander" else Refusal.NOT_YOURS
+    if isinstance(message, m.ExtendDeadline) and author.role == "demander":
+        return None
+    return None if getattr(message, "alias", None) == author.alias else Refusal.NOT_YOURS
+
+
+def _too_many(message: m.Message) -> Refusal | None:
+    """The number within its lane is the count: nobody fills a process up. Some are always heard."""
+    exempt = message.author.role in ("operator", "child") or message.kind in m.CONTROL_KINDS
+    return Refusal.TOO_MANY_MESSAGES if message.number > m.MAX_MESSAGES and not exempt else None
+
+
+def _nobody(alias: str) -> Refusal:
+    return Refusal.DEMANDER_APART if alias == DEMANDER else Refusal.UNKNOWN_ALIAS
+
+
+def _seat(state: State, alias: str) -> Refusal | None:
+    seat = state.seats.get(alias)
+    if seat is None:
+        return _nobody(alias)
+    return None if seat.active else Refusal.HAS_LEFT
+
+
+def _confirming(state: State) -> Refusal | None:
+    if state.phase is Phase.CONFIRMING:
+        return None
+    return Refusal.NOT_NOW if state.phase is Phase.FORMULATING else Refusal.ALREADY_CONFIRMED
+
+
+def _people(state: State, choices: tuple[Choice, ...]) -> Refusal | None:
+    settings = state.start.settings
+    named = [choice.profile_id for choice in choices]
+    seated = {seat.profile.profile_id for seat in state.seats.values() if seat.profile}
+    if len(set(named)) < len(named) or seated & set(named):
+        return Refusal.TWICE
+    profile = state.start.demander_profile
+    if state.start.demander in named or (profile is not None and profile.profile_id in named):
+        return Refusal.HIMSELF
+    if len(named) + len(state.others) > settings.max_others:
+        return Refusal.TOO_MANY
+    return None if enough(state, len(named)) else Refusal.NO_PARTICIPANTS
+
+
+def _consent(state: State, message: m.Consent) -> Refusal | None:
+    waits = any(one.number == message.invitation and one.waits for one in state.invitations)
+    return None if waits else Refusal.UNKNOWN_INVITATION
+
+
+def _words(state: State, message: m.SubmitProjection) -> Refusal | None:
+    if (refusal := _seat(state, message.alias)) is not None:
+        return refusal
+    if message.nothing_new and message.text_id:
+        return Refusal.TWO_ANSWERS
+    if not message.nothing_new and not message.text_id:
+        return Refusal.NOTHING_SAID
+    if message.round > state.round:
+        return Refusal.WRONG_ROUND
+    if state.phase not in (Phase.CRYSTALLIZING, Phase.DECIDING, Phase.CONSENTING):
+        return Refusal.ROUND_OVER
+    taken_later = state.start.settings.news_rule is NewsRule.LINKS and not message.nothing_new
+    gate_open = state.phase is Phase.CRYSTALLIZING and state.gate_open
+    if (message.round < state.round or not gate_open) and not taken_later:
+        return Refusal.ROUND_OVER
+    if state.seats[message.alias].endpoint is EndpointKind.PROXY:
+        return Refusal.PROXY_SPEAKS
+    return _turn_over(state, message.alias) if gate_open else None
+
+
+def _turn_over(state: State, alias: str) -> Refusal | None:
+    """What a proxy has said in a round is not taken back; everything else may be corrected while the gate is open."""
+    turn = state.turns[alias]
+    spoken_by_proxy = turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken
+    return Refusal.TURN_OVER if turn.outcome is Outcome.LEFT or spoken_by_proxy else None
+
+
+def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
+    seat = state.seats[message.alias]
+    to_proxy = message.endpoint is EndpointKind.PROXY or message.fallback is Fallback.PROXY
+    if to_proxy and seat.profile is None:
+        return Refusal.NO_PROFILE
+    same = message.endpoint is seat.endpoint and message.fallback in (None, seat.fallback)
+    return Refusal.NO_CHANGE if same else None
+
+
+def _extend(state: State, message: m.ExtendDeadline) -> Refusal | None:
+    """Whether somebody is waited for is not told: it would tell a proxy from a person."""
+    turn = state.turns.get(message.alias)
+    if message.author.role == "participant":
+        if turn is None or not turn.waits:
+            return Refusal.NOTHING_TO_EXTEND
+        if turn.extended_by_self:
+            return Refusal.EXTENDED_ALREADY
+        return Refusal.TOO_LONG if message.seconds > state.start.settings.turn_seconds else None
+    if message.alias == DEMANDER and turn is None:
+        return None if state.deadline is not None else Refusal.NOTHING_TO_EXTEND
+    if (refusal := _seat(state, message.alias)) is not None:
+        return refusal
+    return None if state.phase is Phase.CRYSTALLIZING and state.gate_open else Refusal.NOTHING_TO_EXTEND
+
+
+def _decision(state: State, message: m.Decide) -> Refusal | None:
+    if state.phase is not Phase.DECIDING:
+        return Refusal.NOT_NOW
+    if message.decision is m.Decision.ADD_PARTICIPANTS:
+        return _people(state, message.participants)
+    if message.decision in _GOING_ON and not state.others:
+        return Refusal.DEMANDER_ALONE
+    return _limit(state, message) if message.decision is m.Decision.RAISE_BUDGET else None
+
+
+def _limit(state: State, message: m.Decide) -> Refusal | None:
+    if state.start.lineage is not None:
+        return Refusal.BUDGET_OF_ROOT
+    if message.tokens is None and message.cost is None:
+        return Refusal.NO_LIMIT
+    too_low = (message.tokens is not None and message.tokens <= state.spent.tokens) or (
+        message.cost is not None and float(message.cost) <= float(state.spent.cost)
+    )
+    return Refusal.LIMIT_TOO_LOW if too_low else None
+
+
+def _answer(state: State, message: m.AnswerPlan) -> Refusal | None:
+    if (refusal := _seat(state, message.alias)) is not None:
+        return refusal
+    if state.phase is not Phase.ANSWERING:
+        return Refusal.NOT_NOW
+    if message.alias in state.left_out:
+        return Refusal.NOT_ASKED
+    if message.revision != state.plan_revision:
+        return Refusal.WRONG_REVISION
+    return Refusal.ALREADY_ANSWERED if message.alias in state.answers else None
+
+
+def _replan(state: State, message: m.Replan) -> Refusal | None:
+    if state.phase is not Phase.ANSWERING:
+        return Refusal.NOT_NOW
+    if state.replanned:
+        return Refusal.ALREADY_REPLANNED
+    if not message.without and not message.proposals:
+        return Refusal.NOTHING_TO_REPLAN
+    if any(state.answers.get(alias) != "decline" for alias in message.without):
+        return Refusal.NO_ONE_DECLINED
+    if any(state.answers.get(alias) != "propose" for alias in message.proposals):
+        return Refusal.NO_ONE_PROPOSED
+    return None

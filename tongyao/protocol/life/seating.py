@@ -1,0 +1,176 @@
+"""Who takes part: found by the field, selected by the demander, asked for consent, seated (docs/protocol.md §3.1, §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+
+from pydantic import JsonValue
+
+from tongyao.protocol.contracts.process import (
+    CONSENT,
+    DISCOVER,
+    FREEZE,
+    ConsentInput,
+    ConsentOutput,
+    DiscoverInput,
+    DiscoverOutput,
+    FreezeInput,
+    FreezeOutput,
+)
+from tongyao.protocol.life import deciding, rounds
+from tongyao.protocol.life.clock import ask_until
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.state import Invitation, State
+from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase, next_alias
+
+
+def wanted(state: State) -> dict[str, Step]:
+    start = state.start
+    if state.phase is Phase.DISCOVERING:
+        assert state.tension is not None  # confirmed before anybody is looked for
+        find = DiscoverInput(
+            process_id=start.process_id,
+            scene=start.scene,
+            tension_text_id=state.tension.text_id,
+            limit=start.settings.max_others,
+            excluded=(*start.excluded, *_demander_profile(state)),
+        )
+        return {"discover": Step(DISCOVER, find, f"find people near the tension in {start.scene or 'the field'}")}
+    if state.phase is not Phase.CONSENTING:
+        return {}
+    if not state.consents_known:
+        ask = ConsentInput(process_id=start.process_id, choices=state.selected)
+        summary = f"look up the consent of {len(state.selected)} people"
+        return {f"consent/{state.seatings}": Step(CONSENT, ask, summary)}
+    if any(invitation.waits for invitation in state.invitations):
+        return {}
+    choices, aliases = _seats(state)
+    seat = FreezeInput(
+        process_id=start.process_id,
+        choices=choices,
+        aliases=aliases,
+        round=state.round + 1,
+        fallback=start.settings.fallback,
+    )
+    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {len(choices)} participants")}
+
+
+def find_participants(state: State, now: datetime) -> None:
+    """Ask those who were named at the start, or let the field find somebody."""
+    if state.start.participants:
+        ask_consent(state, state.start.participants, now)
+    else:
+        enter(state, Phase.DISCOVERING, now)
+
+
+def discovered(state: State, output: DiscoverOutput, now: datetime) -> None:
+    """The demander selects among those found; with `auto_start` the nearest are taken, where there are enough."""
+    note_candidates(state, output, now)
+    settings = state.start.settings
+    nearest = tuple(dict.fromkeys(candidate.profile_id for candidate in output.candidates))[: settings.max_others]
+    if settings.auto_start and len(nearest) >= settings.quorum:
+        ask_consent(state, tuple(Choice(profile_id=profile_id) for profile_id in nearest), now)
+    else:
+        enter(state, Phase.SELECTING, now)
+
+
+def note_candidates(state: State, found: DiscoverOutput, now: datetime) -> None:
+    candidates: list[JsonValue] = [[one.profile_id, one.perspective, round(one.score, 4)] for one in found.candidates]
+    if state.round:
+        note(state, EventKind.FIELD_ACTIVATED, now, candidates=candidates, round=state.round)
+    else:
+        note(state, EventKind.FIELD_ACTIVATED, now, candidates=candidates)
+
+
+def ask_consent(state: State, choices: tuple[Choice, ...], now: datetime) -> None:
+    """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked."""
+    enter(state, Phase.CONSENTING, now)
+    state.selected = choices
+    state.seatings += 1
+    state.invitations = []
+    state.consents_known = False
+
+
+def consents_found(state: State, output: ConsentOutput, now: datetime) -> None:
+    state.consents_known = True
+    state.selected = tuple(choice for choice in state.selected if choice.profile_id not in output.refused)
+    for choice in state.selected:
+        if choice.profile_id in output.ask:
+            state.invited += 1
+            deadline = ask_until(state, state.start.settings.turn_seconds, now)
+            state.invitations.append(Invitation(number=state.invited, choice=choice, deadline=deadline))
+            note(state, EventKind.CONSENT_ASKED, now, number=state.invited)
+    asked = [invitation.choice for invitation in state.invitations]
+    state.selected = tuple(choice for choice in state.selected if choice not in asked)
+    _close_if_answered(state, now)
+
+
+def answer_invitation(state: State, number: int, allowed: bool, now: datetime) -> None:
+    """No answer in time is a no."""
+    for invitation in state.invitations:
+        if invitation.number == number:
+            invitation.allowed = allowed
+            if allowed:
+                state.selected = (*state.selected, invitation.choice)
+    _close_if_answered(state, now)
+
+
+def _close_if_answered(state: State, now: datetime) -> None:
+    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise."""
+    if any(invitation.waits for invitation in state.invitations):
+        return
+    if state.invitations:
+        allowed = sum(invitation.allowed is True for invitation in state.invitations)
+        note(state, EventKind.CONSENT_CLOSED, now, asked=len(state.invitations), allowed=allowed)
+    if enough(state, len(state.selected)):
+        return  # the step that seats them is wanted now
+    state.selected = ()
+    if state.round:
+        deciding.ask(state, now)
+    else:
+        enter(state, Phase.SELECTING, now)
+
+
+def enough(state: State, newcomers: int) -> bool:
+    """Whether rounds can go on with so many newcomers: the quorum, and somebody beside the demander."""
+    if state.round:
+        return newcomers > 0
+    return newcomers >= max(1, state.start.settings.quorum)
+
+
+def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
+    """The chosen and their aliases. The order of aliases says nothing about the order in which people were chosen."""
+    choices: Sequence[Choice] = state.selected
+    settings = state.start.settings
+    if not settings.aliases_as_named:
+        choices = sorted(choices, key=lambda one: sha256(f"{state.seed}/{one.profile_id}".encode()).digest())
+    taken = sum(alias != DEMANDER for alias in state.seats)
+    aliases = [next_alias(taken + number) for number in range(len(choices))]
+    if settings.demander_takes_part and DEMANDER not in state.seats:
+        choices = [Choice(profile_id=state.start.demander, endpoint=settings.demander_endpoint), *choices]
+        aliases = [DEMANDER, *aliases]
+    return tuple(choices), tuple(aliases)
+
+
+def seated(state: State, output: FreezeOutput, now: datetime) -> None:
+    for seat in output.seats:
+        state.seats[seat.alias] = seat
+        if state.round:
+            note(state, EventKind.PARTICIPANT_JOINED, now, urgent=False, alias=seat.alias, round=seat.joined_round)
+    note(state, EventKind.PARTICIPANTS_SELECTED, now, urgent=False, aliases=[seat.alias for seat in output.seats])
+    state.selected = ()
+    state.invitations = []
+    if state.round:
+        deciding.go_on(state)
+    enter(state, Phase.CRYSTALLIZING, now)
+    rounds.open_round(state, now)
+
+
+def _demander_profile(state: State) -> tuple[str, ...]:
+    profile = state.start.demander_profile
+    return (profile.profile_id,) if profile else ()

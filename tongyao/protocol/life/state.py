@@ -1,0 +1,251 @@
+"""The state of one process: everything that decides what happens next, and no text but what an operator signalled.
+
+Models are changed in place. Points in time that belong to deadlines are kept in *process time*: the time since the start,
+without the time in which the process was suspended. So nothing has to be shifted when a process is resumed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field
+
+from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.model.events import Event, SignalledText
+from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.rules.convergence import RoundResult
+
+LOGIC: Final = 1
+"""The newest rules. A process keeps the rules it began with until it continues as new (docs/protocol.md §11.4)."""
+
+CARRIED_LOGIC: Final = (1,)
+"""All rules that open processes may still follow."""
+
+
+class Cause(BaseModel):
+    """One reason why a process is suspended."""
+
+    kind: Literal["operator", "infrastructure"]
+    code: str = Field(description="A closed word, shown in the search attribute `TongyaoSuspended`.")
+    reason: str = Field(default="", description="What was wrong, for operators.")
+    since: datetime
+    tries: int = 0
+    retry_at: datetime | None = Field(
+        default=None,
+        description="Infrastructure: when the step is tried again; None: a try may run now. Operator: always None.",
+    )
+
+
+class Deadline(BaseModel):
+    """Until when somebody is waited for, in process time. `due = asked + term + extended + given_back`, exactly."""
+
+    number: int = Field(description="Of this process: no two deadlines share one.")
+    asked_at: datetime = Field(description="Wall time at which the question was asked.")
+    asked: timedelta
+    term: timedelta
+    extended: timedelta = timedelta(0)
+    given_back: timedelta = Field(default=timedelta(0), description="For how long messages could not be handed in.")
+    reminders: int = Field(default=0, description="How many of the two reminders were given.")
+    check_at: timedelta | None = Field(
+        default=None, description="When to look again for messages that were handed in and have not arrived."
+    )
+    checks: int = Field(default=0, description="How many concluding steps have run or are running.")
+    passed: bool = Field(default=False, description="The time is over: the concluding step is wanted.")
+
+    @property
+    def due(self) -> timedelta:
+        return self.asked + self.term + self.extended + self.given_back
+
+    @property
+    def next_check(self) -> timedelta:
+        return self.due if self.check_at is None else max(self.due, self.check_at)
+
+
+class Turn(BaseModel):
+    """One seat's turn in the present round."""
+
+    alias: str
+    outcome: Outcome | None = None
+    deadline: Deadline | None = Field(default=None, description="Set while a person or their agent is waited for.")
+    text_id: str = Field(default="", description="What the person said, as stored.")
+    nothing_new: bool = Field(default=False, description="The person said that there is nothing new.")
+    author: EndpointKind | None = Field(default=None, description="Who spoke, or speaks.")
+    revision: int = Field(default=0, description="Counts what is said in this turn: the model call's key holds it.")
+    batch: int = Field(default=0, description="The step that brings the turn into the record; 0: none yet.")
+    reason: str = Field(default="", description="Of a failed turn: the closed word of the model call.")
+    standing: bool = Field(
+        default=False, description="`nothing_new` of an earlier round still holds; nobody was asked."
+    )
+    extended_by_self: bool = False
+
+    @property
+    def open(self) -> bool:
+        return self.outcome is None
+
+    @property
+    def answered(self) -> bool:
+        """Whether a person or their agent has said something in it."""
+        return bool(self.text_id) or self.nothing_new
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person or their agent is still to say something."""
+        return self.open and self.deadline is not None and not self.answered
+
+
+class Invitation(BaseModel):
+    """Somebody who is asked whether a proxy may speak for them, before they have a seat or an alias."""
+
+    number: int
+    choice: Choice
+    deadline: Deadline | None = None
+    allowed: bool | None = Field(default=None, description="None: not known yet.")
+
+    @property
+    def waits(self) -> bool:
+        return self.allowed is None and self.deadline is not None
+
+
+class Residual(BaseModel):
+    """What becomes of one residual tension of a plan."""
+
+    status: Literal["open", "approved", "refused", "started", "ended"] = "open"
+    child: str = ""
+    outcome: str = ""
+
+
+class Replan(BaseModel):
+    """How the demander wants the plan made anew: without some who declined, with what some proposed."""
+
+    without: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()
+
+
+class State(BaseModel):
+    """Everything the workflow owns. Serialisable; six functions of `machine` read and change it."""
+
+    start: ProcessInput
+    started_at: datetime
+    seed: str = Field(description="Random, given at the start; decides the order of aliases.")
+    logic: int = LOGIC
+    upgrade_wanted: bool = Field(default=False, description="Continue as new, under the newest rules.")
+    phase: Phase = Phase.FORMULATING
+
+    seq: int = Field(default=0, description="Events allotted so far.")
+    outbox: list[Event] = Field(default_factory=list, description="Events that are not yet in the records.")
+    urgent: int = Field(default=0, description="The last event that should be written without waiting for a step.")
+    signalled: list[SignalledText] = Field(default_factory=list, description="Signalled texts not yet in the records.")
+
+    causes: dict[str, Cause] = Field(default_factory=dict, description="Why the process is suspended.")
+    stopped_at: datetime | None = Field(default=None, description="Since when process time stands.")
+    stopped_for: timedelta = Field(default=timedelta(0), description="For how long it has stood, before `stopped_at`.")
+    resumed_at: datetime | None = None
+    deadline: Deadline | None = Field(default=None, description="Of the present phase.")
+    deadlines: int = Field(default=0, description="Deadlines set so far.")
+
+    tension: TensionRef | None = None
+    selected: tuple[Choice, ...] = Field(default=(), description="Who is to be asked and seated next.")
+    invitations: list[Invitation] = Field(default_factory=list)
+    invited: int = Field(default=0, description="Invitations given so far; each has a number of its own.")
+    consents_known: bool = Field(default=False, description="Whose consent is needed is known.")
+    seatings: int = Field(default=0, description="How often people were asked to take part, this time included.")
+    seats: dict[str, Seat] = Field(default_factory=dict)
+
+    round: int = 0
+    round_limit: int = 7
+    gate_open: bool = Field(default=False, description="The round still waits for turns; closed, its words are final.")
+    turns: dict[str, Turn] = Field(default_factory=dict)
+    batches: int = 0
+    correcting_until: timedelta | None = Field(default=None, description="All have spoken; corrections are taken.")
+    late_words: dict[str, str] = Field(default_factory=dict, description="Alias → words for the next round.")
+    concerned: tuple[str, ...] = Field(default=(), description="Aliases that the last observation concerns.")
+    results: list[RoundResult] = Field(default_factory=list)
+    concluded: bool = False
+    unconverged: bool = False
+    quorum_waived: bool = False
+    deciding_cause: DecidingCause | None = None
+    decision: Decision | None = None
+
+    token_budget: int | None = None
+    cost_budget: Decimal | None = None
+    spent: Spent = Field(default_factory=Spent)
+    budget_refused: bool = Field(
+        default=False, description="A call was not made because the budget could not cover it."
+    )
+    budget_warned: bool = False
+
+    plan_revision: int = 0
+    replan: Replan | None = Field(default=None, description="The plan is to be made anew so.")
+    replanned: bool = False
+    folded: bool = Field(default=False, description="The plans of children are folded in.")
+    left_out: tuple[str, ...] = Field(default=(), description="Aliases that a re-plan does without.")
+    answers: dict[str, str] = Field(default_factory=dict, description="Alias → answer to the present plan.")
+    residuals: dict[str, Residual] = Field(default_factory=dict)
+    cancel_branch: bool = Field(default=False, description="Children are to be cancelled too.")
+    closed: list[str] = Field(default_factory=list, description="Closing steps that are done or were passed over.")
+
+    lanes: dict[str, int] = Field(default_factory=dict, description="Lane → number of its last applied message.")
+    signals: list[str] = Field(default_factory=list, description="Digests of the last signals that had a key.")
+
+    # ---- what follows from it
+
+    @property
+    def process_id(self) -> str:
+        return self.start.process_id
+
+    @property
+    def suspended(self) -> bool:
+        return bool(self.causes)
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Aliases still in the room, in order."""
+        return tuple(sorted(alias for alias, seat in self.seats.items() if seat.active))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Aliases still in the room beside the demander, who may have a seat as well."""
+        return tuple(alias for alias in self.present if alias != DEMANDER)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Aliases in the room that a person or their own agent speaks for."""
+        return tuple(alias for alias in self.present if self.seats[alias].endpoint is not EndpointKind.PROXY)
+
+    @property
+    def waiting_for(self) -> tuple[Turn, ...]:
+        """Turns in which people and their agents have yet to say something, in alias order."""
+        return tuple(turn for _, turn in sorted(self.turns.items()) if turn.waits)
+
+    @property
+    def may_branch(self) -> bool:
+        """Whether residual tensions may go back to the field."""
+        return self.start.settings.residuals != "off" and self.start.depth < self.start.settings.depth_limit
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Residual tensions of which the demander has not said whether they go back to the field."""
+        return tuple(name for name, residual in self.residuals.items() if residual.status == "open")
+
+    @property
+    def children_open(self) -> bool:
+        """Whether something may still come back from a child, or be sent to one."""
+        return any(residual.status in ("open", "approved", "started") for residual in self.residuals.values())
+
+    @property
+    def asked_for_answers(self) -> tuple[str, ...]:
+        """Aliases whose answer to the present plan is waited for or given."""
+        return tuple(alias for alias in self.people if alias not in self.left_out)
+
+    @property
+    def over_budget(self) -> bool:
+        spent = self.spent
+        return (
+            self.budget_refused
+            or (self.token_budget is not None and spent.tokens >= self.token_budget)
+            or (self.cost_budget is not None and spent.cost >= self.cost_budget)
+        )

@@ -1,0 +1,94 @@
+"""One seat's turn in a round: waited for, heard, ended (docs/protocol.md §3.3)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tongyao.protocol.life.clock import ask_until, wall_time
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.state import State, Turn
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.settings import Fallback
+
+
+def wait_for(state: State, turn: Turn, now: datetime) -> None:
+    """Ask a person or their agent."""
+    turn.deadline = ask_until(state, state.start.settings.turn_seconds, now)
+    due = wall_time(state, turn.deadline.due).isoformat()
+    note(state, EventKind.TURN_WAITING, now, alias=turn.alias, round=state.round, due=due)
+
+
+def hear_words(state: State, turn: Turn, text_id: str, now: datetime) -> None:
+    """What a person or their agent says; an empty `text_id`: that there is nothing new. Again is a correction."""
+    turn.text_id = text_id
+    turn.nothing_new = not text_id
+    turn.author = state.seats[turn.alias].endpoint
+    turn.revision += 1
+    turn.batch = 0
+    turn.outcome = None
+    turn.reason = ""
+    turn.standing = False
+    note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=turn.alias, round=state.round)
+
+
+def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
+    """Close a turn. It rides along with the next step, unless only people are left to wait for."""
+    turn.outcome = outcome
+    turn.deadline = None
+    others = [other for other in state.turns.values() if other.open]
+    only_people = bool(others) and all(other.waits for other in others)
+    data = {"author": turn.author.value} if turn.author is not None else {}
+    note(
+        state,
+        EventKind.PROJECTION_RECEIVED,
+        now,
+        urgent=only_people,
+        alias=turn.alias,
+        round=state.round,
+        outcome=outcome.value,
+        items=items,
+        struck=struck,
+        **data,
+    )
+
+
+def fall_back(state: State, turn: Turn, now: datetime) -> None:
+    """A person's time is over: what they chose for this case happens."""
+    note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
+    seat = state.seats[turn.alias]
+    turn.deadline = None
+    if seat.fallback is Fallback.PROXY and seat.profile is not None:
+        seat.endpoint = EndpointKind.PROXY
+        note(state, EventKind.ENDPOINT_SWITCHED, now, alias=turn.alias, to=seat.endpoint.value)
+    elif seat.fallback is Fallback.LEAVE:
+        leave(state, turn.alias, now)
+    else:
+        end(state, turn, Outcome.LAPSED, now)
+
+
+def leave(state: State, alias: str, now: datetime) -> None:
+    """Somebody leaves the room: their open turn ends as `left`, what they said before stays."""
+    state.seats[alias].active = False
+    state.late_words.pop(alias, None)
+    note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
+    turn = state.turns.get(alias)
+    if turn is not None and turn.open:
+        end(state, turn, Outcome.LEFT, now)
+
+
+def switch(state: State, alias: str, endpoint: EndpointKind, fallback: Fallback | None, now: datetime) -> None:
+    """Change what speaks for a seat, in this round too where nobody has spoken yet."""
+    seat = state.seats[alias]
+    before, seat.endpoint = seat.endpoint, endpoint
+    seat.fallback = fallback or seat.fallback
+    note(state, EventKind.ENDPOINT_SWITCHED, now, alias=alias, to=endpoint.value)
+    turn = state.turns.get(alias)
+    if state.phase is not Phase.CRYSTALLIZING or turn is None or not turn.open or turn.answered or before is endpoint:
+        return
+    if endpoint is EndpointKind.PROXY:
+        turn.deadline = None
+    elif before is EndpointKind.PROXY:
+        turn.batch = 0
+        wait_for(state, turn, now)
