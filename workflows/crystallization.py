@@ -1,316 +1,189 @@
-"""One crystallization process, from a raw intent to a plan (docs/protocol.md §3). It reads like the protocol."""
+"""One crystallization process as an entity workflow: the shell around the state machine of `tongyao.protocol.life`.
+
+The state machine decides; this module only starts the steps that are wanted, feeds it messages, results and time, and keeps what
+operators see in the Temporal UI up to date. Cancelling the workflow in the UI is the message `cancel`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
-from pydantic import JsonValue
 from temporalio import workflow
+from temporalio.common import VersioningBehavior
+from temporalio.exceptions import ActivityError
 
-from tongyao.protocol.contracts.process import (
-    CRYSTALLIZATION,
-    DISCOVER,
-    FORMULATE,
-    FREEZE,
-    PROPOSE,
-    DiscoverInput,
-    DiscoverOutput,
-    FormulateInput,
-    FreezeInput,
-    ProcessInput,
-    ProcessResult,
-    ProposeInput,
-)
-from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import Decision
-from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, next_alias
-from tongyao.protocol.model.tension import Grade
-from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, course
-from workflows import options
-from workflows.commitment import Commitment
-from workflows.rounds import Rounds
-from workflows.steps import give_up
+from tongyao.protocol.contracts.process import BRANCH, CRYSTALLIZATION, ModelActivity, ProcessInput, ProcessResult
+from tongyao.protocol.life import machine
+from tongyao.protocol.life.snapshot import snapshot
+from tongyao.protocol.life.state import LOGIC, State
+from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
+from tongyao.protocol.model.events import Outbox
+from tongyao.protocol.model.messages import Author, Cancel
+from workflows import options, presentation
+from workflows.children import start_child
+from workflows.failures import failure_of
+from workflows.handlers import MessageHandlers
+
+MAX_HISTORY = 4_000
+"""Events after which a process continues as new. The server warns at 10,240 events."""
+
+MAX_UPDATES = 1_500
+"""Messages after which a process continues as new. The server takes 2,000 updates in one run."""
 
 
-class _Ended(Exception):
-    """The process ends here, otherwise than by completing."""
+@dataclass
+class Running:
+    """A step that runs: its task, when it was started, and what of the outbox it carries."""
 
-    def __init__(self, phase: Phase) -> None:
-        self.phase = phase
+    task: asyncio.Task[Any]
+    began: datetime
+    events: tuple[int, ...]
+    texts: tuple[str, ...]
 
 
-@workflow.defn(name=CRYSTALLIZATION)
-class Crystallization(Rounds, Commitment):
-    """Owns control; the records own content. Cancelling it in the Temporal UI is the same as the message `cancel`."""
+@workflow.defn(name=CRYSTALLIZATION, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+class Crystallization(MessageHandlers):
+    """Owns control; the records own content."""
 
     @workflow.init
-    def __init__(self, start: ProcessInput) -> None:
-        super().__init__(start)
+    def __init__(self, start: ProcessInput | State) -> None:
+        if isinstance(start, State):
+            start.logic, start.upgrade_wanted = LOGIC, False
+            self.state = start
+        else:
+            self.state = machine.begin(start, workflow.now(), seed=workflow.uuid4().hex)
+        self.changed = True
+        self.heard_at = -1
+        self.updates = 0
+        self._running: dict[str, Running] = {}
+        self._alarm: asyncio.Task[None] | None = None
+        self._alarm_at = workflow.now()
+        self._shown = presentation.Shown()
+
+    @workflow.query(name="state", description="The whole state, as the records can be made of it again.")
+    def query_state(self) -> State:
+        return self.state
 
     @workflow.run
-    async def run(self, start: ProcessInput) -> ProcessResult:
-        self.journal.note(EventKind.PROCESS_STARTED, {"depth": start.depth})
-        self.show()
-        scribe = asyncio.create_task(self.scribe())
-        try:
-            outcome = await self._live_within_deadline()
-        finally:
-            give_up(scribe)
-        if outcome is Phase.CANCELLED and self.state.cancel_branch:
-            await self.cancel_children()
-        self.state.turns = {}
-        self.move(outcome)
-        self.journal.note(EventKind.PROCESS_ENDED, {"outcome": outcome.value})
-        while self.journal.urgent:
-            await self.write()
-        await workflow.wait_condition(workflow.all_handlers_finished)
-        return ProcessResult(
-            process_id=start.process_id,
-            outcome=outcome,
-            rounds=self.state.round,
-            plan_revision=self.state.plan_revision,
-        )
-
-    async def _live_within_deadline(self) -> Phase:
-        """Live, until done, cancelled, or out of time; whichever is first."""
-        life = asyncio.create_task(self._life())
-        try:
-            await workflow.wait_condition(
-                lambda: life.done() or self.state.cancel_requested,
-                timeout=timedelta(seconds=self.start.settings.process_seconds),
-                timeout_summary="the process's own deadline",
-            )
-        except TimeoutError:
-            return await self._stop(life, Phase.EXPIRED)
-        except asyncio.CancelledError:
-            return await self._stop(life, Phase.CANCELLED)
-        if not life.done():
-            return await self._stop(life, Phase.CANCELLED)
-        try:
-            life.result()
-        except _Ended as ended:
-            return ended.phase
-        return Phase.COMPLETED
-
-    async def _stop(self, life: asyncio.Task[None], outcome: Phase) -> Phase:
-        life.cancel()
-        await _settled(life)
-        return outcome
-
-    async def _life(self) -> None:
-        """The protocol, top to bottom."""
-        if self.state.tension is None:
-            await self._formulate()
-        await self._confirm()
-        choices = await self._select()
-        await self._seat(choices)
-        self.move(Phase.CRYSTALLIZING)
-        unconverged = await self._crystallize()
-        await self.commit(unconverged=unconverged)
-
-    async def _formulate(self) -> None:
-        """Raw intent → tension. Where that cannot be done, the raw text stands as T (grade C)."""
-        output = await self.call(
-            FORMULATE,
-            FormulateInput(process_id=self.start.process_id),
-            summary="formulate the intent",
-            using=options.models(FORMULATE, self.start.settings),
-            on_models=True,
-        )
-        self.state.tension = output.tension
-        data: dict[str, JsonValue] = {
-            "grade": output.tension.grade.value,
-            "barriers": output.tension.barriers,
-            "fallback": output.fallback,
-        }
-        self.journal.note(EventKind.FORMULATION_READY, data, urgent=False)
-
-    async def _confirm(self) -> None:
-        """The demander may revise. It confirms itself in time, except for grade C, which needs an explicit yes."""
-        settings = self.start.settings
-        assert self.state.tension is not None  # formulated, or brought
-        if settings.auto_confirm or (self.start.lineage and self.state.tension.grade is not Grade.C):
-            self.move(Phase.CONFIRMING)
-            self._confirmed_by("setting")
-            return
-        self.move(Phase.CONFIRMING, lasts=settings.confirm_seconds)
-        while not self.state.confirmed:
-            if self.state.tension.grade is Grade.C:
-                self.state.due = None
-                self.show()
-                await workflow.wait_condition(lambda: self.state.confirmed or not self._is_grade_c())
-                if not self.state.confirmed:
-                    self.state.due = workflow.now() + timedelta(seconds=settings.confirm_seconds)
-                continue
-            assert self.state.due is not None
-            try:
-                await workflow.wait_condition(
-                    lambda: self.state.confirmed or self._is_grade_c(),
-                    timeout=max(self.state.due - workflow.now(), timedelta(0)),
-                    timeout_summary="the tension confirms itself",
-                )
-            except TimeoutError:
-                self._confirmed_by("timer")
-
-    def _is_grade_c(self) -> bool:
-        return self.state.tension is not None and self.state.tension.grade is Grade.C
-
-    def _confirmed_by(self, what: str) -> None:
-        self.state.confirmed = True
-        self.journal.note(EventKind.TENSION_CONFIRMED, {"by": what}, urgent=False)
-
-    async def _select(self) -> tuple[Choice, ...]:
-        """Who takes part: as named at the start, the nearest of the field, or as the demander chooses among them."""
-        if self.start.participants:
-            self.state.selected = self.start.participants
-            self.move(Phase.SELECTING)
-            return self.start.participants
-        self.move(Phase.DISCOVERING)
-        assert self.state.tension is not None
-        settings = self.start.settings
-        found = await self.call(
-            DISCOVER,
-            DiscoverInput(
-                process_id=self.start.process_id,
-                scene=self.start.scene,
-                tension_text_id=self.state.tension.text_id,
-                limit=settings.max_others,
-                excluded=(*self.start.excluded, self.state.demander_profile),
-            ),
-            summary=f"who in {self.start.scene or 'the field'} is near",
-            using=options.records(),
-        )
-        self._activated(found)
-        nearest = tuple(dict.fromkeys(candidate.profile_id for candidate in found.candidates))
-        if settings.auto_start and len(nearest) >= settings.quorum:
-            self.state.selected = tuple(Choice(profile_id=profile_id) for profile_id in nearest[: settings.max_others])
-        self.move(Phase.SELECTING)
-        await workflow.wait_condition(lambda: self.state.selected is not None)
-        assert self.state.selected is not None
-        return self.state.selected
-
-    async def _seat(self, choices: tuple[Choice, ...]) -> None:
-        """Give aliases in random order and freeze what each participant will be read from.
-
-        A demander who takes part sits down with the first ones, and is P00 there as well.
-        """
-        shuffled = list(choices)
-        if not self.start.settings.aliases_as_named:
-            workflow.random().shuffle(shuffled)
-        taken = sum(alias != DEMANDER for alias in self.state.seats)
-        aliases = tuple(next_alias(taken + number) for number in range(len(shuffled)))
-        settings = self.start.settings
-        if settings.demander_takes_part and DEMANDER not in self.state.seats:
-            shuffled.insert(0, Choice(profile_id=self.start.demander, endpoint=settings.demander_endpoint))
-            aliases = (DEMANDER, *aliases)
-        frozen = await self.call(
-            FREEZE,
-            FreezeInput(
-                process_id=self.start.process_id,
-                choices=tuple(shuffled),
-                aliases=aliases,
-                round=self.state.round + 1,
-                fallback=self.start.settings.fallback,
-            ),
-            summary=f"freeze {len(shuffled)} participants",
-            using=options.records(),
-        )
-        for seat in frozen.seats:
-            self.state.seats[seat.alias] = seat
-            if self.state.round:
-                self.journal.note(
-                    EventKind.PARTICIPANT_JOINED, {"alias": seat.alias, "round": seat.joined_round}, urgent=False
-                )
-        self.journal.note(EventKind.PARTICIPANTS_SELECTED, {"aliases": list(aliases)}, urgent=False)
-
-    async def _crystallize(self) -> bool:
-        """Rounds until the information gap is exhausted. True when the demander ended them otherwise."""
+    async def run(self, start: ProcessInput | State) -> ProcessResult:
         while True:
-            await self.one_round()
-            cause = self._why_decide()
-            if cause is None:
-                reached = course(self.state.results, limit=self.state.round_limit)
-                if reached.converged:
-                    self.journal.note(
-                        EventKind.CONVERGED, {"round": self.state.round, "reason": reached.value}, urgent=False
-                    )
-                    return False
-                if self.state.concluded:
-                    return True
-                if reached is Course.GO_ON:
-                    continue
-                cause = DecidingCause.LIMIT
-            await self._propose()
-            if self.state.concluded or await self._decide(cause):
-                return True
+            await self._wait()
+            self.changed = False
+            for key in [key for key, running in self._running.items() if running.task.done()]:
+                self._finish(key, self._running.pop(key))
+            machine.tick(self.state, workflow.now())
+            self._reconcile()
+            self._shown.update(self.state, workflow.now())
+            if self.state.phase.ended and not self._running and not machine.wanted(self.state):
+                await workflow.wait_condition(workflow.all_handlers_finished)
+                return self._result()
+            wake = machine.wake(self.state)
+            if self._draining and self._idle:
+                if self.heard_at < workflow.info().get_current_history_length():
+                    workflow.continue_as_new(self.state)
+                wake = workflow.now() + timedelta(seconds=1)  # not in the task that answered an update
+            if wake is not None:
+                self._set_alarm(wake)
 
-    def _why_decide(self) -> DecidingCause | None:
-        """What keeps rounds from going on, besides their number."""
-        if self.over_budget:
-            return DecidingCause.BUDGET
-        too_few = len(self.state.present) < (1 if self.state.quorum_waived else self.start.settings.quorum)
-        alone = not self.state.others  # a demander with nobody to meet is no room
-        return DecidingCause.QUORUM if too_few or alone or not self.anyone_spoke() else None
-
-    async def _propose(self) -> None:
-        """Find who could be added for what is open, before the demander is asked. Where there is no scene, nobody."""
-        free = self.start.settings.max_others - len(self.state.others)
-        if not self.start.scene or free < 1:
-            return
-        seated = tuple(seat.profile.profile_id for seat in self.state.seats.values() if seat.profile)
-        found = await self.attempt(
-            PROPOSE,
-            ProposeInput(
-                process_id=self.start.process_id,
-                scene=self.start.scene,
-                round=self.state.round,
-                limit=free,
-                excluded=(*self.start.excluded, *seated, self.state.demander_profile),
-            ),
-            summary="who else is near what is open",
-        )
-        if found is not None:
-            self._activated(found, round=self.state.round)
-
-    def _activated(self, found: DiscoverOutput, **more: JsonValue) -> None:
-        candidates: list[JsonValue] = [[c.profile_id, c.perspective, round(c.score, 4)] for c in found.candidates]
-        self.journal.note(EventKind.FIELD_ACTIVATED, {"candidates": candidates, **more})
-
-    async def _decide(self, cause: DecidingCause) -> bool:
-        """The demander decides how to go on. True: plan with what there is, which is also what silence means."""
-        state = self.state
-        state.deciding_cause, state.decision = cause, None
-        self.move(Phase.DECIDING, lasts=self.start.settings.deciding_seconds)
-        self.journal.note(EventKind.DECISION_NEEDED, {"cause": cause.value})
+    async def _wait(self) -> None:
+        """Until a message was applied, a step has ended, or the alarm went off."""
         try:
             await workflow.wait_condition(
-                lambda: state.decision is not None,
-                timeout=timedelta(seconds=self.start.settings.deciding_seconds),
-                timeout_summary="without a decision: accept as is",
+                lambda: (
+                    self.changed
+                    or any(running.task.done() for running in self._running.values())
+                    or (self._alarm is not None and self._alarm.done())
+                )
             )
-        except TimeoutError:
-            state.decision = Decision.ACCEPT_AS_IS.value
-            self.journal.note(EventKind.DECIDED, {"decision": state.decision, "by": "timer"})
-        if state.decision == Decision.ACCEPT_AS_IS:
-            return True
-        if state.decision == Decision.ABANDON:
-            raise _Ended(Phase.ABANDONED)
-        if state.decision == Decision.ADD_PARTICIPANTS:
-            await self._seat(state.newcomers)
-            state.newcomers = ()
-        if cause is DecidingCause.QUORUM:
-            state.quorum_waived = True
-        self._refused_by_budget = False
-        if state.decision != Decision.RAISE_BUDGET:
-            state.round_limit = max(state.round_limit, state.round) + MORE_ROUNDS
-        self.move(Phase.CRYSTALLIZING)
-        return False
+        except asyncio.CancelledError:
+            if not self.state.phase.ended:
+                machine.hear(self.state, Cancel(author=Author(role="operator")), workflow.now())
 
+    def _reconcile(self) -> None:
+        """Cancel what runs and is not wanted, start what is wanted and missing."""
+        wanted = machine.wanted(self.state)
+        for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
+            self._running.pop(key).task.cancel()
+        for key, step in wanted.items():
+            startable = not step.held and (key == RECORD_KEY or not self._draining)
+            if key not in self._running and startable and not (key == RECORD_KEY and self._all_carried):
+                self._start(key, step)
 
-async def _settled(task: asyncio.Task[None]) -> None:
-    """Wait until a cancelled task has really stopped, whatever it raised."""
-    try:
-        await task
-    except (asyncio.CancelledError, Exception):
-        workflow.logger.debug("stopped")
+    def _start(self, key: str, step: Step) -> None:
+        carried = {number for running in self._running.values() for number in running.events}
+        events = tuple(event for event in self.state.outbox if event.seq not in carried)
+        texts = tuple(self.state.signalled)
+        outbox = None
+        if events or texts:
+            outbox = Outbox(snapshot=snapshot(self.state, workflow.now()), events=events, texts=texts)
+        update: dict[str, object] = {"outbox": outbox}
+        if (
+            step.contract.name in options.MODEL_STEPS and self.state.start.lineage is None
+        ):  # the root alone sets the limits
+            update |= {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
+        self._running[key] = Running(
+            task=asyncio.create_task(self._run(step, step.input.model_copy(update=update))),
+            began=workflow.now(),
+            events=tuple(event.seq for event in events),
+            texts=tuple(text.text_id for text in texts),
+        )
+
+    async def _run(self, step: Step, what: Any) -> Any:
+        output = await workflow.execute_activity(
+            step.contract.name,
+            what,
+            result_type=step.contract.output,
+            summary=step.summary,
+            **options.of(step, self.state.start.settings),
+        )
+        if step.contract is BRANCH and output.child is not None:
+            await start_child(output.child)
+        return output
+
+    def _finish(self, key: str, running: Running) -> None:
+        try:
+            output = running.task.result()
+        except ActivityError as error:
+            ended: Success | Failure = failure_of(key, error, running.began)
+        else:
+            ended = Success(output, running.events, running.texts)
+        machine.finish(self.state, key, ended, workflow.now())
+
+    def _set_alarm(self, at: datetime) -> None:
+        """Wake at `at`. A later alarm than the present one is not set: waking once too often changes nothing."""
+        if self._alarm is not None and not self._alarm.done():
+            if self._alarm_at <= at:
+                return
+            self._alarm.cancel()
+        self._alarm_at = at
+        pause = max(at - workflow.now(), timedelta(0))
+        self._alarm = asyncio.create_task(workflow.sleep(pause, summary="next deadline"))
+
+    @property
+    def _all_carried(self) -> bool:
+        """Whether steps that run are writing everything that is urgent."""
+        events = {number for running in self._running.values() for number in running.events}
+        texts = {text for running in self._running.values() for text in running.texts}
+        return all(event.seq in events for event in self.state.outbox) and all(
+            text.text_id in texts for text in self.state.signalled
+        )
+
+    @property
+    def _draining(self) -> bool:
+        """Whether the process is to continue as new: then steps that run may end, and none is started."""
+        info = workflow.info()
+        long = info.is_continue_as_new_suggested() or info.get_current_history_length() > MAX_HISTORY
+        return not self.state.phase.ended and (long or self.updates > MAX_UPDATES or self.state.upgrade_wanted)
+
+    @property
+    def _idle(self) -> bool:
+        return not self._running and not self.state.signalled and workflow.all_handlers_finished()
+
+    def _result(self) -> ProcessResult:
+        state = self.state
+        return ProcessResult(
+            process_id=state.process_id, outcome=state.phase, rounds=state.round, plan_revision=state.plan_revision
+        )

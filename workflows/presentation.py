@@ -1,13 +1,25 @@
-"""State → what operators read in the Temporal UI. Pure, and without a text of anybody (docs/operations.md §2)."""
+"""State → what operators read in the Temporal UI, without a text of anybody (docs/operations.md §2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from tongyao.protocol.model.process import DEMANDER, Phase, State
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
+
+from tongyao.protocol.contracts.process import SearchAttribute
+from tongyao.protocol.life.phases import waiting
+from tongyao.protocol.life.snapshot import suspended_codes
+from tongyao.protocol.life.state import State
+from tongyao.protocol.life.why import why
 from tongyao.protocol.model.projection import Outcome
+
+_PHASE = SearchAttributeKey.for_keyword(SearchAttribute.PHASE)
+_ROUND = SearchAttributeKey.for_int(SearchAttribute.ROUND)
+_WAITING = SearchAttributeKey.for_bool(SearchAttribute.WAITING)
+_SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
 
 _MARKS: Final[Mapping[Outcome, str]] = {
     Outcome.REPLIED: "replied",
@@ -17,72 +29,68 @@ _MARKS: Final[Mapping[Outcome, str]] = {
     Outcome.LEFT: "left",
 }
 
-_WAITS: Final[Mapping[Phase, str]] = {
-    Phase.CONFIRMING: f"{DEMANDER} to confirm the tension",
-    Phase.SELECTING: f"{DEMANDER} to select participants",
-    Phase.DECIDING: f"{DEMANDER} to decide",
-    Phase.SUSPENDED: "an operator to resume",
-}
+
+class Shown:
+    """What the UI shows of a process: search attributes are sent when they change, details are kept up to date."""
+
+    def __init__(self) -> None:
+        self._attributes: dict[SearchAttributeKey[Any], object] = {_SUSPENDED: ()}
+
+    def update(self, state: State, now: datetime) -> None:
+        attributes: dict[SearchAttributeKey[Any], object] = {
+            _PHASE: state.phase.value,
+            _ROUND: state.round,
+            _WAITING: waiting(state),
+            _SUSPENDED: suspended_codes(state),
+        }
+        changed = [key for key, value in attributes.items() if self._attributes.get(key) != value]
+        if changed:
+            workflow.upsert_search_attributes([_set(key, attributes[key]) for key in changed])
+            self._attributes = attributes
+        workflow.set_current_details(details(state, now))
 
 
-def details(state: State, *, now: datetime) -> str:
-    """Current details, in Markdown: phase, who is waited for and until when, the rounds so far, the cost."""
+def _set(key: SearchAttributeKey[Any], value: object) -> SearchAttributeUpdate[Any]:
+    if isinstance(value, tuple):
+        return key.value_set(list(value)) if value else key.value_unset()
+    return key.value_set(value)
+
+
+def details(state: State, now: datetime) -> str:
+    """Markdown: what the process is, what it waits for, the rounds so far, the cost."""
     lines = [
-        f"**{state.phase.value}**" + (f", round {state.round} of at most {state.round_limit}" if state.round else "")
+        state.start.summary,
+        f"**{state.phase.value}**" + (f", round {state.round} of at most {state.round_limit}" if state.round else ""),
     ]
-    if state.phase is Phase.SUSPENDED:
-        lines.append(f"Suspended: {state.suspended_reason}")
-    lines += [f"Waits for {who}{_until(due, now)}" for who, due in _waits(state)]
+    lines += [f"Suspended ({cause.code}): {cause.reason}" for _, cause in sorted(state.causes.items())]
+    lines += [reason.sentence for reason in why(state, now)]
     if state.tension is not None:
         lines.append(f"Tension of grade {state.tension.grade.value}, {state.tension.barriers} barriers")
+    if state.seats:
+        people = len(state.people)
+        lines.append(f"{len(state.present)} in the room, {people} of them a person or their agent")
     lines += _rounds(state)
     if state.spent.calls:
         lines.append(f"{state.spent.calls} model calls, {state.spent.tokens:,} tokens, ${state.spent.cost:.4f}")
     if state.plan_revision:
         lines.append(f"Plan {state.plan_revision}, {len(state.residuals)} residual tensions")
     lines += [
-        f"Child {child} for {residual}: {state.ended_children.get(child, 'running')}"
-        for residual, child in sorted(state.children.items())
+        f"Child {one.child} for {residual}: {one.outcome or 'running'}"
+        for residual, one in sorted(state.residuals.items())
+        if one.child
     ]
     return "\n\n".join(lines)
 
 
-def turns_summary(aliases: Sequence[str], round_number: int) -> str:
-    return f"{', '.join(aliases)} · round {round_number}"
-
-
-def _waits(state: State) -> list[tuple[str, datetime | None]]:
-    waits: list[tuple[str, datetime | None]] = [(turn.alias, turn.due) for turn in state.waiting_for]
-    if state.phase in _WAITS and not (state.phase is Phase.SELECTING and state.selected is not None):
-        waits.append((_WAITS[state.phase], state.due))
-    if state.phase is Phase.ANSWERING:
-        waits.append(("answers to the plan", state.due))
-    waits += [(f"{DEMANDER} about {residual}", None) for residual in state.undecided if state.waiting]
-    return waits
-
-
-def _until(due: datetime | None, now: datetime) -> str:
-    if due is None:
-        return ""
-    left = due - now
-    days, hours = left.days, left.seconds // 3600
-    remaining = f"{days} d {hours} h" if days else f"{hours} h {left.seconds % 3600 // 60} min"
-    return f" until {due:%Y-%m-%d %H:%M} UTC ({remaining} left)" if left.total_seconds() > 0 else " (due)"
-
-
 def _rounds(state: State) -> list[str]:
-    if not state.seats:
-        return []
-    header = "| | " + " | ".join(sorted(state.seats)) + " | verdict |"
-    rule = "|---" * (len(state.seats) + 2) + "|"
-    rows = []
+    lines = []
     for result in state.results:
-        cells = [_MARKS[result.outcomes[a]] if a in result.outcomes else "" for a in sorted(state.seats)]
-        rows.append(f"| R{result.number} | " + " | ".join(cells) + f" | {result.verdict.value} |")
-    if state.turns and (not state.results or state.results[-1].number < state.round):
-        cells = []
-        for alias in sorted(state.seats):
-            turn = state.turns.get(alias)
-            cells.append("" if turn is None else _MARKS[turn.outcome] if turn.outcome else "…")
-        rows.append(f"| R{state.round} | " + " | ".join(cells) + " | |")
-    return ["\n".join([header, rule, *rows])] if rows else []
+        outcomes = ", ".join(f"{alias} {_MARKS[outcome]}" for alias, outcome in sorted(result.outcomes.items()))
+        news = "" if result.news else ", no news"
+        lines.append(f"Round {result.number}: {outcomes}. Catalyst: {result.verdict.value}{news}")
+    if state.turns and len(state.results) < state.round:
+        outcomes = ", ".join(
+            f"{alias} {_MARKS[turn.outcome] if turn.outcome else 'open'}" for alias, turn in sorted(state.turns.items())
+        )
+        lines.append(f"Round {state.round}: {outcomes}")
+    return lines

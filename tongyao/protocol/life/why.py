@@ -1,0 +1,107 @@
+"""What a process waits for, since when, and what would move it: from `wanted`, `wake` and the causes of a suspension."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tongyao.protocol.life import concluding
+from tongyao.protocol.life.answering import open_points
+from tongyao.protocol.life.clock import wall_time
+from tongyao.protocol.life.machine import wanted
+from tongyao.protocol.life.state import Deadline, State
+from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.value import Value
+
+
+class Reason(Value):
+    """One thing that a process waits for. `sentence` names aliases: it is for operators."""
+
+    waits_for: str
+    since: datetime | None = None
+    until: datetime | None = None
+    moved_by: str = ""
+
+    @property
+    def sentence(self) -> str:
+        since = f" since {self.since:%Y-%m-%d %H:%M} UTC" if self.since else ""
+        until = f", until {self.until:%Y-%m-%d %H:%M} UTC" if self.until else ""
+        moved = f"; {self.moved_by}" if self.moved_by else ""
+        return f"Waits for {self.waits_for}{since}{until}{moved}."
+
+
+def why(state: State, now: datetime) -> list[Reason]:
+    """All reasons, those that hold up everything first; empty for a process that has ended and is written."""
+    return [*_causes(state), *_people(state, now), *_steps(state)] or _nothing(state)
+
+
+def _causes(state: State) -> list[Reason]:
+    reasons = []
+    for name, cause in sorted(state.causes.items()):
+        if cause.kind == "operator":
+            moved = f"`resume` once it is mended: {cause.reason}"
+            reasons.append(Reason(waits_for=f"an operator ({cause.code})", since=cause.since, moved_by=moved))
+        else:
+            retry = f"tried again at {cause.retry_at:%H:%M:%S} UTC" if cause.retry_at else "it is being tried again"
+            reasons.append(Reason(waits_for=f"step {name} ({cause.code})", since=cause.since, moved_by=retry))
+    return reasons
+
+
+def _people(state: State, now: datetime) -> list[Reason]:
+    if state.phase.ended:
+        return []
+    phase = state.deadline
+    match state.phase:
+        case Phase.CONFIRMING:
+            return [_person(state, DEMANDER, phase, "`confirm_tension` or `revise_tension`")]
+        case Phase.SELECTING:
+            return [_person(state, DEMANDER, phase, "`select_participants`")]
+        case Phase.CONSENTING:
+            return [
+                _person(state, f"invited/{one.number}", one.deadline, "`consent`")
+                for one in state.invitations
+                if one.waits
+            ]
+        case Phase.CRYSTALLIZING:
+            waits = [_person(state, turn.alias, turn.deadline, "`submit_projection`") for turn in state.waiting_for]
+            if state.correcting_until is not None and not waits and not state.suspended:
+                until = wall_time(state, state.correcting_until)
+                return [Reason(waits_for="corrections of what was said", until=until)]
+            return waits
+        case Phase.DECIDING:
+            return [_person(state, DEMANDER, phase, "`decide`")]
+        case Phase.ANSWERING:
+            missing = [alias for alias in state.asked_for_answers if alias not in state.answers]
+            waits = [_person(state, alias, phase, "`answer_plan`") for alias in missing]
+            if open_points(state):
+                waits.append(_person(state, DEMANDER, phase, "`replan`, `approve_residual` or `conclude`"))
+            return waits
+        case Phase.AWAITING_CHILDREN:
+            running = [one.child for one in state.residuals.values() if one.status == "started"]
+            waits = [Reason(waits_for=f"child {child}", until=_until(state, phase)) for child in running]
+            return waits + [_person(state, DEMANDER, phase, f"`approve_residual` {one}") for one in state.undecided]
+        case _:
+            return []
+
+
+def _person(state: State, who: str, deadline: Deadline | None, moved_by: str) -> Reason:
+    since = deadline.asked_at if deadline is not None else None
+    return Reason(waits_for=who, since=since, until=_until(state, deadline), moved_by=moved_by)
+
+
+def _until(state: State, deadline: Deadline | None) -> datetime | None:
+    return wall_time(state, deadline.due) if deadline is not None and not state.suspended else None
+
+
+def _steps(state: State) -> list[Reason]:
+    return [
+        Reason(waits_for=f"step {key} ({step.summary})", moved_by="a worker")
+        for key, step in wanted(state).items()
+        if key != RECORD_KEY and key not in state.causes and not step.held
+    ]
+
+
+def _nothing(state: State) -> list[Reason]:
+    if state.phase.ended:
+        return []
+    return [Reason(waits_for="its own deadline", until=wall_time(state, concluding.next_due(state)))]

@@ -1,0 +1,37 @@
+"""Starting a child process. It lives its own life: its end comes back as a message (docs/protocol.md §3.6)."""
+
+from __future__ import annotations
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
+
+from tongyao.protocol.contracts.process import CRYSTALLIZATION, ProcessInput, ProcessResult, SearchAttribute
+
+
+async def start_child(child: ProcessInput) -> None:
+    """Start the workflow of an announced child. One that runs already was started by an earlier try, or by the sweep."""
+    try:
+        await workflow.start_child_workflow(
+            CRYSTALLIZATION,
+            child,
+            id=child.process_id,
+            result_type=ProcessResult,
+            parent_close_policy=ParentClosePolicy.ABANDON,
+            cancellation_type=ChildWorkflowCancellationType.ABANDON,
+            search_attributes=_search_attributes(child),
+            static_summary=child.summary,
+        )
+    except WorkflowAlreadyStartedError:
+        workflow.logger.info("child runs already", extra={"child": child.process_id})
+
+
+def _search_attributes(child: ProcessInput) -> TypedSearchAttributes:
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.SCENE), child.scene or "-"),
+            SearchAttributePair(SearchAttributeKey.for_int(SearchAttribute.DEPTH), child.depth),
+            SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.ROOT), child.root),
+        ]
+    )
