@@ -72,6 +72,8 @@ class Crystallization(MessageHandlers):
         while True:
             await self._wait()
             self.changed = False
+            if self._alarm is not None and self._alarm.done():
+                self._alarm = None
             for key in [key for key, running in self._running.items() if running.task.done()]:
                 self._finish(key, self._running.pop(key))
             machine.tick(self.state, workflow.now())
@@ -103,11 +105,14 @@ class Crystallization(MessageHandlers):
                 machine.hear(self.state, Cancel(author=Author(role="operator")), workflow.now())
 
     def _reconcile(self) -> None:
-        """Cancel what runs and is not wanted, start what is wanted and missing."""
+        """Cancel what runs and is not wanted, start what is wanted and missing.
+
+        The step that writes the outbox comes last: where another step starts, that one takes the events along.
+        """
         wanted = machine.wanted(self.state)
         for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
             self._running.pop(key).task.cancel()
-        for key, step in wanted.items():
+        for key, step in sorted(wanted.items(), key=lambda one: one[0] == RECORD_KEY):
             startable = not step.held and (key == RECORD_KEY or not self._draining)
             if key not in self._running and startable and not (key == RECORD_KEY and self._all_carried):
                 self._start(key, step)
@@ -154,7 +159,7 @@ class Crystallization(MessageHandlers):
 
     def _set_alarm(self, at: datetime) -> None:
         """Wake at `at`. A later alarm than the present one is not set: waking once too often changes nothing."""
-        if self._alarm is not None and not self._alarm.done():
+        if self._alarm is not None:
             if self._alarm_at <= at:
                 return
             self._alarm.cancel()
