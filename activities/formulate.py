@@ -8,11 +8,11 @@ from activities.dependencies import Deps
 from activities.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
-from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
 from tongyao.protocol.model.tension import Tension, TensionDraft, from_draft, from_raw, within_limits
+from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules import views
 
 PROFILE_CHARS = 15_000

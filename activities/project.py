@@ -85,31 +85,31 @@ class Projecting:
         guards: Counter[str] = Counter()
         reason, owner = "", room.owner(turn.alias)
         began = time.monotonic()
-        if turn.outcome is not None:
-            projection = _silent(what, turn, turn.outcome)
-        elif turn.nothing_new:
-            projection = _silent(what, turn, Outcome.NOTHING_NEW)
-        else:
-            try:
-                projection = await self._spoken(what, turn, room, guards)
-            except OperatorNeeded:
+        try:
+            projection = await self._spoken(what, turn, room, guards)
+        except OperatorNeeded:
+            raise
+        except TextErased:
+            projection = _silent(what, turn, Outcome.LEFT)
+        except EngineError as error:
+            enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
+            if isinstance(error, Transient) and activity.info().attempt < enough:
+                error.args = (f"{turn.alias}: {error}",)
                 raise
-            except TextErased:
-                projection = _silent(what, turn, Outcome.LEFT)
-            except EngineError as error:
-                enough = 2 if error.reason == TIMED_OUT else ATTEMPTS
-                if isinstance(error, Transient) and activity.info().attempt < enough:
-                    error.args = (f"{turn.alias}: {error}",)
-                    raise
-                reason = error.reason
-                projection = _silent(what, turn, Outcome.FAILED)
+            reason = error.reason
+            projection = _silent(what, turn, Outcome.FAILED)
         try:
             projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
         except TextErased:  # of somebody who had themselves erased while their turn was under way
             projection = _silent(what, turn, Outcome.LEFT)
             projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
         return TurnOutput(
-            outcome=projection.outcome, items=len(projection.items), struck=projection.struck, reason=reason
+            alias=turn.alias,
+            revision=turn.revision,
+            outcome=projection.outcome,
+            items=len(projection.items),
+            struck=projection.struck,
+            reason=reason,
         )
 
     async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:

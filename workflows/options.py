@@ -18,6 +18,7 @@ from tongyao.protocol.model.settings import ProcessSettings
 HEARTBEAT: Final = timedelta(seconds=15)
 """A dead worker is noticed after this long; model activities beat every few seconds."""
 
+
 def of(step: Step, settings: ProcessSettings) -> dict[str, Any]:
     """Keyword arguments of `workflow.execute_activity` for a step. Each names its role's queue."""
     contract = step.contract

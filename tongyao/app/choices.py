@@ -6,14 +6,13 @@ from typing import Final
 
 from pydantic import Field
 
-from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.lacking import lacking
-from tongyao.protocol.rules.refusals import GOING_ON
 from tongyao.records.library import Library
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow

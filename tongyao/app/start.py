@@ -15,12 +15,12 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import PEOPLE, SCENES, BadInput
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
-from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.process import Choice, ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.value import Value
 from tongyao.records.library import Library
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
@@ -50,13 +50,11 @@ class Starting:
         client: Client,
         defaults: ProcessSettings,
         *,
-        models_queue: str | None = None,
         remember: bool = False,
     ) -> None:
         self._library = library
         self._client = client
         self._defaults = defaults
-        self._models_queue = models_queue
         self._remember = remember
 
     async def start(self, wish: Wish, *, process_id: str | None = None) -> str:
@@ -85,7 +83,6 @@ class Starting:
             tension=tension,
             participants=wish.participants,
             settings=settings,
-            models_queue=self._models_queue,
             remember=self._remember,
         )
         await announce(library, start)

@@ -14,7 +14,6 @@ from temporalio.runtime import Runtime
 from tongyao.app.message_relay import MessageRelay
 from tongyao.app.registration import Registering
 from tongyao.app.start import Starting
-from tongyao.protocol.contracts.process import MODELS_QUEUE
 from tongyao.records.library import Library
 from tongyao.records.migrate import migrate
 from tongyao.runtime import wiring
@@ -110,14 +109,13 @@ async def _open(
 ) -> Office:
     library = await stack.enter_async_context(wiring.library(settings, database_url=addresses.database_url))
     client = client or await connect(settings, address=addresses.temporal_address)
-    queue = MODELS_QUEUE if settings.workers_by_role or settings.models_per_second is not None else None
     remembers = settings.retriever != "chunks"
     return Office(
         settings=settings,
         addresses=addresses,
         library=library,
         client=client,
-        starting=Starting(library, client, settings.process, models_queue=queue, remember=remembers),
+        starting=Starting(library, client, settings.process, remember=remembers),
         registering=Registering(
             library, max_chars=settings.profile_max_chars, recite=reciting(client) if remembers else None
         ),

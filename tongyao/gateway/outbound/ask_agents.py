@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 IDLE_SECONDS: Final = 2.0
 ATTEMPTS: Final = 6
-NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value, Refusal.SUSPENDED.value})
+NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value})
 """Refusals that may pass while the turn still waits."""
 
 

@@ -69,7 +69,6 @@ class ProcessInput(Value):
     settings: ProcessSettings = ProcessSettings()
     lineage: Lineage | None = None
     remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
-    models_queue: str | None = Field(default=None, description="Task queue of model calls; None: the workflow's own.")
 
     @property
     def root(self) -> str:

@@ -19,9 +19,6 @@ from tongyao.protocol.rules.refusals import Refusal
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
 """Where the demander may end the waiting: for more rounds, for answers, for children."""
 
-_GOING_ON: Final = frozenset({m.Decision.EXTEND, m.Decision.RAISE_BUDGET})
-"""Decisions after which the same people go on with the rounds."""
-
 _BY_DEMANDER: Final = (
     m.ReviseTension
     | m.ConfirmTension
@@ -197,7 +194,7 @@ def _decision(state: State, message: m.Decide) -> Refusal | None:
         return Refusal.NOT_NOW
     if message.decision is m.Decision.ADD_PARTICIPANTS:
         return _people(state, message.participants)
-    if message.decision in _GOING_ON and not state.others:
+    if message.decision in m.GOING_ON and not state.others:
         return Refusal.DEMANDER_ALONE
     return _limit(state, message) if message.decision is m.Decision.RAISE_BUDGET else None
 

@@ -84,6 +84,10 @@ class Decision(StrEnum):
     ABANDON = "abandon"
 
 
+GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
+"""Decisions after which the same people go on with the rounds."""
+
+
 class Decide(_Message):
     kind: Literal["decide"] = "decide"
     decision: Decision

@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from tongyao.protocol.contracts.process import ProcessInput
-from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules.lineage import child_id, duplicate_of, for_another_room, hole_of
 from tongyao.protocol.rules.plan_holes import hole as plan_hole
 from tongyao.records.library import Library
@@ -99,7 +99,6 @@ async def announce_child(
         excluded=await _left_out(library, parent_id, residual_id, again=parent.settings.propose_parents_participants),
         settings=_settings(parent.settings),
         lineage=lineage,
-        models_queue=parent.models_queue,
         remember=parent.remember,
     )
     await announce(library, child)

@@ -39,7 +39,7 @@ class NotReady(Exception):
 
 
 def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all") -> list[Worker]:
-    """The workers of one role. `all` polls every queue, so that it serves processes with and without a models queue."""
+    """The workers of one role, one for each task queue it polls. `all` polls every queue."""
     model_steps: list[Callable[..., Any]] = [
         Formulating(deps).formulate,
         Projecting(deps).project,
@@ -51,20 +51,17 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         Recording(deps.library).record,
         Branching(deps).branch,
         Freezing(deps).freeze,
-        Discovering(deps).discover,
-        Discovering(deps).propose,
         Remembering(deps).remember,
     ]
     workers = []
     if role in ("all", "process"):
-        steps = record_steps + model_steps if role == "all" else record_steps
-        workers.append(_worker(client, settings, PROCESS_QUEUE, activities=steps, workflows=[Crystallization]))
+        workers.append(_worker(client, settings, PROCESS_QUEUE, activities=record_steps, workflows=[Crystallization]))
     if role in ("all", "models"):
         workers.append(
             _worker(client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second)
         )
     if role in ("all", "field"):
-        steps = [Discovering(deps).discover]
+        steps: list[Callable[..., Any]] = [Discovering(deps).discover, Discovering(deps).propose]
         if deps.indexing is not None:
             reindexing = Reindexing(deps.indexing)
             steps += [reindexing.open_index, reindexing.fill_index, reindexing.switch_index]
