@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
@@ -10,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.life.phases import IllegalTransition, enter
+from tongyao.protocol.life.state import State
 from tongyao.protocol.model.observation import Verdict, all_pairs
-from tongyao.protocol.model.process import ENDED, IllegalTransition, Phase, State, legal, next_alias
+from tongyao.protocol.model.process import NEXT_PHASES, Phase, next_alias
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.settings import MAX_ROUNDS, ProcessSettings
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.tension import (
     MISSING,
@@ -27,8 +31,10 @@ from tongyao.protocol.model.tension import (
     from_raw,
 )
 from tongyao.protocol.rules.anonymity import HIDDEN, Anonymizer
-from tongyao.protocol.rules.convergence import EARLIEST_END, MAX_ROUNDS, Course, RoundResult, course
+from tongyao.protocol.rules.convergence import EARLIEST_END, Course, RoundResult, course
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+START = ProcessInput(process_id="p", demander="d", intent_text_id="i")
 MIXED = st.text(alphabet=st.sampled_from("ab0 我想学。，'-_ \n?"), max_size=900)
 LANGUAGES = st.sampled_from(get_args(Language))
 LENS = st.sampled_from(["", "  ", "a thing that is known", MISSING])
@@ -112,27 +118,17 @@ def test_everybody_saying_nothing_new_ends_the_second_round_but_not_the_first() 
 
 
 @pytest.mark.parametrize(("origin", "target"), list(itertools.product(Phase, Phase)))
-def test_a_step_the_protocol_does_not_know_raises_and_names_both_states(origin: Phase, target: Phase) -> None:
-    state = State(process_id="p", phase=origin)
-    if legal(origin, target):
-        assert state.move(target) is origin
-        assert not origin.ended
+def test_a_transition_the_protocol_does_not_know_raises_and_names_both_phases(origin: Phase, target: Phase) -> None:
+    state = State(start=START, started_at=NOW, seed="s", phase=origin)
+    if not origin.ended and (target in NEXT_PHASES[origin] or target in (Phase.CANCELLED, Phase.EXPIRED)):
+        enter(state, target, NOW)
+        assert state.phase is target
         return
     with pytest.raises(IllegalTransition) as error:
-        state.move(target)
+        enter(state, target, NOW)
     assert origin.value in str(error.value)
     assert target.value in str(error.value)
     assert state.phase is origin
-
-
-@pytest.mark.parametrize("origin", [phase for phase in Phase if not phase.ended and phase is not Phase.SUSPENDED])
-def test_a_suspended_process_goes_back_only_where_it_came_from_or_ends(origin: Phase) -> None:
-    state = State(process_id="p", phase=origin)
-    state.move(Phase.SUSPENDED)
-    back = {target for target in Phase if legal(Phase.SUSPENDED, target, resume_to=state.resume_to)}
-    assert back == {origin} | (ENDED - {Phase.COMPLETED})
-    state.move(origin)
-    assert (state.phase, state.resume_to) == (origin, None)
 
 
 @given(st.sets(st.integers(1, 12)))
