@@ -1,37 +1,39 @@
-# `make demo` and `make test` are all one needs to know; each sets up what it needs, once.
+# `make help` lists the targets. Each installs what it needs into .venv, once. `make` alone is `make demo`.
 PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
-MYPY_PATHS := tongyao workflows activities tests $(wildcard worker.py bench)
-RUFF_PATHS := $(MYPY_PATHS) $(wildcard examples deploy)
 
-.PHONY: demo test test-slow check format histories setup lock clean
+.PHONY: help demo test test-slow check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
-demo: $(VENV)/.runtime ## One process from a raw intent to a plan, on real servers
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo '  Variables: PYTHON (the interpreter of .venv), JOBS (parallel tests), ARGS (arguments for pytest)'
+
+demo: $(VENV)/.runtime ## Run one process from a raw intent to a plan, on real servers (the default)
 	@$(BIN)/tongyao demo
 
-setup: $(VENV)/.dev ## Everything for tests
+setup: $(VENV)/.dev ## Install everything for tests and checks
 
-test: $(VENV)/.dev ## What takes seconds
+test: $(VENV)/.dev ## Run the tests that take seconds; ARGS="tests/field -q" for a part
 	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
 
-test-slow: $(VENV)/.dev ## What takes minutes
+test-slow: $(VENV)/.dev ## Run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
-check: $(VENV)/.dev ## Style, types, and the arrows between the rooms
-	@$(BIN)/ruff check --output-format concise $(RUFF_PATHS)
-	@$(BIN)/ruff format --check $(RUFF_PATHS)
-	@$(BIN)/mypy $(MYPY_PATHS)
+check: $(VENV)/.dev ## Check style (ruff), types (mypy) and imports between packages (import-linter)
+	@$(BIN)/ruff check --output-format concise
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: $(VENV)/.dev
-	@$(BIN)/ruff check --fix $(RUFF_PATHS)
-	@$(BIN)/ruff format $(RUFF_PATHS)
+format: $(VENV)/.dev ## Format the code, and fix what ruff can fix
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
 
-histories: $(VENV)/.dev ## Histories of every shape of a process, for tests/replay
+histories: $(VENV)/.dev ## Record the workflow histories of tests/replay anew
 	@$(BIN)/python -m tests.replay.record
 
 lock: $(VENV)/.bootstrap ## Write requirements/ anew with the newest versions
@@ -42,7 +44,7 @@ lock: $(VENV)/.bootstrap ## Write requirements/ anew with the newest versions
 		-o requirements/dev.txt
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url
 
-clean: ## The environment and every cache; never .tongyao, where processes live
+clean: ## Remove .venv and all caches; never .tongyao, which holds the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 
 # The development environment is the runtime one and more, in the same place: packages are added, never removed.

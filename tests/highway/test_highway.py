@@ -12,9 +12,11 @@ from psycopg_pool import AsyncConnectionPool
 
 from tongyao.highway.highway import Highway, NotRecited, Walk
 from tongyao.highway.recite.segments import Level
-from tongyao.highway.retriever import HighwayRetriever
 from tongyao.highway.seek.output import Found
 from tongyao.highway.settings import Settings
+from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.tension import Tension
+from tongyao.runtime.retrievers import HighwayRetriever
 
 Pool = AsyncConnectionPool[Any]
 
@@ -226,12 +228,15 @@ async def test_the_cache_keeps_to_its_bound(pool: Pool, owner: str) -> None:
     assert list(highway._memories) == [(owner, 2)]
 
 
-async def test_the_retriever_gives_spans_within_the_budget(pool: Pool, owner: str) -> None:
-    retriever = HighwayRetriever(Highway(pool))
-    queries = [("T", "谁会用无人机"), ("I", "有狗"), ("B1", "没有账"), ("E", "梨树")]
-    spans = await retriever.retrieve(owner=owner, version=3, text=PROFILE, queries=queries, budget=60)
-    assert spans
-    assert sum(span.end - span.start for span in spans) <= 60
-    assert "无人机" in PROFILE[spans[0].start : spans[0].end] or "狗" in PROFILE[spans[0].start : spans[0].end]
-    assert all(set(span.labels) <= {"T", "I", "B1", "E"} for span in spans)
-    assert await retriever.retrieve(owner=owner, version=3, text=PROFILE, queries=[], budget=60) == []
+async def test_the_retriever_shows_what_is_found_within_the_budget_in_text_order(pool: Pool, owner: str) -> None:
+    tension = Tension(transition="谁会用无人机", initial_state="有狗", barriers=("没有账",), exchange="梨树")
+    retriever = HighwayRetriever(highway := Highway(pool), budget_chars=60)
+    shown = (await retriever.retrieve(ProfileRef(profile_id=owner, version=3), PROFILE, tension)).pieces
+    assert shown
+    assert sum(len(piece.text) for piece in shown) <= 60
+    assert all(set(piece.labels) <= {"T", "I", "B1", "E"} for piece in shown)
+    found, _ = await highway.seek(owner, 3, [PROFILE], list(tension.targets().items()), 60)
+    brightest = found.fitted[0]
+    assert "无人机" in brightest.text or "狗" in brightest.text
+    assert [piece.start for piece in shown] == sorted(piece.start for piece in found.fitted)
+    assert (await highway.seek(owner, 3, [PROFILE], [], 60))[0].fitted == ()

@@ -11,13 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.highway.named import unit_named
-from tongyao.highway.memory import SOUGHT, Memory
+from tongyao.highway.memory import SOUGHT, Memory, starts_of
 from tongyao.highway.recite.segments import Level, lay_out
 from tongyao.highway.recite.staging import recite
 from tongyao.highway.seek.explanation import explain
 from tongyao.highway.seek.output import converge, fit
 from tongyao.highway.seek.seeking import seek
-from tongyao.highway.seek.starts import starts_of
 from tongyao.highway.settings import Settings
 
 ALONE = Settings(surroundings=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,7 +60,9 @@ class ChunkRetriever:
             self._fitted.move_to_end(key)
         self._fitting.pop(key, None)
         chosen = await asyncio.to_thread(_choose, fitted, tension.targets(), self._budget)
-        return Material(pieces=_joined(text, chosen), total_chars=len(text))
+        return Material(
+            pieces=joined(text, [(*span, labels) for span, labels in chosen.items()]), total_chars=len(text)
+        )
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,13 @@ def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple
     return chosen
 
 
-def _joined(text: str, chosen: dict[tuple[int, int], set[str]]) -> tuple[Piece, ...]:
-    """The chosen spans in text order, those that touch as one."""
+def joined(text: str, spans: Iterable[tuple[int, int, Iterable[str]]]) -> tuple[Piece, ...]:
+    """Pieces of `text` from spans (start, end, labels), in text order; spans that touch or overlap become one piece."""
     merged: list[tuple[int, int, set[str]]] = []
-    for (start, end), labels in sorted(chosen.items()):
+    for start, end, labels in sorted(spans, key=lambda span: span[:2]):
         if merged and start <= merged[-1][1]:
             first, last, before = merged[-1]
-            merged[-1] = (first, max(last, end), before | labels)
+            merged[-1] = (first, max(last, end), before.union(labels))
         else:
             merged.append((start, end, set(labels)))
     return tuple(

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tongyao.highway.compiled import compiled
 from tongyao.highway.recite.pruning import pruned
 from tongyao.highway.recite.recitation import Paths, Recited, Trie, Units
-from tongyao.highway.recite.segments import Layout, Level
-from tongyao.highway.tables import Table, collapse
+from tongyao.highway.recite.segments import Layout, Level, lay_out
+from tongyao.highway.recite.walking import LONGEST
+from tongyao.highway.tables import Table, collapse, matches
 
 RECITED = (Level.PHRASE, Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
 SOUGHT = (Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
@@ -177,6 +178,22 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
         directions={level: flat[f"direction{int(level)}"] for level in SOUGHT if f"direction{int(level)}" in flat},
         encoder=str(flat["encoder"]),
     )
+
+
+def starts_of(memory: Memory, query: str) -> tuple[NDArray[np.int32], float]:
+    """The query terms: all units of the memory that occur in `query`, whatever their length.
+
+    Returns int32[Q] unit ids, and the share of the query's base units that the memory does not know (1.0 for a query
+    without any).
+    """
+    layout = lay_out([query])
+    if not len(layout.symbols):
+        return np.zeros(0, np.int32), 1.0
+    symbols = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64)
+    out = np.empty((len(symbols) * (LONGEST + 1), 3), np.int64)
+    trie = memory.trie
+    count = matches(symbols, 0, len(symbols), trie.keys, trie.child, trie.unit, out)
+    return np.unique(out[:count, 2]).astype(np.int32), float((symbols < 0).mean())
 
 
 def assemble(

@@ -56,7 +56,7 @@ class Settings:
     words: Script = Script(short=16, long=48, fade=2.0)
     """Scripts with spaces."""
     faint: float = 0.1
-    """What a start counts that is made only of words that join or ask (`function_words.py`)."""
+    """What a start counts that is made only of stop words (`recite/stop_words.py`)."""
     instances: int = 300
     """Instances of frequent units (seed 004): a start that leads to more segments than this is split into instances,
     one for each `cell`, and lights only those in a cell where a rarer start has lit something. 0: never split."""

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.memory import Memory
+from tongyao.highway.memory import Memory, starts_of
 from tongyao.highway.recite.segments import Level
-from tongyao.highway.seek.starts import starts_of
 from tongyao.highway.settings import Settings
 from tongyao.highway.tables import Table
 

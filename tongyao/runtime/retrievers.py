@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import structlog
 from temporalio.service import RPCError
 
-from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever
-from tongyao.highway.highway import Highway, NotRecited, Walk
-from tongyao.highway.retriever import HighwayRetriever
+from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined
+from tongyao.highway.highway import Highway, NotRecited, Recital, Walk
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.start_recitation import Recite
 
 ASK_SECONDS: Final = 5
-"""As long as a turn may be held up by asking for a recitation; the next seek asks again."""
+"""How long a turn waits for a re-indexing to be queued; the next search asks again."""
 _log = structlog.get_logger(__name__)
 
 
@@ -29,39 +28,57 @@ class _Retriever(Protocol):
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material: ...
 
 
-class HighwayMaterial:
-    """What a seek lit, in text order. Nothing lit: nothing is shown, for no path is an answer."""
+class HighwayRetriever:
+    """Shows what a search in the indexed profile finds, in text order; nothing where nothing matches.
+
+    A profile that was not indexed yet is indexed first, in the foreground and without vectors. The recitation workflow
+    exists so that this is the exception.
+    """
 
     name: Final = "highway"
 
     def __init__(self, highway: Highway, recite: Recite | None = None, *, budget_chars: int = BUDGET_CHARS) -> None:
-        """`recite` queues the recitation that a seek calls for; None: nobody does."""
+        """`recite` queues the re-indexing that a search calls for (`Highway.due`); None: nobody does."""
+        self._highway = highway
         self._recite = recite
-        self._retriever = HighwayRetriever(highway, None if recite is None else self._queued)
         self._budget = budget_chars
+        self._reciting: dict[tuple[str, int], asyncio.Lock] = {}
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
-        spans = await self._retriever.retrieve(
-            owner=profile.profile_id,
-            version=profile.version,
-            text=text,
-            queries=list(tension.targets().items()),
-            budget=self._budget,
-        )
-        pieces = [Piece(start=one.start, text=text[one.start : one.end], labels=one.labels) for one in spans]
-        return Material(pieces=tuple(sorted(pieces, key=lambda piece: piece.start)), total_chars=len(text))
+        """Pieces of `text`, at most `budget_chars` characters together, each with the parts of the tension it was found for.
 
-    async def _queued(self, owner: str, version: int, passes: int, encoder: str) -> None:
-        assert self._recite is not None  # else nobody is asked
+        Raises ValueError if `text` is not the text that was indexed.
+        """
+        owner, version, queries = profile.profile_id, profile.version, list(tension.targets().items())
+        try:
+            found, session = await self._highway.seek(owner, version, [text], queries, self._budget)
+        except NotRecited:
+            async with self._reciting.setdefault((owner, version), asyncio.Lock()):
+                await self._highway.recite(owner, version, [text], directed=False)
+            self._reciting.pop((owner, version), None)
+            found, session = await self._highway.seek(owner, version, [text], queries, self._budget)
+        due = self._highway.due(found, session)
+        if due is not None and self._recite is not None:
+            await self._queue(self._recite, profile, due)
+        spans = sorted((one.start, one.end, one.labels) for one in found.fitted)
+        pieces = tuple(Piece(start=start, text=text[start:end], labels=labels) for start, end, labels in spans)
+        return Material(pieces=pieces, total_chars=len(text))
+
+    async def _queue(self, recite: Recite, profile: ProfileRef, due: Recital) -> None:
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                await self._recite(owner, version, passes, encoder)
+                await recite(profile.profile_id, profile.version, due.passes, due.encoder)
         except (RPCError, TimeoutError) as error:
-            _log.warning("recitation_not_queued", profile=owner, version=version, reason=type(error).__name__)
+            _log.warning(
+                "recitation_not_queued",
+                profile=profile.profile_id,
+                version=profile.version,
+                reason=type(error).__name__,
+            )
 
 
-class BothMaterial:
-    """Half the room for each; what both found is shown once."""
+class BothRetrievers:
+    """Each retriever has half the budget; what both found is shown once."""
 
     name: Final = "both"
 
@@ -69,14 +86,15 @@ class BothMaterial:
         self._retrievers = (first, second)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
-        pieces: list[Piece] = []
+        spans = []
         for retriever in self._retrievers:
-            pieces += (await retriever.retrieve(profile, text, tension)).pieces
-        return Material(pieces=_joined(pieces, text), total_chars=len(text))
+            found = await retriever.retrieve(profile, text, tension)
+            spans += [(one.start, one.start + len(one.text), one.labels) for one in found.pieces]
+        return Material(pieces=joined(text, spans), total_chars=len(text))
 
 
-class HighwayMemory:
-    """Write-back: what a process used of a profile strengthens the owner's own units, once per process."""
+class HighwayFeedback:
+    """Relevance feedback: what a process used of a profile is counted on the owner's own units, once per process."""
 
     def __init__(self, highway: Highway) -> None:
         self._highway = highway
@@ -84,7 +102,7 @@ class HighwayMemory:
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """`spans` of the profile answered `queries`. A profile that was never recited has nothing to strengthen."""
+        """Count that `spans` (characters of the profile) answered `queries`; nothing where the profile was never indexed."""
         walk = Walk(queries=tuple(queries), spans=tuple((0, start, end) for start, end in spans))
         try:
             await self._highway.write_back(profile.profile_id, profile.version, occasion, [walk])
@@ -92,25 +110,9 @@ class HighwayMemory:
             return
 
 
-def retriever(name: str, highway: Highway, recite: Recite | None = None) -> _Retriever:
-    """The retriever of this name in the settings. `recite` queues a recitation."""
-    if name == "chunks":
-        return ChunkRetriever()
+def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite | None = None) -> _Retriever:
+    """The retriever of this name in the settings. `recite` queues a re-indexing."""
     if name == "highway":
-        return HighwayMaterial(highway, recite)
+        return HighwayRetriever(highway, recite)
     half = BUDGET_CHARS // 2
-    return BothMaterial(ChunkRetriever(budget_chars=half), HighwayMaterial(highway, recite, budget_chars=half))
-
-
-def _joined(pieces: Sequence[Piece], text: str) -> tuple[Piece, ...]:
-    merged: list[tuple[int, int, frozenset[str]]] = []
-    for piece in sorted(pieces, key=lambda one: one.start):
-        start, end, labels = piece.start, piece.start + len(piece.text), frozenset(piece.labels)
-        if merged and start <= merged[-1][1]:
-            first, last, before = merged[-1]
-            merged[-1] = (first, max(last, end), before | labels)
-        else:
-            merged.append((start, end, labels))
-    return tuple(
-        Piece(start=start, text=text[start:end], labels=tuple(sorted(labels))) for start, end, labels in merged
-    )
+    return BothRetrievers(ChunkRetriever(budget_chars=half), HighwayRetriever(highway, recite, budget_chars=half))

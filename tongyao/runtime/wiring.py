@@ -134,7 +134,7 @@ def long_profiles(
 
     memories = highway(settings, records)
     chosen = retrievers.retriever(settings.retriever, memories, recite)
-    return chosen, retrievers.HighwayMemory(memories), memories.recite_level
+    return chosen, retrievers.HighwayFeedback(memories), memories.recite_level
 
 
 def intent_field(settings: Settings, records: Library) -> IntentField:

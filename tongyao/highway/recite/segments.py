@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
-from tongyao.highway.seek.function_words import FAINT_WORDS, FUNCTION_WORDS
+from tongyao.highway.recite.stop_words import FAINT_WORDS, FUNCTION_WORDS
 
 
 class Level(IntEnum):
@@ -119,7 +119,7 @@ class Layout:
     """One text as base units. Offsets are characters (code points) of the text.
 
     `symbols` int32[N] index into `keys` (int64[V], one per distinct base unit), `words` (bool[V], false where the base unit
-    is a character of a script without spaces) and `faint` (bool[V]: it joins or asks, `function_words`); `starts`, `ends` int32[N]; `breaks`
+    is a character of a script without spaces) and `faint` (bool[V]: a stop word, `stop_words`); `starts`, `ends` int32[N]; `breaks`
     uint8[N] the level of the boundary before each base unit (0: none; the first is TEXT); `splits` int32[N+1]
     where the text is cut at that boundary (the last: the text's end).
     """

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tongyao.highway.compiled import compiled
-from tongyao.highway.memory import SOUGHT, Memory
+from tongyao.highway.memory import SOUGHT, Memory, starts_of
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.seek.direction import Encoder, toward
 from tongyao.highway.seek.order import in_order, pairs_of
-from tongyao.highway.seek.starts import starts_of
 from tongyao.highway.settings import Script, Settings, Touch
 from tongyao.highway.strengths import Bound
 from tongyao.highway.tables import Table

@@ -1,8 +1,8 @@
-"""Words that join others, or ask, and mean little alone.
+"""Stop words: function words and question words of English and Chinese.
 
-A phrase ends where one of those that join stands (as in RAKE: Rose et al. 2010). What a query leads to by words that join
-in scripts with spaces, or that ask, is faint: they stand in what it looks for by chance. A Chinese character that joins here
-is part of a word there, so it is not among them.
+Function words end a phrase (as in RAKE: Rose et al. 2010). As query terms, English function words and the question words of
+both languages have a low weight, because they occur in a text by chance. Chinese function characters are not among these:
+the same character is part of a word elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ will would can could shall should may might must
 """
 _CHINESE = "的了是在和与或也都就而但被把之其这那吗呢吧啊着它他她我你们"
 
-_ASKING = "什么谁哪怎吗呢"
+_QUESTION_WORDS = "什么谁哪怎吗呢"
 
 FUNCTION_WORDS = frozenset(_ENGLISH.split()) | frozenset(_CHINESE)
-FAINT_WORDS = frozenset(_ENGLISH.split()) | frozenset(_ASKING)
+FAINT_WORDS = frozenset(_ENGLISH.split()) | frozenset(_QUESTION_WORDS)
