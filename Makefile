@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow check format histories setup lock clean
+.PHONY: help demo test test-slow simulate mutants check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -22,6 +22,13 @@ test: $(VENV)/.dev ## Run the tests that take seconds; ARGS="tests/field -q" for
 
 test-slow: $(VENV)/.dev ## Run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+simulate: $(VENV)/.dev ## Run generated schedules against the state machine of processes; N=100000 for more
+	@$(BIN)/python -m tests.simulation --table --schedules $(N)
+N := 20000
+
+mutants: $(VENV)/.dev ## Count how many defects put into the state machine the simulation finds (slow)
+	@$(BIN)/python -m tests.simulation.mutants
 
 check: $(VENV)/.dev ## Check style (ruff), types (mypy) and imports between packages (import-linter)
 	@$(BIN)/ruff check --output-format concise

@@ -113,16 +113,19 @@ def without(state: State) -> tuple[str, ...]:
 
 
 def wait_or_complete(state: State, now: datetime) -> None:
-    """Wait for children where that is set, and until every approved one is started; else the process is complete."""
+    """Wait for children where that is set, and until every approved one is started; else the process is complete.
+
+    Children that have completed before are folded in from there too, at once.
+    """
     starting = any(one.status == "approved" for one in state.residuals.values())
-    waits = state.start.settings.wait_for_children and state.children_open and not state.folded
+    waits = state.start.settings.wait_for_children and not state.folded
     state.concluded = False
-    if waits:
+    if waits and (state.children_open or completed(state)):
         enter(state, Phase.AWAITING_CHILDREN, now, seconds=state.start.settings.children_seconds)
     elif starting:
         enter(state, Phase.AWAITING_CHILDREN, now)
     else:
-        _fold_or_complete(state, now)
+        enter(state, Phase.COMPLETED, now)
 
 
 def advance(state: State, now: datetime) -> None:

@@ -1,0 +1,62 @@
+"""Simulate the life of processes: `python -m tests.simulation [--schedules N] [--first SEED] [--table]`.
+
+A failure is printed as a short script; `python -m tests.simulation --replay FILE` plays it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tests.simulation.coverage import ENOUGH, Coverage
+from tests.simulation.run import Failed, play, run_seed
+from tests.simulation.script import literal, read
+from tests.simulation.shrink import shrink
+from tongyao.protocol.life.state import CARRIED_LOGIC
+
+
+def simulate(first: int, count: int, *, logic: int, coverage: Coverage) -> None:
+    """Run schedules of `count` seeds. Raises `AssertionError` with a script that replays the first failure."""
+    for seed in range(first, first + count):
+        try:
+            coverage.ended(run_seed(seed, logic=logic, seen=coverage.seen))
+        except Failed as failed:
+            short = shrink(failed.script, logic)
+            raise AssertionError(
+                f"seed {seed}, logic {logic}: {failed}\n"
+                f"Save this as a file and play it with `python -m tests.simulation --replay FILE`, or paste it into a test:\n"
+                f"{literal(short)}"
+            ) from failed.cause
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--schedules", type=int, default=20_000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--table", action="store_true", help="print which kinds met which phases")
+    parser.add_argument("--replay", type=Path, help="a file with a script")
+    given = parser.parse_args()
+    if given.replay is not None:
+        world = play(read(given.replay))
+        print(f"played: the process is {world.state.phase}")
+        return
+    for logic in CARRIED_LOGIC:
+        began = time.process_time()
+        coverage = Coverage()
+        try:
+            simulate(given.first, given.schedules, logic=logic, coverage=coverage)
+        except AssertionError as failure:
+            sys.exit(str(failure))
+        if given.table:
+            print(coverage.table())
+        gaps = coverage.gaps()
+        print(
+            f"logic {logic}: {given.schedules} schedules in {time.process_time() - began:.0f} s of CPU, "
+            f"{coverage.expired:.0%} ended by their own deadline, {len(gaps)} cells below {ENOUGH}"
+        )
+
+
+if __name__ == "__main__":
+    main()

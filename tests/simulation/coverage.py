@@ -1,0 +1,80 @@
+"""Which kinds of messages met which phases, suspended or not, and what followed from which phase."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.simulation.generator import OPEN_PHASES
+from tests.simulation.run import Ended
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.process import Phase
+
+ENOUGH: Final = 50
+"""Messages of one kind in one phase, suspended or not."""
+
+KINDS: Final = tuple(m.KINDS)
+
+
+@dataclass
+class Coverage:
+    """Counted while schedules run. `seen` is given to the runner."""
+
+    said: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
+    accepted: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
+    followed: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    before_drain: Counter[Phase] = field(default_factory=Counter)
+    ends: Counter[Phase] = field(default_factory=Counter)
+
+    def seen(self, phase: str, what: str, suspended: bool, after: str) -> None:
+        kind = what.removeprefix("refused ")
+        if kind in m.KINDS:
+            self.said[kind, phase, suspended] += 1
+        if what == kind:
+            self.accepted[kind, phase, suspended] += kind in m.KINDS
+            self.followed[phase, what].add(after)
+
+    def ended(self, how: Ended) -> None:
+        self.before_drain[how.before_drain] += 1
+        self.ends[how.phase] += 1
+
+    def add(self, other: Coverage) -> None:
+        self.said += other.said
+        self.accepted += other.accepted
+        self.before_drain += other.before_drain
+        self.ends += other.ends
+        for where, phases in other.followed.items():
+            self.followed[where] |= phases
+
+    def gaps(self) -> list[str]:
+        """Kinds that met a phase too seldom."""
+        return [
+            f"{kind} in {phase.value}{', suspended' if suspended else ''}: {self.said[kind, phase.value, suspended]}"
+            for kind in KINDS
+            for phase in OPEN_PHASES
+            for suspended in (False, True)
+            if self.said[kind, phase.value, suspended] < ENOUGH
+        ]
+
+    @property
+    def expired(self) -> float:
+        """The share of schedules that ended by the process's own deadline."""
+        return self.ends[Phase.EXPIRED] / max(1, self.ends.total())
+
+    def table(self) -> str:
+        """Kind × phase: accepted of said, running and suspended."""
+        names = [phase.value[:11] for phase in OPEN_PHASES]
+        lines = [
+            "accepted/said; first line running, second suspended",
+            " " * 21 + "".join(f"{name:>12}" for name in names),
+        ]
+        for kind in KINDS:
+            for suspended in (False, True):
+                cells = [(kind, phase.value, suspended) for phase in OPEN_PHASES]
+                label = "" if suspended else kind
+                shown = (f"{self.accepted[cell]}/{self.said[cell]}" for cell in cells)
+                lines.append(f"{label:<21}" + "".join(f"{one:>12}" for one in shown))
+        ends = ", ".join(f"{phase.value} {count}" for phase, count in self.ends.most_common())
+        inner = ", ".join(f"{phase.value} {count}" for phase, count in self.before_drain.most_common())
+        return "\n".join([*lines, f"ended: {ends}", f"before they were drained: {inner}"])

@@ -1,0 +1,73 @@
+"""What every oracle is: a part of the specification that watches a simulated process from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.messages import Message
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Running, World
+
+Frozen = dict[str, Any]
+"""The fields of a state as plain values: models as dicts, changed by nobody."""
+
+_SKIPPED = frozenset({"start", "outbox"})
+
+
+class Violation(AssertionError):
+    """The state machine did what the specification excludes."""
+
+
+def frozen(state: State) -> Frozen:
+    """A copy of what the state holds, without the start and the outbox."""
+    return {name: _plain(value) for name, value in state.__dict__.items() if name not in _SKIPPED}
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {key: _plain(one) for key, one in value.items()}
+    if kind is list:
+        return [_plain(one) for one in value]
+    if isinstance(value, BaseModel) and not value.model_config.get("frozen"):
+        return {key: _plain(one) for key, one in value.__dict__.items()}
+    return value
+
+
+class Oracle:
+    """Called around every input. Each method may raise `Violation`; none changes the world.
+
+    An oracle keeps what it must remember in its own attributes: at a checkpoint they are copied, at a reset they go back.
+    """
+
+    def begun(self, world: World, events: list[Event]) -> None:
+        """A process has begun."""
+
+    def refused(self, world: World, message: Message, code: str) -> None:
+        """A message was refused. The state is as it was."""
+
+    def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:
+        """A message was accepted and applied."""
+
+    def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
+        """A step ended: `output` is a `Failure`, or what it returned. `before`: the state before."""
+
+    def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
+        """The process was woken."""
+
+    def started(self, world: World, running: Running) -> None:
+        """A step was started."""
+
+    def settled(self, world: World, events: list[Event]) -> None:
+        """After every input, when steps have been started and cancelled."""
+
+
+def check(condition: object, *what: object) -> None:
+    """Raise a `Violation` unless `condition` holds."""
+    if not condition:
+        raise Violation(" ".join(str(one) for one in what))

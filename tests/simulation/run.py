@@ -1,0 +1,86 @@
+"""Runs schedules: out of a seed, or out of a script; and drains what they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.simulation import generator
+from tests.simulation.oracles import watch
+from tests.simulation.oracles.base import Oracle, Violation
+from tests.simulation.script import Script
+from tests.simulation.world import World
+from tongyao.protocol.life import machine
+from tongyao.protocol.life.state import LOGIC
+from tongyao.protocol.model.process import Phase
+
+MAX_DRAIN = 700
+"""Inputs after which a process that is only helped along must have ended."""
+
+Seen = Callable[[str, str, bool, str], None]
+
+
+@dataclass
+class Ended:
+    """How a schedule ended. `expired_before_drain`: by the process's own deadline, before it was helped along."""
+
+    phase: Phase
+    before_drain: Phase
+    script: Script
+
+
+class Failed(Exception):
+    """A schedule broke an oracle, or the state machine raised."""
+
+    def __init__(self, script: Script, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.script = script
+        self.cause = cause
+
+
+def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None) -> Ended:
+    """Generate and run one schedule. Raises `Failed`."""
+    rng = Random(seed)
+    how = generator.manner(rng, seed)
+    script: Script = [["begin", generator.start(rng, how)]]
+    world = World(oracles=watch(), logic=logic, on_input=seen)
+    try:
+        world.apply(script[0])
+        for _ in range(generator.LENGTH):
+            if world.state.phase.ended and rng.random() < 0.3:
+                break
+            given = generator.next_input(rng, world, how)
+            script.append(given)
+            world.apply(given)
+        before = world.state.phase
+        drain(world)
+    except Exception as cause:
+        raise Failed(script, cause) from cause
+    return Ended(world.state.phase, before, script)
+
+
+def play(script: Script, *, oracles: Sequence[Oracle] | None = None, logic: int = LOGIC) -> World:
+    """Play a script and drain what it leaves. Raises what the state machine or an oracle raises."""
+    world = World(oracles=watch() if oracles is None else oracles, logic=logic)
+    for given in script:
+        world.apply(given)
+    drain(world)
+    return world
+
+
+def drain(world: World) -> None:
+    """Help a process along: deliver what was stored, resume, let every step succeed, wake it when it wants to. It must end."""
+    for _ in range(MAX_DRAIN):
+        if world.on_their_way:
+            world.apply(["deliver", world.on_their_way[0]])
+        elif any(cause.kind == "operator" for cause in world.state.causes.values()):
+            world.apply(["say", {"kind": "resume", "role": "operator", "alias_of_author": ""}])
+        elif world.running:
+            world.apply(["succeed", next(iter(world.running)), {}])
+        elif world.state.phase.ended and not machine.wanted(world.state):
+            return
+        elif not world.apply(["alarm"]):
+            wanted = list(machine.wanted(world.state))
+            raise Violation(f"stuck in {world.state.phase}: nothing runs, nothing is due; wanted: {wanted}")
+    raise Violation(f"a drain of {MAX_DRAIN} inputs did not end it: {world.state.phase}")

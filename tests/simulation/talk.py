@@ -1,0 +1,243 @@
+"""What people, agents, operators and children say in a simulation: of every kind, sensible and not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.settings import Fallback
+from tongyao.protocol.rules.lineage import child_id
+
+Fields = dict[str, Any]
+
+LIKELY: Final[dict[Phase, tuple[str, ...]]] = {
+    Phase.CONFIRMING: ("confirm_tension", "confirm_tension", "revise_tension", "extend_deadline"),
+    Phase.SELECTING: ("select_participants",) * 4,
+    Phase.CONSENTING: ("consent",) * 5 + ("extend_deadline", "switch_endpoint", "submit_projection"),
+    Phase.CRYSTALLIZING: (
+        *("submit_projection",) * 14,
+        *(
+            "switch_endpoint",
+            "switch_endpoint",
+            "extend_deadline",
+            "extend_deadline",
+            "leave",
+            "set_mandate",
+            "conclude",
+        ),
+    ),
+    Phase.DECIDING: (*("decide",) * 6, "extend_deadline", "submit_projection", "leave", "switch_endpoint"),
+    Phase.ANSWERING: (
+        *("answer_plan",) * 9,
+        *("approve_residual", "approve_residual", "replan", "replan", "conclude", "child_ended", "child_ended"),
+        *("extend_deadline", "switch_endpoint", "leave"),
+    ),
+    Phase.AWAITING_CHILDREN: (*("child_ended",) * 4, *("approve_residual",) * 3, "conclude", "extend_deadline"),
+}
+"""What is said oftener in a phase than the rest."""
+
+_BY_DEMANDER: Final = frozenset(
+    {
+        "revise_tension",
+        "confirm_tension",
+        "select_participants",
+        "decide",
+        "conclude",
+        "approve_residual",
+        "replan",
+        "cancel",
+    }
+)
+_BY_SEAT: Final = frozenset({"submit_projection", "switch_endpoint", "leave", "set_mandate", "answer_plan"})
+
+
+def message(rng: Random, state: State, kind: str = "") -> Fields:
+    """Draw a message. `kind`: empty for one that is likely now."""
+    if not kind:
+        kind = rng.choice(LIKELY.get(state.phase, tuple(m.KINDS)))
+    fields = _FIELDS[kind](rng, state) if kind in _FIELDS else {}
+    fields |= {"kind": kind, **_author(rng, state, kind, fields)}
+    if fields["role"] not in ("invited", "child", "operator") and rng.random() < 0.12:
+        fields["via"] = "agent"
+    if rng.random() < 0.004:
+        fields["number"] = m.MAX_MESSAGES + rng.randrange(2)
+    return fields
+
+
+def _author(rng: Random, state: State, kind: str, fields: Fields) -> Fields:
+    """Whoever such a message usually comes from; now and then somebody else."""
+    x = rng.random()
+    if x < 0.06:
+        return {"role": "operator", "alias_of_author": ""}
+    if x < 0.12:
+        role = rng.choice(("demander", "participant", "invited", "child"))
+        strange = {
+            "demander": rng.choice((DEMANDER, "P01")),
+            "participant": _alias(rng, state),
+            "invited": f"invited/{rng.randint(1, 3)}",
+            "child": "c-1.1-1",
+        }
+        return {"role": role, "alias_of_author": strange[role]}
+    if kind == "upgrade" or (kind == "resume" and x < 0.6):
+        return {"role": "operator", "alias_of_author": ""}
+    if kind == "consent":
+        return {"role": "invited", "alias_of_author": f"invited/{fields['invitation']}"}
+    if kind == "child_ended":
+        return {"role": "child", "alias_of_author": fields["child"]}
+    if kind in _BY_SEAT or (kind == "extend_deadline" and x < 0.6):
+        alias = fields["alias"]
+        return {"role": "demander" if alias == DEMANDER and x < 0.8 else "participant", "alias_of_author": alias}
+    return {"role": "demander", "alias_of_author": DEMANDER}
+
+
+def _alias(rng: Random, state: State) -> str:
+    """A seat's, oftener one that is waited for; now and then the demander's, or nobody's."""
+    x = rng.random()
+    if x < 0.5 and state.waiting_for:
+        return rng.choice(state.waiting_for).alias
+    if x < 0.93 and state.seats:
+        return rng.choice(list(state.seats))
+    return DEMANDER if x < 0.98 else "P09"
+
+
+def _tension(rng: Random, state: State) -> Fields:
+    return {"tension": {"text_id": f"revised-{rng.randrange(9)}", "grade": rng.choice("ABC"), "barriers": 1}}
+
+
+def choice(rng: Random, profile_id: str) -> Fields:
+    return {
+        "profile_id": profile_id,
+        "endpoint": rng.choice(("proxy", "human", "human", "agent")),
+        "fallback": rng.choice((None, None, *(one.value for one in Fallback))),
+    }
+
+
+def _people(rng: Random, state: State, count: int) -> list[Fields]:
+    """Names of people to seat; now and then one who sits already, is the demander, or is named twice."""
+    names = [f"n{n}" for n in rng.sample(range(30), count)]
+    x = rng.random()
+    if x < 0.04 and names:
+        names.append(names[0])
+    elif x < 0.08:
+        names.append(rng.choice(("d", "d-profile")))
+    elif x < 0.12:
+        names += [seat.profile.profile_id for seat in state.seats.values() if seat.profile][:1]
+    return [choice(rng, name) for name in names]
+
+
+def _select(rng: Random, state: State) -> Fields:
+    return {"participants": _people(rng, state, rng.choice((1, 2, 2, 3, 3, 4, 9)))}
+
+
+def _submit(rng: Random, state: State) -> Fields:
+    number = max(1, state.round + rng.choice((0,) * 12 + (-1, 1)))
+    x = rng.random()
+    said = x < 0.72 or x > 0.98
+    silent = 0.72 <= x < 0.96 or x > 0.98
+    text = f"words-{rng.randrange(10_000)}" if said else ""
+    return {"alias": _alias(rng, state), "round": number, "text_id": text, "nothing_new": silent}
+
+
+def _switch(rng: Random, state: State) -> Fields:
+    return {
+        "alias": _alias(rng, state),
+        "endpoint": rng.choice([kind.value for kind in EndpointKind]),
+        "fallback": rng.choice((None, None, None, *(one.value for one in Fallback))),
+    }
+
+
+def _extend(rng: Random, state: State) -> Fields:
+    alias = DEMANDER if state.phase is not Phase.CRYSTALLIZING and rng.random() < 0.8 else _alias(rng, state)
+    turn = state.start.settings.turn_seconds
+    return {"alias": alias, "seconds": rng.choice((60, 3600, turn, turn + 1))}
+
+
+def _seat(rng: Random, state: State) -> Fields:
+    return {"alias": _alias(rng, state)}
+
+
+def _decide(rng: Random, state: State) -> Fields:
+    decision = rng.choice(
+        (
+            "accept_as_is",
+            "extend",
+            "extend",
+            "extend",
+            "raise_budget",
+            "add_participants",
+            "add_participants",
+            "abandon",
+        )
+    )
+    fields: Fields = {"decision": decision}
+    if decision == "add_participants" and rng.random() < 0.95:
+        fields["participants"] = _people(rng, state, rng.choice((1, 1, 2)))
+    spent = state.spent.tokens
+    if decision == "raise_budget" or rng.random() < 0.05:
+        fields["tokens"] = rng.choice((None, max(1, spent), spent + 1, spent + 1000))
+        fields["cost"] = rng.choice((None, None, f"{spent / 1000:.3f}", f"{spent / 1000 + 1:.3f}"))
+    return fields
+
+
+def _answer(rng: Random, state: State) -> Fields:
+    waiting = [alias for alias in state.asked_for_answers if alias not in state.answers]
+    alias = rng.choice(waiting) if waiting and rng.random() < 0.8 else _alias(rng, state)
+    revision = max(1, state.plan_revision - (rng.random() < 0.06))
+    answer = rng.choice(("commit", "commit", "decline", "propose"))
+    return {"alias": alias, "revision": revision, "answer": answer, "text_id": rng.choice(("", "why"))}
+
+
+def _approve(rng: Random, state: State) -> Fields:
+    pool = state.undecided if rng.random() < 0.92 else tuple(state.residuals)
+    return {"residual": rng.choice(pool) if pool else "plan/1/residual/1", "approve": rng.random() < 0.65}
+
+
+def _replan(rng: Random, state: State) -> Fields:
+    def those(given: str) -> list[str]:
+        return [alias for alias, one in state.answers.items() if one == given and rng.random() < 0.8]
+
+    without = those("decline") if rng.random() < 0.93 else ["P01"]
+    return {"without": without, "proposals": those("propose") if rng.random() < 0.93 else ["P02"]}
+
+
+def _consent(rng: Random, state: State) -> Fields:
+    open_ones = [one.number for one in state.invitations if one.waits]
+    number = rng.choice(open_ones) if open_ones and rng.random() < 0.93 else rng.randint(1, 4)
+    return {"invitation": number, "allow": rng.random() < 0.75}
+
+
+def _child(rng: Random, state: State) -> Fields:
+    known = [
+        child_id(state.process_id, name)
+        for name, one in state.residuals.items()
+        if one.status in ("started", "approved") or rng.random() < 0.03
+    ]
+    ended = ("completed", "completed", "cancelled", "abandoned", "expired")
+    return {"child": rng.choice(known) if known else "c-1.1-1", "outcome": rng.choice(ended)}
+
+
+def _cancel(rng: Random, state: State) -> Fields:
+    return {"branch": rng.random() < 0.5}
+
+
+_FIELDS: Final[dict[str, Callable[[Random, State], Fields]]] = {
+    "revise_tension": _tension,
+    "select_participants": _select,
+    "submit_projection": _submit,
+    "switch_endpoint": _switch,
+    "extend_deadline": _extend,
+    "leave": _seat,
+    "set_mandate": _seat,
+    "decide": _decide,
+    "answer_plan": _answer,
+    "approve_residual": _approve,
+    "replan": _replan,
+    "consent": _consent,
+    "child_ended": _child,
+    "cancel": _cancel,
+}

@@ -1,0 +1,22 @@
+"""The state machine under generated schedules: nothing that the oracles exclude happens, and everything was met often enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.__main__ import simulate
+from tests.simulation.coverage import Coverage
+from tongyao.protocol.life.state import CARRIED_LOGIC
+
+SCHEDULES = 5_000
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("logic", CARRIED_LOGIC)
+def test_no_schedule_breaks_an_oracle_and_every_kind_meets_every_phase(logic: int) -> None:
+    coverage = Coverage()
+
+    simulate(0, SCHEDULES, logic=logic, coverage=coverage)
+
+    assert not coverage.gaps(), coverage.table()
+    assert coverage.expired < 1 / 3, coverage.table()
