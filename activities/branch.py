@@ -24,5 +24,4 @@ class Branching:
             child = await announce_child(library, what.process_id, what.residual, tokens=least.tokens, cost=least.cost)
         except NotAnnounced as refused:
             return BranchOutput(reason=refused.reason)
-        await library.processes.mark_started(child.process_id)
         return BranchOutput(child=child)

@@ -25,4 +25,4 @@ async def write_outbox(library: Library, what: ActivityInput) -> None:
         return
     for text in what.outbox.texts:
         await library.texts.put_signalled(what.process_id, text)
-    await library.journal.write(what.outbox)
+    await library.journal.write(what.outbox, activity.info().workflow_run_id or "")

@@ -11,6 +11,7 @@ from tongyao.records.database import Pool
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.feedback import Feedback, FeedbackRow, NothingToJudge
+from tongyao.records.process.journal import Journal
 from tongyao.records.process.plans import PlanRow, Plans
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.process.seats import Room, SeatRow
@@ -24,7 +25,7 @@ async def test_feedback_is_kept_after_the_end_and_the_last_word_holds(
     await Room(pool).seat(process, [SeatRow.of(ada, alias="P01", endpoint="proxy", fallback="lapse")])
     text = await Texts(pool).put(f"process:{process}", "plan", "{}")
     await Plans(pool).put_plan(process, PlanRow(revision=1, text_id=text, markdown_text_id=text))
-    await Processes(pool).set_ended(process, "completed")
+    await Journal(pool).set_ended(process, "completed")
     feedback = Feedback(pool)
     await feedback.put(process, FeedbackRow(alias="P01", revision=1, outcome="too_early"))
     await feedback.put(process, FeedbackRow(alias="P01", revision=1, usefulness=4, outcome="done"), words="It froze.")

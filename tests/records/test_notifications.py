@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from tongyao.protocol.model.events import Ask, Event, EventKind, Outbox, Snapsho
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.database import Pool, session
 from tongyao.records.people.notifications import Channel, Notice, Notification, Notifications, WrongCode
-from tongyao.records.process.events import Events
+from tongyao.records.process.events import START, Events
 from tongyao.records.process.journal import Journal
 
 
@@ -28,7 +28,7 @@ def event(seq: int, kind: EventKind = EventKind.PHASE_CHANGED, **data: Any) -> E
 
 async def write(pool: Pool, process: str, seq: int, *events: Event, waiting: tuple[Waiting, ...] = ()) -> None:
     snapshot = Snapshot(process_id=process, seq=seq, phase=Phase.CONFIRMING, round=0, waiting=True, inbox=waiting)
-    await Journal(pool).write(Outbox(snapshot=snapshot, events=events))
+    await Journal(pool).write(Outbox(snapshot=snapshot, events=events), "run")
 
 
 async def due(notifications: Notifications, process: str) -> list[Notification]:
@@ -57,6 +57,27 @@ async def test_what_was_answered_and_waits_again_is_told_again(
     assert len(await notifications.of_process(process)) == 2
 
 
+async def test_a_date_that_moved_by_more_than_an_hour_is_told_again(
+    pool: Pool, notifications: Notifications, announce: Announce
+) -> None:
+    process, noon = await announce(), datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+    async def told(seq: int, due: datetime | None, remaining: int | None = None) -> list[str | None]:
+        ask = Waiting(ask=Ask.DECISION, alias=DEMANDER, due=due, remaining_seconds=remaining)
+        await write(pool, process, seq, event(seq), waiting=(ask,))
+        await asyncio.gather(notifications.from_inbox(1_000), notifications.from_inbox(1_000))
+        return [one.about["due"] for one in await notifications.of_process(process)]
+
+    first = noon.isoformat()
+    assert await told(1, noon) == [first]
+    assert await told(2, noon + timedelta(minutes=50)) == [first]
+    assert await told(3, None, 3_000) == [first], "while it is suspended there is no date to tell"
+    later = noon + timedelta(days=1)
+    assert await told(4, later) == [first, later.isoformat()]
+    assert await told(5, later + timedelta(minutes=59)) == [first, later.isoformat()]
+    assert await told(6, noon) == [first, later.isoformat(), first], "an earlier date as well"
+
+
 async def test_each_confirmed_channel_is_told_and_no_other(
     pool: Pool, notifications: Notifications, announce: Announce, new_id: NewId
 ) -> None:
@@ -66,9 +87,9 @@ async def test_each_confirmed_channel_is_told_and_no_other(
     await notifications.set_channel(hook)
 
     async def tell(seq: int) -> list[str]:
-        await write(pool, process, seq, happened := event(seq))
+        await write(pool, process, seq, event(seq))
         notice = Notice(source=f"event/{process}/{seq}", person=person, process_id=process, about={"what": "reminder"})
-        await notifications.from_events(process, [happened], [notice])
+        await notifications.from_events(process, await Events(pool).events(process), [notice])
         return sorted(one.channel for one in await notifications.of_process(process) if one.source == notice.source)
 
     assert await tell(1) == ["webhook"]
@@ -87,8 +108,8 @@ async def test_each_confirmed_channel_is_told_and_no_other(
 async def test_events_are_looked_at_once(pool: Pool, notifications: Notifications, announce: Announce) -> None:
     process = await announce()
     await write(pool, process, 2, event(1), event(2))
-    assert (process, 0) in await notifications.behind(10_000)
-    events = await Events(pool).events(process, 0, 10)
+    assert (process, START) in await notifications.behind(10_000)
+    events = await Events(pool).events(process, START, 10)
     notice = Notice(source=f"event/{process}/1", person="p", process_id=process, about={"what": "reminder"})
     assert await notifications.from_events(process, events, [notice]) == 1
     assert await notifications.from_events(process, events, [notice]) == 0
@@ -100,9 +121,9 @@ async def test_two_senders_never_get_the_same_and_a_dead_ones_come_back(
 ) -> None:
     process = await announce()
     for seq in range(1, 7):
-        await write(pool, process, seq, happened := event(seq))
+        await write(pool, process, seq, event(seq))
         notice = Notice(source=f"event/{process}/{seq}", person="p", process_id=process, about={"what": "reminder"})
-        await notifications.from_events(process, [happened], [notice])
+        await notifications.from_events(process, await Events(pool).events(process), [notice])
     taken = await asyncio.gather(due(notifications, process), due(notifications, process))
     assert sum(map(len, taken)) == 6 and {one.attempts for one in taken[0] + taken[1]} == {1}
     async with session(pool) as connection:  # a minute passes

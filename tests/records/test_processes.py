@@ -12,6 +12,7 @@ from tests.records.conftest import Announce, NewId
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import Profiles, ProfileVersion, SceneUnknown
 from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.journal import Journal
 from tongyao.records.process.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown
 from tongyao.records.process.seats import CandidateRow, Room, SeatRow
 
@@ -41,7 +42,7 @@ async def test_announcing_twice_is_announcing_once(pool: Pool, new_id: NewId) ->
 
 async def test_unknown_processes_are_named(pool: Pool, new_id: NewId) -> None:
     processes, id = Processes(pool), new_id("process")
-    for question in (processes.get(id), processes.mark_started(id), processes.set_ended(id, "failed")):
+    for question in (processes.get(id), processes.mark_started(id), Journal(pool).set_ended(id, "failed")):
         with pytest.raises(ProcessUnknown, match=id):
             await question
 
@@ -87,7 +88,7 @@ async def test_every_filter_filters(
         )
     )
     await Room(pool).seat(root.id, [SeatRow.of(someone, alias="P01", endpoint="proxy", fallback="lapse")])
-    await processes.set_ended(child.id, "cancelled")
+    await Journal(pool).set_ended(child.id, "cancelled")
 
     here = partial(processes.list, scene=scene)
 
@@ -106,8 +107,8 @@ async def test_every_filter_filters(
 async def test_an_end_noted_from_outside_does_not_overwrite_one(pool: Pool, announce: Announce) -> None:
     processes, id = Processes(pool), await announce()
     assert (await processes.get(id)).ended_at is None
-    await processes.set_ended(id, "failed")
-    await processes.set_ended(id, "completed")
+    await Journal(pool).set_ended(id, "failed")
+    await Journal(pool).set_ended(id, "completed")
     row = await processes.get(id)
     assert (row.phase, row.outcome, row.waiting) == ("failed", "failed", False)
     assert row.ended_at is not None

@@ -40,7 +40,7 @@ async def answered(pool: Pool, process: str, *answers: tuple[int, str, str]) -> 
         for seq, (revision, alias, decision) in enumerate(answers, 1)
     )
     snapshot = Snapshot(process_id=process, seq=len(events), phase=Phase.ANSWERING, round=3, waiting=True)
-    await Journal(pool).write(Outbox(snapshot=snapshot, events=events))
+    await Journal(pool).write(Outbox(snapshot=snapshot, events=events), "run")
 
 
 async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(pool: Pool, announce: Announce) -> None:

@@ -1,13 +1,20 @@
 """Delivers messages to workflows (docs/protocol.md §8.2). A message is stored as a row first and is then sent as an update,
 again and again until the verdict of the workflow is stored.
+
+Only the workflow's own verdict is final. Whatever else keeps a message from being delivered is tried again: a server that is
+away, a worker that does not know its kind, an answer that is no verdict.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 import structlog
+from pydantic import ValidationError
 from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
@@ -15,16 +22,38 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.errors import BadInput
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import REFUSALS, Refusal, Verdict
 from tongyao.records.library import Library
-from tongyao.records.process.messages import MessageText, StoredMessage
+from tongyao.records.people.notifications import OPERATORS, Notice
+from tongyao.records.process.door import BEAT_SECONDS
+from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 
 log = structlog.get_logger()
 
-RETRY_SECONDS = (0.5, 1, 2, 5, 10, 30, 60)
+RETRY_SECONDS: Final = (0.5, 1, 2, 5, 10, 30, 60)
 """How long after a failed delivery the next is tried, by the number of tries; the last one repeats."""
 
-DELIVERY_SECONDS = 10.0
+SET_ASIDE_AFTER: Final = 20
+"""How often the workflow may answer a message with something that is no verdict, before later ones of its lane go first: about a
+quarter of an hour, longer than workers of two versions run side by side."""
+
+SET_ASIDE_SECONDS: Final = 600.0
+"""How long after each try what was set aside is tried again."""
+
+DELIVERY_SECONDS: Final = 10.0
+AT_ONCE: Final = 20
+"""Deliveries of one relay at the same time."""
+
+_WITHOUT_RECORDS_SECONDS: Final = 2.0
+_OUTCOME_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    """Why a try gave no verdict: a closed word. `answered`: the workflow has answered, and the message itself is at fault."""
+
+    what: str
+    answered: bool = False
 
 
 class MessageRelay:
@@ -41,28 +70,92 @@ class MessageRelay:
         *,
         author_id: str,
         via: str,
+        login: str = "",
         text: MessageText | None = None,
         wait: float = DELIVERY_SECONDS,
     ) -> StoredMessage:
-        """Store a message and try to deliver it within `wait` seconds.
+        """Store a message and try to deliver it within `wait` seconds. `login`: of the operator who sends it.
 
         Returns the stored message. It has no verdict when no worker answered in time: `run` goes on delivering it, and
-        `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile, and what
-        `Messages.put` raises.
+        `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile and for more messages
+        than a process takes, and what `Messages.put` raises.
         """
         await self._check_named_profiles(message)
-        stored = await self._library.messages.put(process_id, message, author_id=author_id, via=via, text=text)
-        if stored.verdict is not None:
-            return stored
+        try:
+            stored = await self._library.messages.put(
+                process_id, message, author_id=author_id, via=via, login=login, text=text
+            )
+        except TooManyMessages:
+            code = Refusal.TOO_MANY_MESSAGES
+            raise BadInput(code.value, " / ".join(REFUSALS[code])) from None
         try:
             async with asyncio.timeout(wait) as time_left:
-                while await self._library.messages.is_behind(stored.id):
-                    await asyncio.sleep(0.05)  # a correction never overtakes what it corrects
-                time_left.reschedule(None)
-            await self.deliver(stored, wait=wait)
+                while stored.verdict is None:
+                    if (taken := await self._take(stored, wait)) is not None:
+                        time_left.reschedule(None)
+                        return await self.deliver(taken, wait=wait)
+                    await asyncio.sleep(
+                        0.05
+                    )  # another of its lane goes first: a correction never overtakes what it corrects
+                    stored = await self._library.messages.get(stored.id)
         except TimeoutError:
-            log.info("message waits", message=stored.id, process=process_id, kind=stored.kind, why="behind another")
-        return await self._library.messages.get(stored.id)
+            log.info("message waits", why="behind another", **_named(stored))
+        return stored
+
+    async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
+        """Try once to deliver a message that was leased; returns it as it is stored then, with its verdict if there is one.
+
+        The update has the message's id, so the server applies it once.
+        """
+        try:
+            answer = await self._try(stored, wait)
+            if isinstance(answer, _Trouble):
+                return await self._postpone(stored, answer)
+            if answer.accepted:
+                await self._overtake(stored)
+            return await self._library.messages.verdict(stored.id, answer)
+        except asyncio.CancelledError:
+            with suppress(Exception):
+                await asyncio.shield(self._library.messages.postpone(stored.id, 0, trouble="relay_stopped"))
+            raise
+
+    async def run(self, stop: asyncio.Event, *, idle: float = 0.5) -> None:
+        """Deliver pending messages until `stop`, and tell the records that messages can be handed in.
+
+        Several relays may run: of one lane one message at a time is leased to one of them. While the records are away it waits.
+        """
+        beating = asyncio.create_task(self._beat(stop))
+        deliveries: set[asyncio.Task[None]] = set()
+        while not stop.is_set():
+            pause = idle
+            try:
+                due = await self._library.messages.due(AT_ONCE - len(deliveries)) if len(deliveries) < AT_ONCE else ()
+            except Exception as error:  # whatever is wrong with the records: the relay lives on
+                log.error("messages wait for the records", error=type(error).__name__)
+                due, pause = (), _WITHOUT_RECORDS_SECONDS
+            for message in due:
+                delivery = asyncio.create_task(self._deliver_or_log(message))
+                deliveries.add(delivery)
+                delivery.add_done_callback(deliveries.discard)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), 0.01 if due else pause)
+        await asyncio.gather(beating, *deliveries)
+
+    async def _deliver_or_log(self, message: StoredMessage) -> None:
+        try:
+            await self.deliver(message)
+        except Exception as error:  # it stays stored, and is tried again when its lease is over
+            log.error("message not delivered", error=type(error).__name__, **_named(message))
+
+    async def _beat(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            try:
+                if (outage := await self._library.door.beat()) is not None:
+                    log.warning("no message could be handed in for a time", seconds=round(outage.total_seconds()))
+            except Exception as error:
+                log.error("the records do not answer: no message can be handed in", error=type(error).__name__)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), BEAT_SECONDS)
 
     async def _check_named_profiles(self, message: Message) -> None:
         """A workflow cannot look up profiles, so whoever a message names must have one before it is stored."""
@@ -72,58 +165,102 @@ class MessageRelay:
             if unknown := [one for one in named if one not in known]:
                 raise BadInput("unknown_profiles", f"there is no profile {', '.join(unknown)}", field="participants")
 
-    async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> bool:
-        """Try once; returns whether the verdict is stored now. The update has the message's id, so the server applies it once."""
+    async def _take(self, stored: StoredMessage, wait: float) -> StoredMessage | None:
+        return await self._library.messages.take(stored.id, lease=wait + LEASE_SECONDS)
+
+    async def _try(self, stored: StoredMessage, wait: float) -> Verdict | _Trouble:
+        """Send the update. Returns the workflow's verdict, or what kept it from giving one."""
         handle = self.client.get_workflow_handle(stored.process_id)
         try:
             async with asyncio.timeout(wait):
-                verdict = await handle.execute_update(
+                verdict: Verdict = await handle.execute_update(
                     stored.kind,
                     stored.message,
                     id=stored.id,
                     result_type=Verdict,
                     rpc_timeout=timedelta(seconds=wait),
                 )
+                return verdict
         except WorkflowUpdateFailedError as failed:
-            verdict = _refusal(failed)
+            answer = _refusal(failed)
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
-                return await self._postpone(stored, error.status.name)
-            verdict = await self._without_workflow(stored)
-            if verdict is None:
-                return await self._postpone(stored, "not started yet")
+                return _Trouble(error.status.name.lower())
+            answer = _Trouble("not_found")
         except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
-            return await self._postpone(stored, "no worker answered")
-        await self._library.messages.verdict(stored.id, verdict)
-        return True
+            return _Trouble("no_worker")
+        except Exception as error:  # the verdict cannot be read here
+            return _Trouble(type(error).__name__)
+        if answer in (_Trouble("not_found"), _CLOSED) and await self._has_ended(stored.process_id):
+            return Verdict.refused(Refusal.ENDED)
+        return answer
 
-    async def run(self, stop: asyncio.Event, *, idle: float = 0.5) -> None:
-        """Deliver pending messages until `stop`. Several relays may run: a message is leased to one of them at a time."""
-        while not stop.is_set():
-            due = await self._library.messages.due()
-            await asyncio.gather(*(self.deliver(message) for message in due), return_exceptions=True)
-            if not due:
-                try:
-                    await asyncio.wait_for(stop.wait(), idle)
-                except TimeoutError:
-                    continue
+    async def _has_ended(self, process_id: str) -> bool:
+        """Whether the records know of the end. Before it is known there, a run may have ended and the next one not begun."""
+        return (await self._library.processes.get(process_id)).ended_at is not None
 
-    async def _postpone(self, stored: StoredMessage, why: str) -> bool:
-        delay = RETRY_SECONDS[min(stored.attempts, len(RETRY_SECONDS) - 1)]
-        log.info("message waits", message=stored.id, process=stored.process_id, kind=stored.kind, why=why)
-        await self._library.messages.postpone(stored.id, delay)
-        return False
+    async def _postpone(self, stored: StoredMessage, trouble: _Trouble) -> StoredMessage:
+        messages = self._library.messages
+        gives_up = trouble.answered and stored.failures + 1 >= SET_ASIDE_AFTER
+        set_aside = gives_up or stored.set_aside_at is not None
+        delay = RETRY_SECONDS[min(stored.attempts, len(RETRY_SECONDS)) - 1]
+        await messages.postpone(
+            stored.id,
+            SET_ASIDE_SECONDS if set_aside else delay,
+            trouble=trouble.what,
+            failed=trouble.answered,
+            set_aside=set_aside,
+        )
+        if set_aside and stored.set_aside_at is None:
+            log.error("message set aside", why=trouble.what, tries=stored.attempts, **_named(stored))
+            await self._tell_operators(stored, "set_aside")
+        else:
+            log.warning("message waits", why=trouble.what, tries=stored.attempts, **_named(stored))
+        return await messages.get(stored.id)
 
-    async def _without_workflow(self, stored: StoredMessage) -> Verdict | None:
-        """The server has no running workflow of this id. None: the process was announced and is not started yet."""
-        row = await self._library.processes.get(stored.process_id)
-        return Verdict.refused(Refusal.ENDED) if row.started else None
+    async def _overtake(self, applied: StoredMessage) -> None:
+        """`applied` has been applied: earlier ones of its lane that were set aside are not sent again."""
+        for earlier in await self._library.messages.set_aside_before(applied):
+            verdict = await self._outcome(earlier) or Verdict.refused(Refusal.OVERTAKEN)
+            await self._library.messages.verdict(earlier.id, verdict)
+            if verdict.code == Refusal.OVERTAKEN:
+                log.error("message refused: a later one was applied", **_named(earlier))
+
+    async def _outcome(self, stored: StoredMessage) -> Verdict | None:
+        """What became of an earlier try that nobody waited for; None: the workflow never had it."""
+        update = self.client.get_workflow_handle(stored.process_id).get_update_handle(stored.id, result_type=Verdict)
+        try:
+            verdict: Verdict = await update.result(rpc_timeout=timedelta(seconds=_OUTCOME_SECONDS))
+            return verdict
+        except WorkflowUpdateFailedError as failed:
+            answer = _refusal(failed)
+            return answer if isinstance(answer, Verdict) else None
+        except (RPCError, WorkflowUpdateRPCTimeoutOrCancelledError):
+            return None
+
+    async def _tell_operators(self, stored: StoredMessage, what: str) -> None:
+        about = {"what": what, "kind": stored.kind}
+        await self._library.notifications.tell(
+            Notice(source=f"message/{stored.id}", person=OPERATORS, process_id=stored.process_id, about=about)
+        )
 
 
-def _refusal(failed: WorkflowUpdateFailedError) -> Verdict:
+_CLOSED: Final = _Trouble("run_closed")
+"""The run accepted the message and closed before it had answered: it may have continued as new."""
+
+
+def _refusal(failed: WorkflowUpdateFailedError) -> Verdict | _Trouble:
+    """The workflow's own refusal; whatever else fails an update is none."""
     cause = failed.cause
-    if isinstance(cause, ApplicationError) and cause.type == REFUSED and cause.details:
-        return Verdict.model_validate(cause.details[0])
-    if isinstance(cause, ApplicationError) and cause.type == "AcceptedUpdateCompletedWorkflow":
-        return Verdict.refused(Refusal.ENDED)
-    return Verdict.refused(Refusal.NOT_TRUSTED)
+    if not isinstance(cause, ApplicationError):
+        return _Trouble("failed", answered=True)
+    if cause.type == "AcceptedUpdateCompletedWorkflow":
+        return _CLOSED
+    if cause.type == REFUSED and cause.details:
+        with suppress(ValidationError):
+            return Verdict.model_validate(cause.details[0])
+    return _Trouble(cause.type or "failed", answered=True)
+
+
+def _named(stored: StoredMessage) -> dict[str, str]:
+    return {"message": stored.id, "process": stored.process_id, "kind": stored.kind, "lane": stored.lane}

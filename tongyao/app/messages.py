@@ -96,6 +96,7 @@ class Ask(Value):
     round: int = Field(description="The round, or for `answer` the revision of the plan, for `residual` its number.")
     subject: str = ""
     due_at: str | None
+    remaining_seconds: int | None = Field(default=None, description="While it is suspended: the time left after that.")
     opened_at: str
     answer_with: str
     choices: Choices | None = None
@@ -199,6 +200,7 @@ async def _ask(gateway: Gateway, caller: Caller, row: InboxRow, *, with_view: bo
         alias=row.alias,
         round=row.round,
         due_at=row.due_at.isoformat() if row.due_at else None,
+        remaining_seconds=row.remaining_seconds,
         opened_at=row.opened_at.isoformat(),
         answer_with=how % row.round if "%d" in (how := HOW.get(row.ask, "")) else how,
         subject=row.subject,

@@ -15,6 +15,8 @@ _WHAT: Final[dict[str, tuple[str, str]]] = {
     "residual": ("A residual tension waits for your decision", "有一个残余张力待你决定"),
     "hole": ("Somebody declined: decide what happens to their part", "有人谢绝了方案：请决定其份额如何处理"),
     "resume": ("A process is suspended", "一个过程已暂停"),
+    "consent": ("Somebody asks whether a proxy may speak for you", "有人询问代理能否代你发言"),
+    "set_aside": ("A message cannot be delivered and was set aside", "有一条消息无法送达，已搁置"),
     "reminder": ("A reminder: your turn in round {round}", "提醒：第 {round} 轮仍在等你发言"),
     "escalated": ("{alias} let the time of round {round} pass", "{alias} 在第 {round} 轮超时未发言"),
     "delivery_ready": ("Your part of a plan is ready", "你的那份方案已经就绪"),

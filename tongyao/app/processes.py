@@ -23,6 +23,7 @@ from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.event_views import event_for_party
 from tongyao.protocol.rules.views import PartyView
+from tongyao.records.process.events import EventCursor
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 
@@ -62,6 +63,7 @@ class ProcessSummary(Value):
     outcome: str | None
     grade: str | None = None
     parent: str | None = None
+    suspended: tuple[str, ...] | None = None
     suspended_reason: str | None = None
     tokens: int | None = None
     cost: Decimal | None = None
@@ -145,6 +147,7 @@ async def summary(gateway: Gateway, standing: Standing) -> ProcessSummary:
         shown = {
             "grade": row.grade,
             "parent": row.parent_id,
+            "suspended": row.suspended,
             "suspended_reason": row.suspended_reason or None,
             "tokens": row.tokens,
             "cost": row.cost.quantize(_MILLIONTH),
@@ -209,17 +212,19 @@ async def history(
     Read from the records: it stays when Temporal has forgotten the process.
     """
     standing = await in_process(gateway.library, caller, process_id, Action.READ_EVENTS)
-    events = await gateway.library.events.events(process_id, after, limit)
-    shown = [event for event in (_shown(one, standing) for one in events) if event is not None]
+    events = await gateway.library.events.events(process_id, EventCursor(seq=after), limit)
+    shown = [event for event in (_shown(one.event, standing) for one in events) if event is not None]
     return shown, events[-1].seq if events else None
 
 
-async def new_events(gateway: Gateway, standing: Standing, after: int) -> AsyncIterator[tuple[int, Event | None]]:
-    """Every event behind `after` that is there now, as (seq, what this party may see of it)."""
+async def new_events(
+    gateway: Gateway, standing: Standing, after: EventCursor
+) -> AsyncIterator[tuple[EventCursor, Event | None]]:
+    """Every event behind `after` that is there now, as (how far one has read with it, what this party may see of it)."""
     while events := await gateway.library.events.events(standing.process.id, after, 100):
         for event in events:
-            yield event.seq, _shown(event, standing)
-        after = events[-1].seq
+            yield event.cursor, _shown(event.event, standing)
+        after = events[-1].cursor
 
 
 def _shown(event: Event, standing: Standing) -> Event | None:

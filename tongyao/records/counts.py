@@ -15,30 +15,54 @@ class Waits(Value):
 
 
 class Stand(Value):
-    """`phases`: open processes by phase. `undelivered`: messages without a verdict; `oldest_undelivered` in seconds."""
+    """`phases`: open processes by phase; `suspended`: by the code of a cause, one with two causes in both.
+
+    `undelivered`: messages without a verdict, `oldest_undelivered` in seconds; `set_aside`: those that failed so often that later
+    ones may go first; `troubles`: by why the last try gave no verdict.
+    """
 
     phases: dict[str, int]
+    suspended: dict[str, int]
     waits: tuple[Waits, ...]
     undelivered: int
     oldest_undelivered: float
+    set_aside: int
+    troubles: dict[str, int]
 
 
 async def stand(pool: Pool) -> Stand:
-    """Read it now: three queries over open rows only, however many have ended."""
+    """Read it now: five queries over open rows only, however many have ended."""
     async with session(pool) as connection:
         phases = await connection.execute(
             "SELECT phase, count(*) AS count FROM processes WHERE ended_at IS NULL GROUP BY phase"
         )
         by_phase = {row["phase"]: row["count"] for row in await phases.fetchall()}
+        causes = await connection.execute(
+            """SELECT code, count(*) AS count FROM processes, unnest(suspended) AS code
+               WHERE ended_at IS NULL GROUP BY code"""
+        )
+        by_cause = {row["code"]: row["count"] for row in await causes.fetchall()}
         waits = await connection.execute(
             """SELECT ask, count(*) AS count, extract(epoch FROM now() - min(opened_at))::float AS oldest
                FROM inbox WHERE closed_at IS NULL GROUP BY ask ORDER BY ask"""
         )
         by_ask = tuple(Waits(**row) for row in await waits.fetchall())
         messages = await connection.execute(
-            """SELECT count(*) AS count, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest
+            """SELECT count(*) AS count, count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest
                FROM messages WHERE state = 'pending'"""
         )
         row = await messages.fetchone()
+        failing = await connection.execute(
+            "SELECT trouble, count(*) AS count FROM messages WHERE state = 'pending' AND trouble <> '' GROUP BY trouble"
+        )
+        by_trouble = {one["trouble"]: one["count"] for one in await failing.fetchall()}
     assert row is not None
-    return Stand(phases=by_phase, waits=by_ask, undelivered=row["count"], oldest_undelivered=row["oldest"])
+    return Stand(
+        phases=by_phase,
+        suspended=by_cause,
+        waits=by_ask,
+        undelivered=row["count"],
+        oldest_undelivered=row["oldest"],
+        set_aside=row["set_aside"],
+        troubles=by_trouble,
+    )

@@ -21,12 +21,14 @@ from tongyao.records.people.profiles import Face, Profiles
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.texts import Texts
+from tongyao.records.process.door import Door
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import Lineage
 from tongyao.records.process.messages import Messages
+from tongyao.records.process.operators import OperatorLog
 from tongyao.records.process.plans import Plans
 from tongyao.records.process.processes import Processes, ProcessRow
 from tongyao.records.process.rounds import ProjectionRow, Rounds
@@ -53,6 +55,8 @@ class Library:
         self.journal = Journal(pool)
         self.events = Events(pool)
         self.messages = Messages(pool)
+        self.door = Door(pool)
+        self.operators = OperatorLog(pool)
         self.inbox = Inbox(pool)
         self.budgets = Budgets(pool)
         self.tokens = Tokens(pool)

@@ -9,7 +9,10 @@ from tongyao.records.database import Pool, reading, session
 
 
 class Drift(Value):
-    """An open process that something is wrong with; `idle_seconds` since its row was last written."""
+    """An open process that something is wrong with; `idle_seconds` since its row was last written.
+
+    `events`: how many of its transitions up to `seq` are there, or known to be lost.
+    """
 
     id: str
     phase: str
@@ -59,6 +62,8 @@ class Reconciliation:
 
 
 _DRIFT: LiteralString = """SELECT p.id, p.phase, p.seq,
-        (SELECT count(*) FROM events e WHERE e.process_id = p.id AND e.seq <= p.seq) AS events,
+        lost.upto + (SELECT count(*) FROM events e
+            WHERE e.process_id = p.id AND NOT e.superseded AND e.seq > lost.upto AND e.seq <= p.seq) AS events,
         extract(epoch FROM clock_timestamp() - p.updated_at)::float AS idle_seconds
-    FROM processes p"""
+    FROM processes p CROSS JOIN LATERAL (
+        SELECT COALESCE(max(o.complete_to), 0) AS upto FROM epochs o WHERE o.process_id = p.id) AS lost"""

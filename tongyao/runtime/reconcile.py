@@ -46,7 +46,7 @@ async def reconcile(
     for drift in await found.silent(settled_for):
         status = await starting.status(drift.id)
         if status is None or status in _ENDED:
-            await library.processes.set_ended(drift.id, _ENDED[status].value if status else Phase.FAILED.value)
+            await library.journal.set_ended(drift.id, _ENDED[status].value if status else Phase.FAILED.value)
             ended.append(drift.id)
         elif status is WorkflowExecutionStatus.COMPLETED:
             lagging.append(drift.id)

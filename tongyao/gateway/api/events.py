@@ -18,6 +18,7 @@ from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Here, Who, action, secret_of
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.value import Value
+from tongyao.records.process.events import EventCursor
 
 router = APIRouter(prefix="/processes", tags=["events"])
 
@@ -66,11 +67,13 @@ async def stream_events(
     if standing.process.ended_at is not None and after >= await here.library.events.last_seq(process_id):
         return Response(status_code=204)
     return EventSourceResponse(
-        _stream(here, process_id, secret_of(request.headers.get("authorization")), after), ping=15
+        _stream(here, process_id, secret_of(request.headers.get("authorization")), EventCursor(seq=after)), ping=15
     )
 
 
-async def _stream(gateway: Gateway, process_id: str, secret: str | None, after: int) -> AsyncIterator[ServerSentEvent]:
+async def _stream(
+    gateway: Gateway, process_id: str, secret: str | None, after: EventCursor
+) -> AsyncIterator[ServerSentEvent]:
     """Asks at each look who this is: a revoked token hears nothing more."""
     while True:
         try:
@@ -78,10 +81,10 @@ async def _stream(gateway: Gateway, process_id: str, secret: str | None, after: 
             standing = await in_process(gateway.library, caller, process_id, Action.READ_EVENTS)
         except Problem:
             return
-        async for seq, event in processes.new_events(gateway, standing, after):
-            after = seq
+        async for cursor, event in processes.new_events(gateway, standing, after):
+            after = cursor
             if event is not None:
-                yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=str(seq))
+                yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=str(cursor.seq))
         if standing.process.ended_at is not None:
             return
         await asyncio.sleep(POLL_SECONDS)

@@ -16,12 +16,13 @@ from pydantic import SecretStr
 
 from tongyao.app import notification_texts as wording
 from tongyao.app.notifier import Notifier, NotSent, Outgoing
-from tongyao.protocol.model.events import Ask, Event, EventKind
+from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_views import event_for_party
 from tongyao.records.database import RecordsError
 from tongyao.records.library import Library
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
+from tongyao.records.process.events import RecordedEvent
 
 log = structlog.get_logger()
 
@@ -67,19 +68,19 @@ class Notifying:
     async def make(self) -> None:
         notifications = self._library.notifications
         await notifications.from_inbox()
-        for process_id, seq in await notifications.behind():
-            events = _without_gaps(await self._library.events.events(process_id, seq, 500), seq)
+        for process_id, cursor in await notifications.behind():
+            events = await self._library.events.events(process_id, cursor, 500)
             notices = [one for event in events for one in await self._notices(process_id, event)]
             await notifications.from_events(process_id, events, notices)
 
-    async def _notices(self, process_id: str, event: Event) -> list[Notice]:
+    async def _notices(self, process_id: str, event: RecordedEvent) -> list[Notice]:
         if event.kind not in TOLD or datetime.now(UTC) - event.at > STALE:
             return []
         row = await self._library.processes.get(process_id)
         alias = str(event.data.get("alias", DEMANDER))
         if event.kind is EventKind.ESCALATED:
             person: str | None = row.demander
-            seen = event_for_party(event, role="demander", seated=bool(row.settings.get("demander_takes_part")))
+            seen = event_for_party(event.event, role="demander", seated=bool(row.settings.get("demander_takes_part")))
             alias = str(seen.data.get("alias", "")) if seen else ""
         elif alias == DEMANDER:
             person = row.demander
@@ -89,7 +90,14 @@ class Notifying:
         if person is None:
             return []
         about = {"what": event.kind.value, "alias": alias, "round": event.data.get("round", 0)}
-        return [Notice(source=f"event/{process_id}/{event.seq}", person=person, process_id=process_id, about=about)]
+        return [
+            Notice(
+                source=f"event/{process_id}/{event.epoch}.{event.seq}",
+                person=person,
+                process_id=process_id,
+                about=about,
+            )
+        ]
 
     async def _try(self, one: Notification) -> None:
         records = self._library.notifications
@@ -149,8 +157,3 @@ class Notifying:
         if one.person in await self._library.profiles.get_many([one.person]):
             return (await self._library.profiles.version(one.person)).language
         return (await self._library.processes.get(one.process_id)).language
-
-
-def _without_gaps(events: list[Event], after: int) -> list[Event]:
-    """Outboxes may arrive out of order: what stands behind a gap waits until it is filled."""
-    return [event for place, event in enumerate(events, after + 1) if event.seq == place]

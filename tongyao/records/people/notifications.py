@@ -12,10 +12,10 @@ from typing import Any, Final, Literal
 
 from psycopg.types.json import Jsonb
 
-from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
 from tongyao.records.privacy.texts import text_id
+from tongyao.records.process.events import EventCursor, RecordedEvent
 
 ChannelKind = Literal["mail", "webhook"]
 OPERATORS: Final = "operators"
@@ -23,6 +23,9 @@ OPERATORS: Final = "operators"
 
 ATTEMPTS: Final = 8
 LEASE_SECONDS: Final = 60.0
+
+MOVED_SECONDS: Final = 3600
+"""A date that moved by more than this is told again."""
 
 
 class WrongCode(RecordsError):
@@ -107,16 +110,21 @@ class Notifications:
             return await cursor.fetchall()
 
     async def from_inbox(self, limit: int = 200) -> int:
-        """Make notifications of what waits for somebody and was not told yet; returns how many."""
+        """Make notifications of what waits for somebody and was not told yet, or with another date; returns how many."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT i.id || '@' || extract(epoch FROM i.opened_at) AS source, i.process_id, i.ask, i.alias,
-                          i.round, i.due_at, COALESCE(i.person, %(operators)s) AS person
-                   FROM inbox i WHERE i.closed_at IS NULL AND (i.person IS NOT NULL OR i.alias = '')
-                     AND NOT EXISTS (SELECT 1 FROM notifications n
-                         WHERE n.source = 'inbox/' || i.id || '@' || extract(epoch FROM i.opened_at))
-                   ORDER BY i.opened_at LIMIT %(limit)s""",
-                {"limit": limit, "operators": OPERATORS},
+                """WITH new AS (
+                       SELECT i.id, i.opened_at IS NOT DISTINCT FROM i.told_opened_at AS again
+                       FROM inbox i WHERE i.closed_at IS NULL AND (i.person IS NOT NULL OR i.alias = '')
+                         AND (i.told_opened_at IS DISTINCT FROM i.opened_at OR (i.due_at IS NOT NULL AND (
+                             i.told_due_at IS NULL OR i.due_at NOT BETWEEN i.told_due_at - make_interval(secs => %(moved)s)
+                                                                       AND i.told_due_at + make_interval(secs => %(moved)s))))
+                       ORDER BY i.opened_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+                   UPDATE inbox i SET told_opened_at = i.opened_at, told_due_at = i.due_at FROM new WHERE i.id = new.id
+                   RETURNING i.id || '@' || extract(epoch FROM i.opened_at)
+                           || CASE WHEN new.again THEN '/' || extract(epoch FROM i.due_at) ELSE '' END AS source,
+                       i.process_id, i.ask, i.alias, i.round, i.due_at, COALESCE(i.person, %(operators)s) AS person""",
+                {"limit": limit, "operators": OPERATORS, "moved": MOVED_SECONDS},
             )
             made = 0
             for row in await cursor.fetchall():
@@ -128,18 +136,27 @@ class Notifications:
                 made += await _put(connection, notice)
         return made
 
-    async def behind(self, limit: int = 100) -> list[tuple[str, int]]:
+    async def tell(self, notice: Notice) -> int:
+        """Keep one notice; returns how many notifications are new."""
+        async with transaction(self._pool) as connection:
+            return await _put(connection, notice)
+
+    async def behind(self, limit: int = 100) -> list[tuple[str, EventCursor]]:
         """Processes with events that no notification has been made of yet, with the last one that was looked at."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT p.id AS process_id, COALESCE(n.seq, 0) AS seq
+                """SELECT p.id AS process_id, COALESCE(n.epoch, 0) AS epoch, COALESCE(n.seq, 0) AS seq
                    FROM processes p LEFT JOIN notified n ON n.process_id = p.id
-                   WHERE p.seq > COALESCE(n.seq, 0) ORDER BY p.updated_at DESC LIMIT %s""",
+                   WHERE p.seq > COALESCE(n.seq, 0) OR EXISTS (SELECT 1 FROM epochs e
+                       WHERE e.process_id = p.id AND e.epoch > n.epoch AND e.first_seq <= n.seq)
+                   ORDER BY p.updated_at DESC LIMIT %s""",
                 [limit],
             )
-            return [(row["process_id"], row["seq"]) for row in await cursor.fetchall()]
+            return [
+                (row["process_id"], EventCursor(epoch=row["epoch"], seq=row["seq"])) for row in await cursor.fetchall()
+            ]
 
-    async def from_events(self, process_id: str, events: Sequence[Event], notices: Sequence[Notice]) -> int:
+    async def from_events(self, process_id: str, events: Sequence[RecordedEvent], notices: Sequence[Notice]) -> int:
         """Keep these notices and move the cursor behind `events`, or neither; returns how many notifications are new."""
         if not events:
             return 0
@@ -148,9 +165,10 @@ class Notifications:
             for notice in notices:
                 made += await _put(connection, notice)
             await connection.execute(
-                """INSERT INTO notified AS old (process_id, seq) VALUES (%s, %s)
-                   ON CONFLICT (process_id) DO UPDATE SET seq = greatest(old.seq, excluded.seq)""",
-                [process_id, events[-1].seq],
+                """INSERT INTO notified AS old (process_id, epoch, seq) VALUES (%s, %s, %s)
+                   ON CONFLICT (process_id) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq
+                   WHERE (old.epoch, old.seq) < (excluded.epoch, excluded.seq)""",
+                [process_id, events[-1].epoch, events[-1].seq],
             )
         return made
 

@@ -14,7 +14,7 @@ from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules.lineage import child_id, duplicate_of, for_another_room, hole_of
 from tongyao.protocol.rules.plan_holes import hole as plan_hole
 from tongyao.records.library import Library
-from tongyao.records.process.processes import NewProcess
+from tongyao.records.process.processes import BranchCancelled, NewProcess
 
 START: Final = "start"
 """The part of the manifest that holds the workflow's input, so that an orphan can be started later."""
@@ -22,13 +22,14 @@ START: Final = "start"
 _SMALLEST: Final = Decimal("0.00000001")
 """US dollars, as the records count them."""
 
-Reason = Literal["depth", "duplicate", "budget", "unknown", "nothing", "nobody"]
+Reason = Literal["depth", "duplicate", "budget", "unknown", "nothing", "nobody", "cancelled"]
 
 
 class NotAnnounced(Exception):
     """No child for this residual. `reason`: `depth` (limit reached), `duplicate` (asked in this lineage before),
     `budget` (what the tree has left is not enough for one), `unknown` (no such residual, or nobody declined), `nothing`
-    (who declined had no part in the plan), `nobody` (there is no scene to find anybody in).
+    (who declined had no part in the plan), `nobody` (there is no scene to find anybody in), `cancelled` (the parent was, with
+    everything below it).
     """
 
     def __init__(self, reason: Reason, other: str = "") -> None:
@@ -101,7 +102,10 @@ async def announce_child(
         lineage=lineage,
         remember=parent.remember,
     )
-    await announce(library, child)
+    try:
+        await announce(library, child)
+    except BranchCancelled:
+        raise NotAnnounced("cancelled") from None
     return child
 
 

@@ -3,7 +3,34 @@
 from __future__ import annotations
 
 from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, session
+
+
+class EventCursor(Value):
+    """How far somebody has read: up to event `seq`, as it stood in `epoch`. 0: nothing yet; epoch 0 takes any event as read."""
+
+    epoch: int = 0
+    seq: int = 0
+
+
+START = EventCursor()
+
+
+class RecordedEvent(Event):
+    """An event with the epoch in which it was written."""
+
+    epoch: int
+
+    @property
+    def cursor(self) -> EventCursor:
+        """Read up to here."""
+        return EventCursor(epoch=self.epoch, seq=self.seq)
+
+    @property
+    def event(self) -> Event:
+        """As the process told it."""
+        return Event(seq=self.seq, kind=self.kind, at=self.at, data=self.data)
 
 
 class Events:
@@ -12,32 +39,46 @@ class Events:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def events(self, process_id: str, after_seq: int = 0, limit: int = 100) -> list[Event]:
-        """The events that directly follow `after_seq`, at most `limit`, in order.
+    async def events(self, process_id: str, after: EventCursor = START, limit: int = 100) -> list[RecordedEvent]:
+        """The events that directly follow `after`, at most `limit`, in order.
 
-        Outboxes may be written out of order; an event behind a hole is not given out before the hole is
-        filled, so a reader who goes on from the last `seq` they saw misses none.
+        Outboxes may be written out of order; an event behind a hole is not given out before the hole is filled, so a reader who goes
+        on from the last one they saw misses none. Where events that they saw were superseded since, the reader gets what stands
+        in their place.
         """
-        async with reading(self._pool, Event) as cursor:
+        async with reading(self._pool, RecordedEvent) as cursor:
             await cursor.execute(
-                """SELECT seq, kind, at, data FROM (
-                       SELECT *, row_number() OVER (ORDER BY seq) AS place FROM (
-                           SELECT * FROM events WHERE process_id = %(process)s AND seq > %(after)s
-                           ORDER BY seq LIMIT %(limit)s) AS next) AS placed
-                   WHERE seq = %(after)s + place ORDER BY seq""",
-                {"process": process_id, "after": after_seq, "limit": limit},
+                f"""WITH from_seq AS ({_FROM}),
+                    lost AS (SELECT e.* FROM events e, from_seq f WHERE e.process_id = %(process)s AND NOT e.superseded
+                             AND e.seq > f.after AND e.seq <= f.complete_to ORDER BY e.seq LIMIT %(limit)s),
+                    next AS (SELECT e.*, greatest(f.after, f.complete_to) + row_number() OVER (ORDER BY e.seq) AS place
+                             FROM from_seq f, LATERAL (SELECT * FROM events e WHERE e.process_id = %(process)s
+                                 AND NOT e.superseded AND e.seq > greatest(f.after, f.complete_to)
+                                 ORDER BY e.seq LIMIT %(limit)s) AS e)
+                    SELECT epoch, seq, kind, at, data FROM lost
+                    UNION ALL SELECT epoch, seq, kind, at, data FROM next WHERE seq = place
+                    ORDER BY seq LIMIT %(limit)s""",
+                {"process": process_id, "epoch": after.epoch, "seq": after.seq, "limit": limit},
             )
             return await cursor.fetchall()
 
     async def last_seq(self, process_id: str) -> int:
-        """The last `seq` up to which no event is missing; 0 when there is none."""
+        """The last `seq` up to which no event is waited for; 0 when there is none."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT COALESCE(max(seq), 0) AS last FROM (
-                       SELECT seq, row_number() OVER (ORDER BY seq) AS place
-                       FROM events WHERE process_id = %s) AS placed
+                """WITH known AS (SELECT COALESCE(max(complete_to), 0) AS upto FROM epochs WHERE process_id = %(process)s)
+                   SELECT GREATEST((SELECT upto FROM known), COALESCE(max(seq), 0)) AS last FROM (
+                       SELECT seq, known.upto + row_number() OVER (ORDER BY seq) AS place
+                       FROM events, known WHERE process_id = %(process)s AND NOT superseded AND seq > known.upto) AS placed
                    WHERE seq = place""",
-                [process_id],
+                {"process": process_id},
             )
             row = await cursor.fetchone()
         return int(row["last"]) if row else 0
+
+
+_FROM = """SELECT least(%(seq)s::bigint, COALESCE(
+               min(first_seq) FILTER (WHERE %(epoch)s > 0 AND epoch > %(epoch)s) - 1, %(seq)s::bigint)) AS after,
+           COALESCE(max(complete_to), 0) AS complete_to
+    FROM epochs WHERE process_id = %(process)s"""
+"""Behind which `seq` to go on: back to where a newer epoch than the reader's began; up to where nothing is waited for."""

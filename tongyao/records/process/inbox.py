@@ -1,17 +1,20 @@
-"""What waits for whom. Written by `journal` alone; read here."""
+"""What waits for whom. `journal` alone writes it, from the snapshots of processes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from tongyao.protocol.model.events import Ask, Snapshot
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading
+from tongyao.records.database import Connection, Pool, reading
 
 
 class InboxRow(Value):
-    """One ask. `person` is the demander or the profile on that seat; open while `closed_at` is None.
+    """One ask. `person` is the demander, the profile on that seat, or who is invited; open while `closed_at` is None.
 
-    `subject`: the residual it is about, where it is about one.
+    `subject`: the residual, or the person who is invited, that it is about. While the process is suspended there is no `due_at`;
+    `remaining_seconds` says how much time will be left when it goes on. `told_…`: as of when a notification was made of it.
     """
 
     id: str
@@ -21,9 +24,12 @@ class InboxRow(Value):
     person: str | None
     round: int
     due_at: datetime | None
+    remaining_seconds: int | None = None
     opened_at: datetime
     closed_at: datetime | None
     subject: str = ""
+    told_opened_at: datetime | None = None
+    told_due_at: datetime | None = None
 
 
 class Inbox:
@@ -63,3 +69,46 @@ class Inbox:
                 [process_id, open_only],
             )
             return await cursor.fetchall()
+
+
+async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -> None:
+    """Open what waits now, close what no longer does. What was closed and waits again is opened anew."""
+    asks = {f"{snapshot.process_id}/{w.ask}/{w.alias}/{w.round}": w for w in snapshot.inbox}
+    await connection.execute(
+        "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s)",
+        [at, snapshot.process_id, list(asks)],
+    )
+    if not asks:
+        return
+    await connection.execute(
+        """INSERT INTO inbox AS old
+               (id, process_id, ask, alias, person, round, due_at, remaining_seconds, subject, opened_at)
+           SELECT w.id, p.id, w.ask, w.alias,
+                  CASE WHEN w.alias = %(demander)s THEN p.demander
+                       WHEN w.ask = %(consent)s THEN w.subject ELSE s.profile_id END,
+                  w.round, w.due, w.remaining, w.subject, %(at)s
+           FROM processes p CROSS JOIN unnest(
+               %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
+               %(rounds)s::int[], %(dues)s::timestamptz[], %(remaining)s::int[], %(subjects)s::text[]
+           ) AS w (id, ask, alias, round, due, remaining, subject)
+               LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
+           WHERE p.id = %(process)s
+           ON CONFLICT (id) DO UPDATE SET
+               due_at = excluded.due_at, remaining_seconds = excluded.remaining_seconds,
+               subject = excluded.subject, closed_at = NULL,
+               person = COALESCE(excluded.person, old.person),
+               opened_at = CASE WHEN old.closed_at IS NULL THEN old.opened_at ELSE excluded.opened_at END""",
+        {
+            "process": snapshot.process_id,
+            "demander": DEMANDER,
+            "consent": Ask.CONSENT.value,
+            "at": at,
+            "ids": list(asks),
+            "asks": [w.ask.value for w in asks.values()],
+            "aliases": [w.alias for w in asks.values()],
+            "rounds": [w.round for w in asks.values()],
+            "dues": [w.due for w in asks.values()],
+            "remaining": [w.remaining_seconds for w in asks.values()],
+            "subjects": [w.subject for w in asks.values()],
+        },
+    )

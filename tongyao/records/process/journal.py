@@ -2,99 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from psycopg.types.json import Jsonb
-
-from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
-from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.events import EventKind, Outbox
+from tongyao.protocol.model.process import Seat
 from tongyao.records.database import Connection, Pool, transaction
+from tongyao.records.process import following
+from tongyao.records.process.children import tell_parent
+from tongyao.records.process.epochs import Position, begin_epoch, write_events
+from tongyao.records.process.inbox import show_inbox
+from tongyao.records.process.messages import send_again
 from tongyao.records.process.processes import ProcessUnknown
 
 
 class Journal:
-    """Where outboxes arrive, even twice or out of order: nothing is lost, nothing goes backwards."""
+    """Where outboxes arrive, even twice or out of order: nothing is lost, nothing goes backwards but when the workflow did."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def write(self, outbox: Outbox) -> None:
-        """Write all of `outbox`, or nothing.
+    async def write(self, outbox: Outbox, run_id: str) -> None:
+        """Write all of `outbox`, or nothing. `run_id`: the run of the workflow that tells it.
 
-        Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than
-        what they show. Raises `ProcessUnknown` when the process was never announced.
+        Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than what they show. The
+        end of a child is told to its parent. Raises `ProcessUnknown` when the process was never announced.
         """
         snapshot = outbox.snapshot
-        at = outbox.events[-1].at if outbox.events else datetime.now(UTC)
         async with transaction(self._pool) as connection:
-            # The row first: it stays locked, so two outboxes that both move it go one after the other.
-            if await _advance(connection, outbox, at):
-                await _show_inbox(connection, snapshot, at)
-            if outbox.events:
-                await connection.execute(
-                    """INSERT INTO events (process_id, seq, kind, at, data)
-                       SELECT %s, * FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::jsonb[])
-                       ON CONFLICT (process_id, seq) DO NOTHING""",
-                    [
-                        snapshot.process_id,
-                        [event.seq for event in outbox.events],
-                        [event.kind.value for event in outbox.events],
-                        [event.at for event in outbox.events],
-                        [Jsonb(event.data) for event in outbox.events],
-                    ],
-                )
-                await _follow(connection, snapshot.process_id, outbox.events)
+            # The row first: it stays locked, so outboxes of one process go one after the other.
+            stand = await _locked(connection, snapshot.process_id)
+            written = await write_events(
+                connection, snapshot.process_id, run_id, outbox.events, stand, next_seq=snapshot.seq + 1
+            )
+            if written.newest and (written.epoch, snapshot.seq) > (stand.epoch, stand.seq):
+                await _show(connection, outbox, Position(run_id=run_id, epoch=written.epoch, seq=snapshot.seq))
+            new = [event for event in outbox.events if event.seq in written.seqs]
+            if written.superseded:
+                await following.rebuild(connection, snapshot.process_id)
+            else:
+                await following.follow(connection, snapshot.process_id, new)
+
+    async def set_ended(self, process_id: str, outcome: str) -> None:
+        """Note an end that the workflow could not tell of itself: it was terminated, or failed.
+
+        An end already noted stays as it was. Raises `ProcessUnknown`.
+        """
+        async with transaction(self._pool) as connection:
+            await _locked(connection, process_id)
+            await connection.execute(
+                """UPDATE processes SET phase = %(outcome)s, outcome = %(outcome)s, waiting = false, suspended = '{}',
+                       ended_at = now(), updated_at = now()
+                   WHERE id = %(id)s AND ended_at IS NULL""",
+                {"id": process_id, "outcome": outcome},
+            )
+            await connection.execute(
+                "UPDATE inbox SET closed_at = now() WHERE process_id = %s AND closed_at IS NULL", [process_id]
+            )
+            await tell_parent(connection, process_id)
+
+    async def project_again(
+        self, outbox: Outbox, run_id: str, *, seats: Mapping[str, Seat], lanes: Mapping[str, int]
+    ) -> int:
+        """Make the records follow a whole state: after a reset, or a restore of either server.
+
+        `outbox` holds the snapshot of the state and the events that the workflow has not yet written. What the records have
+        beyond them is superseded. What they miss before them is lost. `lanes` (lane → number of its last applied message): what
+        was applied later is to be delivered again; returns how many messages that are. Raises `ProcessUnknown`.
+        """
+        snapshot = outbox.snapshot
+        first = outbox.events[0].seq if outbox.events else snapshot.seq + 1
+        async with transaction(self._pool) as connection:
+            stand = await _locked(connection, snapshot.process_id)
+            stand = Position(run_id=run_id, epoch=stand.epoch + 1, seq=snapshot.seq)
+            await begin_epoch(connection, snapshot.process_id, run_id, stand.epoch, first, complete_to=first - 1)
+            await write_events(connection, snapshot.process_id, run_id, outbox.events, stand, next_seq=snapshot.seq + 1)
+            await _show(connection, outbox, stand)
+            await following.rebuild(connection, snapshot.process_id)
+            await following.seat_again(connection, snapshot.process_id, seats)
+            return await send_again(connection, snapshot.process_id, lanes)
 
 
-async def _follow(connection: Connection, process_id: str, events: Sequence[Event]) -> None:
-    """Bring seats and answers to what the events say. Read back from `events`, so that order and repetition do not matter."""
-    kinds = {event.kind for event in events}
-    if kinds & {EventKind.ENDPOINT_SWITCHED, EventKind.PARTICIPANT_LEFT}:
-        await connection.execute(
-            """UPDATE seats s SET
-                   active = s.active AND NOT EXISTS (
-                       SELECT 1 FROM events e WHERE e.process_id = s.process_id
-                       AND e.kind = 'participant_left' AND e.data ->> 'alias' = s.alias),
-                   endpoint = COALESCE((
-                       SELECT e.data ->> 'to' FROM events e WHERE e.process_id = s.process_id
-                       AND e.kind = 'endpoint_switched' AND e.data ->> 'alias' = s.alias
-                       ORDER BY e.seq DESC LIMIT 1), s.endpoint)
-               WHERE s.process_id = %s""",
-            [process_id],
-        )
-    if EventKind.ANSWER_RECEIVED in kinds:
-        await connection.execute(
-            """INSERT INTO answers (process_id, revision, alias, decision, text_id)
-               SELECT process_id, (data ->> 'revision')::int, data ->> 'alias', data ->> 'decision',
-                      NULLIF(data ->> 'text_id', '')::uuid
-               FROM events WHERE process_id = %s AND kind = 'answer_received' ORDER BY seq
-               ON CONFLICT (process_id, revision, alias) DO NOTHING""",
-            [process_id],
-        )
-
-
-async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool:
-    """Bring the row to the snapshot; False when it is there already, or further."""
-    snapshot = outbox.snapshot
+async def _locked(connection: Connection, process_id: str) -> Position:
     cursor = await connection.execute(
+        "SELECT run_id, epoch, seq FROM processes WHERE id = %s FOR NO KEY UPDATE", [process_id]
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise ProcessUnknown(f"there is no process {process_id!r}: rows are made before workflows")
+    return Position(**row)
+
+
+async def _show(connection: Connection, outbox: Outbox, stand: Position) -> None:
+    """Bring the row and the inbox to the snapshot."""
+    snapshot = outbox.snapshot
+    at = outbox.events[-1].at if outbox.events else datetime.now(UTC)
+    await connection.execute(
         """UPDATE processes SET
-               seq = %(seq)s, phase = %(phase)s, round = %(round)s, waiting = %(waiting)s, started = true,
+               run_id = %(run)s, epoch = %(epoch)s, seq = %(seq)s,
+               phase = %(phase)s, round = %(round)s, waiting = %(waiting)s, started = true,
                grade = COALESCE(NULLIF(%(grade)s, ''), grade),
                tension_text_id = COALESCE(NULLIF(%(tension)s, '')::uuid, tension_text_id),
-               suspended_reason = %(reason)s, deadline_at = %(deadline)s,
+               suspended = %(suspended)s, suspended_reason = %(reason)s, deadline_at = %(deadline)s,
                tokens = %(tokens)s, cost = %(cost)s::numeric, updated_at = now(),
                ended_at = CASE WHEN %(ended)s THEN %(at)s END,
                outcome = CASE WHEN %(ended)s THEN %(outcome)s END
-           WHERE id = %(id)s AND seq < %(seq)s""",
+           WHERE id = %(id)s""",
         {
             "id": snapshot.process_id,
+            "run": stand.run_id,
+            "epoch": stand.epoch,
             "seq": snapshot.seq,
             "phase": snapshot.phase.value,
             "round": snapshot.round,
             "waiting": snapshot.waiting,
             "grade": snapshot.grade,
             "tension": snapshot.tension_text_id,
+            "suspended": list(snapshot.suspended),
             "reason": snapshot.suspended_reason,
             "deadline": snapshot.deadline,
             "tokens": snapshot.tokens,
@@ -104,51 +128,11 @@ async def _advance(connection: Connection, outbox: Outbox, at: datetime) -> bool
             "outcome": _outcome(outbox),
         },
     )
-    if cursor.rowcount:
-        return True
-    known = await connection.execute("SELECT 1 FROM processes WHERE id = %s", [snapshot.process_id])
-    if not known.rowcount:
-        raise ProcessUnknown(f"there is no process {snapshot.process_id!r}: rows are made before workflows")
-    return False
+    await show_inbox(connection, snapshot, at)
+    if snapshot.phase.ended:
+        await tell_parent(connection, snapshot.process_id)
 
 
 def _outcome(outbox: Outbox) -> str:
     ends = (event.data.get("outcome") for event in outbox.events if event.kind is EventKind.PROCESS_ENDED)
     return str(next(ends, None) or outbox.snapshot.phase.value)
-
-
-async def _show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -> None:
-    """Open what waits now, close what no longer does. What was closed and waits again is opened anew."""
-    asks = {f"{snapshot.process_id}/{w.ask}/{w.alias}/{w.round}": w for w in snapshot.inbox}
-    await connection.execute(
-        "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s)",
-        [at, snapshot.process_id, list(asks)],
-    )
-    if not asks:
-        return
-    await connection.execute(
-        """INSERT INTO inbox AS old (id, process_id, ask, alias, person, round, due_at, subject, opened_at)
-           SELECT w.id, p.id, w.ask, w.alias,
-                  CASE WHEN w.alias = %(demander)s THEN p.demander ELSE s.profile_id END,
-                  w.round, w.due, w.subject, %(at)s
-           FROM processes p CROSS JOIN unnest(
-               %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
-               %(rounds)s::int[], %(dues)s::timestamptz[], %(subjects)s::text[]
-           ) AS w (id, ask, alias, round, due, subject) LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
-           WHERE p.id = %(process)s
-           ON CONFLICT (id) DO UPDATE SET
-               due_at = excluded.due_at, subject = excluded.subject, closed_at = NULL,
-               person = COALESCE(excluded.person, old.person),
-               opened_at = CASE WHEN old.closed_at IS NULL THEN old.opened_at ELSE excluded.opened_at END""",
-        {
-            "process": snapshot.process_id,
-            "demander": DEMANDER,
-            "at": at,
-            "ids": list(asks),
-            "asks": [w.ask.value for w in asks.values()],
-            "aliases": [w.alias for w in asks.values()],
-            "rounds": [w.round for w in asks.values()],
-            "dues": [w.due for w in asks.values()],
-            "subjects": [w.subject for w in asks.values()],
-        },
-    )

@@ -1,28 +1,32 @@
 """The table `messages`: every message to a process is a row here before it is delivered (docs/protocol.md §8.2).
 
-A message is `pending` until its verdict is stored. It is leased to one relay at a time; a lease that its relay does not
-give back expires. The id of the row is also the id of the update, so the server applies a message once however often it is
-delivered.
+A message has a number within its lane, given under a row lock. It is `pending` until its verdict is stored. It is leased to one
+relay at a time, and of one lane only one message is leased; a lease that its relay does not give back expires. The id of the row
+is also the id of the update, so the server applies a message once however often it is delivered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from psycopg import errors
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from tongyao.protocol.model.messages import MESSAGE, Author, Message
+from tongyao.protocol.model.messages import CONTROL_KINDS, MAX_MESSAGES, MESSAGE, Author, Message, lane_of
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.refusals import Verdict
-from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
 from tongyao.records.privacy.texts import TextConflict, put_text, text_id
 from tongyao.records.process.processes import ProcessUnknown
 
-LEASE_SECONDS = 30.0
+LEASE_SECONDS: Final = 30.0
 """How long a message is leased to the relay that took it. Longer than one delivery should take."""
+
+BY_AGENT: Final = frozenset({"mcp", "source"})
+"""Where messages come in that a person's own agent sends: they go by a lane of their own."""
 
 
 class MessageUnknown(RecordsError):
@@ -31,6 +35,10 @@ class MessageUnknown(RecordsError):
 
 class KeyReused(RecordsError):
     """The author used this key for another message of this process: nothing was stored."""
+
+
+class TooManyMessages(RecordsError):
+    """The lane holds as many messages as a process takes: nothing was stored."""
 
 
 class MessageText(Value):
@@ -42,14 +50,21 @@ class MessageText(Value):
 
 
 class StoredMessage(Value):
-    """A row of `messages`. `payload`: the fields of its kind; it holds ids of texts, never texts. `via`: where it came in."""
+    """A row of `messages`. `payload`: the fields of its kind; it holds ids of texts, never texts. `via`: where it came in.
+
+    `failures`: answers of its process that were no verdict; `trouble`: why the last try gave none, a closed word. `login`: of an
+    operator. It is never sent along.
+    """
 
     id: str
     process_id: str
+    lane: str
+    number: int
     key: str
     kind: str
     author: Author
     author_id: str
+    login: str
     via: str
     payload: dict[str, Any]
     text_id: str | None
@@ -57,13 +72,18 @@ class StoredMessage(Value):
     verdict: Verdict | None
     attempts: int
     next_attempt_at: datetime
+    leased_until: datetime | None
+    failures: int
+    trouble: str
+    set_aside_at: datetime | None
     created_at: datetime
     decided_at: datetime | None
 
     @property
     def message(self) -> Message:
-        """The message as the process reads it."""
-        return MESSAGE.validate_python({**self.payload, "kind": self.kind, "key": self.key, "author": self.author})
+        """The message as the process reads it, with its lane and number."""
+        envelope = {name: getattr(self, name) for name in _ENVELOPE}
+        return MESSAGE.validate_python({**self.payload, **envelope, "kind": self.kind})
 
 
 def message_text_id(process_id: str, author_id: str, key: str) -> str:
@@ -78,13 +98,21 @@ class Messages:
         self._pool = pool
 
     async def put(
-        self, process_id: str, message: Message, *, author_id: str, via: str, text: MessageText | None = None
+        self,
+        process_id: str,
+        message: Message,
+        *,
+        author_id: str,
+        via: str,
+        login: str = "",
+        text: MessageText | None = None,
     ) -> StoredMessage:
         """Store a message with its text (under `message_text_id`); the same key again finds the same message.
 
         Args:
             author_id: who sends, outside the process too (a person's id); keys are theirs.
             via: where it came in: `api`, `mcp`, `cli`, `mail`, …
+            login: which operator sends.
 
         Returns:
             What is stored, with its verdict if there is one already.
@@ -92,32 +120,28 @@ class Messages:
         Raises:
             KeyReused: the key stands for another message, or for another text.
             ProcessUnknown: there is no such process.
+            TooManyMessages: the lane is full. Operators, children and `CONTROL_KINDS` are exempt.
             TextErased: the text was stored before and has been erased.
         """
-        id = text_id("message", process_id, author_id, message.key)
-        payload = message.model_dump(mode="json", exclude={"kind", "key", "author"})
         try:
             async with transaction(self._pool) as connection:
                 message_text = None
                 if text is not None:
                     message_text = message_text_id(process_id, author_id, message.key)
                     await put_text(connection, text.owner, text.kind, text.text, id=message_text)
-                await connection.execute(
-                    """INSERT INTO messages
-                           (id, process_id, key, kind, author, author_id, via, payload, text_id)
-                       VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
-                       ON CONFLICT DO NOTHING""",  # of either key: at one moment the id may be the first to clash
-                    [id, process_id, message.key, message.kind, Jsonb(message.author.model_dump(mode="json")),
-                     author_id, via, Jsonb(payload), message_text],
-                )  # fmt: skip
+                return await add_message(
+                    connection,
+                    process_id,
+                    message,
+                    author_id=author_id,
+                    via=via,
+                    login=login,
+                    message_text=message_text,
+                )
         except errors.ForeignKeyViolation:
             raise ProcessUnknown(f"there is no process {process_id!r} to send a message to") from None
         except TextConflict:
             raise _reused(message.key, process_id) from None
-        stored = await self.get(id)
-        if (stored.kind, stored.payload) != (message.kind, payload):
-            raise _reused(message.key, process_id)
-        return stored
 
     async def get(self, id: str) -> StoredMessage:
         """Raises `MessageUnknown`."""
@@ -137,54 +161,182 @@ class Messages:
             )
             return await cursor.fetchall()
 
-    async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
-        """Lease up to `limit` messages for `lease` seconds, oldest first.
-
-        Two relays asking at once get different messages, and neither waits for the other. Of one author in one process
-        only the earliest pending message is leased: a correction never overtakes what it corrects.
-        """
-        async with reading(self._pool, StoredMessage) as cursor:
-            await cursor.execute(
-                f"""UPDATE messages SET
-                       attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %s)
-                   WHERE id IN (SELECT m.id FROM messages m WHERE state = 'pending' AND next_attempt_at <= now()
-                                    AND NOT EXISTS (SELECT 1 FROM messages earlier WHERE {_EARLIER})
-                                ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED)
-                   RETURNING *""",
-                [lease, limit],
-            )
-            return sorted(await cursor.fetchall(), key=lambda message: (message.created_at, message.id))
-
-    async def is_behind(self, id: str) -> bool:
-        """Whether an earlier message of the same author to the same process is still pending."""
+    async def undelivered(self, process_id: str, lanes: Sequence[str]) -> bool:
+        """Whether a message of one of these lanes has no verdict yet and was not set aside."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                f"SELECT 1 FROM messages m JOIN messages earlier ON {_EARLIER} WHERE m.id = %s LIMIT 1", [id]
+                """SELECT 1 FROM messages WHERE process_id = %s AND lane = ANY(%s)
+                       AND state = 'pending' AND set_aside_at IS NULL LIMIT 1""",
+                [process_id, list(lanes)],
             )
             return await cursor.fetchone() is not None
 
-    async def postpone(self, id: str, seconds: float) -> None:
-        """End the lease; the next delivery is tried in so many seconds."""
+    async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
+        """Lease up to `limit` messages for `lease` seconds, oldest first.
+
+        Two relays asking at once get different messages, and neither waits for the other. Of one lane only the earliest is leased,
+        those that were set aside left out; one of those, when no other of its lane waits.
+        """
+        async with reading(self._pool, StoredMessage) as cursor:
+            await cursor.execute("UPDATE messages SET leased_until = NULL WHERE leased_until < now()")
+            try:
+                await cursor.execute(
+                    f"""UPDATE messages SET
+                           attempts = attempts + 1, leased_until = now() + make_interval(secs => %s)
+                       WHERE id IN (SELECT m.id FROM messages m WHERE m.state = 'pending'
+                                        AND m.next_attempt_at <= now() AND m.leased_until IS NULL AND {_FREE}
+                                    ORDER BY m.created_at LIMIT %s FOR UPDATE SKIP LOCKED)
+                       RETURNING *""",
+                    [lease, limit],
+                )
+            except errors.UniqueViolation:  # another relay has just taken one of the same lane
+                return []
+            return sorted(await cursor.fetchall(), key=lambda message: (message.created_at, message.id))
+
+    async def take(self, id: str, *, lease: float = LEASE_SECONDS) -> StoredMessage | None:
+        """Lease one message, if nothing of its lane goes before it; None if something does, or if it has a verdict."""
+        async with reading(self._pool, StoredMessage) as cursor:
+            try:
+                await cursor.execute(
+                    f"""UPDATE messages m SET
+                           attempts = attempts + 1, leased_until = now() + make_interval(secs => %s)
+                       WHERE id = %s AND m.state = 'pending' AND m.leased_until IS NULL AND {_FREE} RETURNING *""",
+                    [lease, id],
+                )
+            except errors.UniqueViolation:
+                return None
+            return await cursor.fetchone()
+
+    async def postpone(
+        self, id: str, seconds: float, *, trouble: str, failed: bool = False, set_aside: bool = False
+    ) -> None:
+        """End the lease; the next delivery is tried in so many seconds.
+
+        `failed`: the process has answered, and it was no verdict. `set_aside`: later ones of the lane may go first.
+        """
         async with session(self._pool) as connection:
             await connection.execute(
-                """UPDATE messages SET next_attempt_at = now() + make_interval(secs => %s)
-                   WHERE id = %s AND state = 'pending'""",
-                [seconds, id],
+                """UPDATE messages SET next_attempt_at = now() + make_interval(secs => %(seconds)s), leased_until = NULL,
+                       trouble = %(trouble)s, failures = failures + %(failed)s::int,
+                       set_aside_at = CASE WHEN %(set_aside)s THEN COALESCE(set_aside_at, now()) ELSE set_aside_at END
+                   WHERE id = %(id)s AND state = 'pending'""",
+                {"id": id, "seconds": seconds, "trouble": trouble, "failed": failed, "set_aside": set_aside},
             )
+
+    async def set_aside_before(self, message: StoredMessage) -> Sequence[StoredMessage]:
+        """Earlier ones of its lane that were set aside and have no verdict."""
+        async with reading(self._pool, StoredMessage) as cursor:
+            await cursor.execute(
+                """SELECT * FROM messages WHERE process_id = %s AND lane = %s AND number < %s
+                       AND state = 'pending' AND set_aside_at IS NOT NULL ORDER BY number""",
+                [message.process_id, message.lane, message.number],
+            )
+            return await cursor.fetchall()
 
     async def verdict(self, id: str, verdict: Verdict) -> StoredMessage:
         """Store the verdict, unless there is one; return the message. Raises `MessageUnknown`."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now()
-                   WHERE id = %s AND state = 'pending'""",
+        async with reading(self._pool, StoredMessage) as cursor:
+            await cursor.execute(
+                """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now(), leased_until = NULL
+                   WHERE id = %s AND state = 'pending' RETURNING *""",
                 [Jsonb(verdict.model_dump(mode="json")), id],
             )
-        return await self.get(id)
+            decided = await cursor.fetchone()
+        return decided or await self.get(id)
 
 
-_EARLIER = """earlier.state = 'pending' AND (earlier.process_id, earlier.author_id) = (m.process_id, m.author_id)
-    AND (earlier.created_at, earlier.id) < (m.created_at, m.id)"""
+async def add_message(
+    connection: Connection,
+    process_id: str,
+    message: Message,
+    *,
+    author_id: str,
+    via: str,
+    login: str = "",
+    message_text: str | None = None,
+) -> StoredMessage:
+    """Number a message within its lane and store it, in the caller's transaction; the same key again finds the same message.
+
+    Raises as `Messages.put`, with `ForeignKeyViolation` for an unknown process.
+    """
+    lane = lane_of(message.author, message.kind, "agent" if via in BY_AGENT else "")
+    payload = message.model_dump(mode="json", exclude={"kind", *_ENVELOPE})
+    exempt = message.author.role in ("operator", "child") or message.kind in CONTROL_KINDS
+    async with connection.cursor(row_factory=class_row(StoredMessage)) as cursor:
+        await cursor.execute(
+            """WITH numbered AS (
+                   INSERT INTO lanes AS l (process_id, lane, last) VALUES (%(process)s, %(lane)s, 1)
+                   ON CONFLICT (process_id, lane) DO UPDATE SET last = l.last + 1
+                       WHERE (%(most)s::int IS NULL OR l.last < %(most)s) AND NOT EXISTS (SELECT 1 FROM messages m
+                           WHERE (m.process_id, m.author_id, m.key) = (%(process)s, %(author_id)s, %(key)s))
+                   RETURNING last)
+               INSERT INTO messages
+                   (id, process_id, lane, number, key, kind, author, author_id, login, via, payload, text_id)
+               SELECT %(id)s, %(process)s, %(lane)s, last, %(key)s, %(kind)s, %(author)s, %(author_id)s, %(login)s,
+                      %(via)s, %(payload)s, %(text)s FROM numbered
+               ON CONFLICT DO NOTHING RETURNING *""",  # of either key: at one moment the id may be the first to clash
+            {
+                "id": text_id("message", process_id, author_id, message.key),
+                "process": process_id,
+                "lane": lane,
+                "most": None if exempt else MAX_MESSAGES,
+                "key": message.key,
+                "kind": message.kind,
+                "author": Jsonb(message.author.model_dump(mode="json")),
+                "author_id": author_id,
+                "login": login,
+                "via": via,
+                "payload": Jsonb(payload),
+                "text": message_text,
+            },
+        )
+        stored = await cursor.fetchone()
+        if stored is None:
+            await cursor.execute(
+                "SELECT * FROM messages WHERE (process_id, author_id, key) = (%s, %s, %s)",
+                [process_id, author_id, message.key],
+            )
+            stored = await cursor.fetchone()
+    if stored is None:
+        raise TooManyMessages(
+            f"{process_id} takes {MAX_MESSAGES:,} messages of {lane}, and has them: this one was not kept"
+        )
+    if (stored.kind, stored.payload) != (message.kind, payload):
+        raise _reused(message.key, process_id)
+    return stored
+
+
+async def send_again(connection: Connection, process_id: str, lanes: Mapping[str, int]) -> int:
+    """The workflow has gone back to a state in which `lanes` (lane → number of its last applied message) were applied.
+
+    What was applied after it, and ends of children whatever became of them, are to be delivered again, in order; returns how
+    many. New messages are numbered above those that the workflow has.
+    """
+    await connection.execute(
+        """INSERT INTO lanes AS l (process_id, lane, last)
+           SELECT %s, * FROM unnest(%s::text[], %s::int[])
+           ON CONFLICT (process_id, lane) DO UPDATE SET last = greatest(l.last, excluded.last)""",
+        [process_id, list(lanes), list(lanes.values())],
+    )
+    cursor = await connection.execute(
+        """UPDATE messages m SET state = 'pending', verdict = NULL, decided_at = NULL, next_attempt_at = now(),
+               attempts = 0, failures = 0, trouble = '', set_aside_at = NULL
+           WHERE process_id = %s AND state = 'decided' AND ((verdict ->> 'accepted')::boolean OR kind = 'child_ended')
+               AND number > COALESCE((%s::jsonb ->> lane)::int, 0)""",
+        [process_id, Jsonb(dict(lanes))],
+    )
+    return cursor.rowcount
+
+
+_ENVELOPE: Final = ("key", "author", "lane", "number")
+"""Fields that every message has; they stand in columns of their own."""
+
+_FREE = """NOT EXISTS (SELECT 1 FROM messages o
+    WHERE (o.process_id, o.lane) = (m.process_id, m.lane) AND o.id <> m.id AND o.state = 'pending'
+      AND (o.leased_until IS NOT NULL
+        OR (o.set_aside_at IS NULL AND (o.number < m.number OR m.set_aside_at IS NOT NULL))
+        OR (m.set_aside_at IS NOT NULL AND o.number < m.number AND o.next_attempt_at <= now())))"""
+"""Nothing of the lane is on its way or goes first. What was set aside goes after everything that was not."""
 
 
 def _reused(key: str, process_id: str) -> KeyReused:

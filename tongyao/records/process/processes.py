@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, reading, session
+from tongyao.records.database import Pool, RecordsError, reading, session, transaction
 from tongyao.records.people.profiles import SceneUnknown
 
 MAX_PAGE = 200
@@ -28,6 +28,10 @@ class ProcessUnknown(RecordsError):
 
 class ProcessExists(RecordsError):
     """The id is taken by a process of somebody else, or about something else."""
+
+
+class BranchCancelled(RecordsError):
+    """The parent was cancelled with everything below it: no child of it is announced any more."""
 
 
 class BadCursor(RecordsError):
@@ -53,7 +57,10 @@ class NewProcess(Value):
 
 
 class ProcessRow(Value):
-    """One process as of transition `seq`. `participants` counts those still in the room."""
+    """One process as of transition `seq` of the run `run_id`, which writes in `epoch`.
+
+    `participants` counts those still in the room. `suspended`: codes of all causes; empty while the process goes on.
+    """
 
     id: str
     scene_id: str | None
@@ -64,6 +71,8 @@ class ProcessRow(Value):
     phase: str
     round: int
     waiting: bool
+    run_id: str
+    epoch: int
     seq: int
     language: str
     intent_text_id: str | None
@@ -72,6 +81,8 @@ class ProcessRow(Value):
     settings: dict[str, Any]
     open_record: bool
     started: bool
+    branch_cancelled: bool
+    suspended: tuple[str, ...]
     suspended_reason: str
     tokens: int
     cost: Decimal
@@ -99,7 +110,7 @@ class Processes:
     async def create(self, new: NewProcess) -> ProcessRow:
         """Announce a process: the row first, then the workflow. The same once more changes nothing.
 
-        Raises `ProcessExists` when the id stands for another demander or intent, `SceneUnknown`.
+        Raises `ProcessExists` when the id stands for another demander or intent, `SceneUnknown`, `BranchCancelled`.
         """
         try:
             await self._insert(new)
@@ -115,23 +126,12 @@ class Processes:
 
     async def mark_started(self, process_id: str) -> None:
         """The workflow exists. Raises `ProcessUnknown`."""
-        await self._update(process_id, "started = true")
-
-    async def set_ended(self, process_id: str, outcome: str) -> None:
-        """Note an end that the workflow could not tell of itself: it was terminated, or never started.
-
-        An end already noted stays as it was. Raises `ProcessUnknown`.
-        """
-        await self._update(
-            process_id,
-            "phase = %(outcome)s, outcome = %(outcome)s, waiting = false, ended_at = now()",
-            only="ended_at IS NULL",
-            outcome=outcome,
-        )
         async with session(self._pool) as connection:
-            await connection.execute(
-                "UPDATE inbox SET closed_at = now() WHERE process_id = %s AND closed_at IS NULL", [process_id]
+            cursor = await connection.execute(
+                "UPDATE processes SET started = true, updated_at = now() WHERE id = %s", [process_id]
             )
+        if not cursor.rowcount:
+            await self.get(process_id)
 
     async def get(self, process_id: str) -> ProcessRow:
         """Raises `ProcessUnknown`."""
@@ -152,6 +152,8 @@ class Processes:
         root: str | None = None,
         parent: str | None = None,
         waiting: bool | None = None,
+        suspended: bool | None = None,
+        cause: str | None = None,
         open: bool | None = None,
         person: str | None = None,
         since: datetime | None = None,
@@ -161,7 +163,7 @@ class Processes:
     ) -> Page:
         """Those that match every filter given, newest first, at most `limit` (capped at `MAX_PAGE`).
 
-        `participant` is a profile id; `person` is either side: the demander, or somebody in the room. `since` is
+        `cause` is the code of a cause of a suspension. `participant` is a profile id; `person` is either side: the demander, or somebody in the room. `since` is
         included, `until` is not; both ask for when a process was announced. Raises `BadCursor`.
         """
         limit = max(1, min(limit, MAX_PAGE))
@@ -178,6 +180,8 @@ class Processes:
             "p.root_id = %(root)s": root,
             "p.parent_id = %(parent)s": parent,
             "p.waiting = %(waiting)s": waiting,
+            "(p.suspended <> '{}') = %(suspended)s": suspended,
+            "%(cause)s = ANY(p.suspended)": cause,
             "(p.ended_at IS NULL) = %(open)s": open,
             "(p.created_at, p.id) < (%(before)s, %(before_id)s)": before,
         }
@@ -189,7 +193,7 @@ class Processes:
                 {
                     "scene": scene, "phases": phases and list(phases), "demander": demander,
                     "participant": participant, "root": root, "parent": parent, "waiting": waiting,
-                    "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
+                    "suspended": suspended, "cause": cause, "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
                 },
             )  # fmt: skip
             rows = await found.fetchall()
@@ -198,7 +202,15 @@ class Processes:
         return Page(rows=rows, next=f"{rows[-1].created_at.isoformat()}~{rows[-1].id}" if more else None)
 
     async def _insert(self, new: NewProcess) -> None:
-        async with session(self._pool) as connection:
+        async with transaction(self._pool) as connection:
+            if new.parent_id is not None:
+                # Held until the child is there: who cancels the branch then finds it, or is found here.
+                cursor = await connection.execute(
+                    "SELECT branch_cancelled FROM processes WHERE id = %s FOR SHARE", [new.parent_id]
+                )
+                parent = await cursor.fetchone()
+                if parent is not None and parent["branch_cancelled"]:
+                    raise BranchCancelled(f"{new.parent_id} was cancelled with everything below it")
             await connection.execute(
                 """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
                        intent_text_id, tension_text_id, grade, settings, open_record)
@@ -207,15 +219,6 @@ class Processes:
                  new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
                  Jsonb(new.settings), new.open_record],
             )  # fmt: skip
-
-    async def _update(self, process_id: str, changes: str, *, only: str = "true", **values: Any) -> None:
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                f"UPDATE processes SET {changes}, updated_at = now() WHERE id = %(id)s AND {only}",
-                {"id": process_id, **values},
-            )
-        if not cursor.rowcount:
-            await self.get(process_id)
 
 
 _SELECT = """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants

@@ -60,17 +60,25 @@ class Rounds:
         self._pool = pool
 
     async def put_projection(self, process_id: str, row: ProjectionRow) -> None:
+        """Write a turn. Who has left in this round has said nothing in it: a step that was late for that writes nothing."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
                        items, chars, struck, guards, seconds)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+                   SELECT %(process)s, %(round)s, %(alias)s, %(outcome)s, %(author)s, %(text)s,
+                       %(items)s, %(chars)s, %(struck)s, %(guards)s, %(seconds)s
+                   WHERE NOT EXISTS (SELECT 1 FROM events e
+                       WHERE e.process_id = %(process)s AND NOT e.superseded AND e.kind = 'projection_received'
+                         AND e.data @> jsonb_build_object('round', %(round)s::int, 'alias', %(alias)s::text, 'outcome', 'left'))
                    ON CONFLICT (process_id, round, alias) DO UPDATE SET
                        outcome = excluded.outcome, author = excluded.author, text_id = excluded.text_id,
                        items = excluded.items, chars = excluded.chars, struck = excluded.struck,
                        guards = excluded.guards, seconds = excluded.seconds, at = now()""",
-                [process_id, row.round, row.alias, row.outcome.value, row.author.value, row.text_id,
-                 row.items, row.chars, row.struck, Jsonb(row.guards), row.seconds],
+                {
+                    "process": process_id, "round": row.round, "alias": row.alias, "outcome": row.outcome.value,
+                    "author": row.author.value, "text": row.text_id, "items": row.items, "chars": row.chars,
+                    "struck": row.struck, "guards": Jsonb(row.guards), "seconds": row.seconds,
+                },
             )  # fmt: skip
 
     async def put_observation(

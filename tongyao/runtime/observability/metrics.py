@@ -20,9 +20,19 @@ COST = Counter("tongyao_model_cost_dollars", "Of calls whose price is known.", [
 GUARDS = Counter("tongyao_guards", "What the guards sent back, struck or fell back from.", ["guard"], registry=REGISTRY)
 
 OPEN = Gauge("tongyao_open_processes", "Processes that have not ended, by phase.", ["phase"], registry=REGISTRY)
+SUSPENDED = Gauge(
+    "tongyao_suspended_processes", "Open processes by cause of a suspension.", ["cause"], registry=REGISTRY
+)
 WAITS = Gauge("tongyao_waits", "Open asks in inboxes.", ["ask"], registry=REGISTRY)
 OLDEST = Gauge("tongyao_oldest_wait_seconds", "Age of the oldest open ask.", ["ask"], registry=REGISTRY)
 UNDELIVERED = Gauge("tongyao_undelivered_messages", "Messages without a verdict.", registry=REGISTRY)
+SET_ASIDE = Gauge("tongyao_messages_set_aside", "Of these, those that could not be delivered.", registry=REGISTRY)
+TROUBLES = Gauge(
+    "tongyao_delivery_troubles",
+    "Messages without a verdict, by what the last try came to.",
+    ["trouble"],
+    registry=REGISTRY,
+)
 RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
 
 
@@ -31,10 +41,17 @@ def show_stand(stand: Stand) -> None:
     for phase in Phase:
         if phase not in ENDED:
             OPEN.labels(phase.value).set(stand.phases.get(phase.value, 0))
+    SUSPENDED.clear()
+    for cause, count in stand.suspended.items():
+        SUSPENDED.labels(cause).set(count)
     WAITS.clear()
     OLDEST.clear()
     for waits in stand.waits:
         WAITS.labels(waits.ask).set(waits.count)
         OLDEST.labels(waits.ask).set(waits.oldest)
     UNDELIVERED.set(stand.undelivered)
+    SET_ASIDE.set(stand.set_aside)
+    TROUBLES.clear()
+    for trouble, count in stand.troubles.items():
+        TROUBLES.labels(trouble).set(count)
     RELAY_LAG.set(stand.oldest_undelivered)

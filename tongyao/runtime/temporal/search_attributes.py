@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
@@ -9,7 +11,8 @@ from temporalio.client import Client
 from tongyao.protocol.contracts.process import SEARCH_ATTRIBUTES
 
 INDEXED: dict[str, IndexedValueType.ValueType] = {
-    name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{kind.upper()}") for name, kind in SEARCH_ATTRIBUTES.items()
+    name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{re.sub('(?<=.)(?=[A-Z])', '_', kind).upper()}")
+    for name, kind in SEARCH_ATTRIBUTES.items()
 }
 """Tongyao's search attributes with the types that Temporal's operator API speaks of."""
 

@@ -11,6 +11,9 @@ from temporalio.common import WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from activities.branch import Branching
+from activities.cancel_children import CancellingChildren
+from activities.conclude import Concluding
+from activities.consent import Consenting
 from activities.deliver import Delivering
 from activities.dependencies import Deps
 from activities.discover import Discovering
@@ -49,7 +52,10 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
     ]
     record_steps: list[Callable[..., Any]] = [
         Recording(deps.library).record,
+        Concluding(deps.library).conclude,
+        Consenting(deps.library).consent,
         Branching(deps).branch,
+        CancellingChildren(deps.library).cancel_children,
         Freezing(deps).freeze,
         Remembering(deps).remember,
     ]

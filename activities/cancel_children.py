@@ -1,0 +1,21 @@
+"""A process was cancelled with everything below it: its children are told (docs/protocol.md §3.6)."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities.record import write_outbox
+from tongyao.protocol.contracts.process import CANCEL_CHILDREN, CancelChildrenInput
+from tongyao.records.library import Library
+from tongyao.records.process.children import cancel_children
+
+
+class CancellingChildren:
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    @activity.defn(name=CANCEL_CHILDREN.name)
+    async def cancel_children(self, what: CancelChildrenInput) -> None:
+        """Send `cancel` to every child that has not ended, those that were never started included. Again is harmless."""
+        await write_outbox(self._library, what)
+        await cancel_children(self._library.pool, what.process_id)

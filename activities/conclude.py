@@ -1,0 +1,27 @@
+"""Somebody's time is over: is a message of theirs on its way, and could they hand one in (docs/protocol.md §3.3)?"""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from activities.record import write_outbox
+from tongyao.protocol.contracts.process import CONCLUDE, ConcludeInput, ConcludeOutput
+from tongyao.records.library import Library
+
+
+class Concluding:
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    @activity.defn(name=CONCLUDE.name)
+    async def conclude(self, what: ConcludeInput) -> ConcludeOutput:
+        """Look for stored messages of these lanes without a verdict, and for how long the doors were shut since `since`.
+
+        Messages that were set aside are not waited for. Writes nothing but the outbox.
+        """
+        library = self._library
+        await write_outbox(library, what)
+        return ConcludeOutput(
+            undelivered=await library.messages.undelivered(what.process_id, what.lanes),
+            shut_seconds=await library.door.shut_seconds(what.process_id, what.since),
+        )

@@ -1,0 +1,60 @@
+-- Scenes, profiles, and what people allow.
+
+CREATE TABLE scenes (
+    id          text PRIMARY KEY,
+    title       text NOT NULL,
+    settings    jsonb NOT NULL DEFAULT '{}',
+    created_at  timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE profiles (
+    id               text PRIMARY KEY,
+    scene_id         text NOT NULL REFERENCES scenes (id),
+    display_name     text NOT NULL,
+    contact          jsonb NOT NULL DEFAULT '{}',
+    current_version  integer NOT NULL DEFAULT 0,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    deleted_at       timestamptz
+);
+CREATE INDEX profiles_by_scene ON profiles (scene_id, id) WHERE deleted_at IS NULL;
+
+CREATE TABLE profile_versions (
+    profile_id  text NOT NULL REFERENCES profiles (id),
+    version     integer NOT NULL CHECK (version >= 1),
+    text_id     uuid NOT NULL REFERENCES texts (id),
+    chars       integer NOT NULL,
+    grade       text NOT NULL CHECK (grade IN ('A', 'B', 'C')),
+    language    text NOT NULL,
+    sections    jsonb NOT NULL DEFAULT '[]',      -- [{name, start, end}]: offsets only
+    sha256      text NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (profile_id, version)
+);
+
+CREATE TABLE mandates (
+    profile_id  text PRIMARY KEY REFERENCES profiles (id),
+    may_speak   boolean NOT NULL,
+    text_id     uuid REFERENCES texts (id),       -- JSON of topics, never and addition
+    updated_at  timestamptz NOT NULL DEFAULT now()
+);
+
+-- Where a person is told that something waits. An address is used once its owner has shown that it is theirs.
+CREATE TABLE channels (
+    person       text NOT NULL,
+    kind         text NOT NULL CHECK (kind IN ('mail', 'webhook')),
+    address      text NOT NULL,
+    secret       text NOT NULL DEFAULT '',        -- of a webhook: signs what is sent
+    code_sha256  text NOT NULL DEFAULT '',        -- of a mail address: the code that confirms it
+    confirmed    boolean NOT NULL DEFAULT false,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (person, kind)
+);
+
+-- People's own agents on platforms of their own, which are asked when a turn waits for them (docs/extending.md).
+CREATE TABLE sources (
+    person               text PRIMARY KEY,
+    kind                 text NOT NULL,
+    config               jsonb NOT NULL DEFAULT '{}',         -- addresses; never a secret
+    credentials_text_id  uuid NOT NULL REFERENCES texts (id), -- JSON, the person's own text: sealed and erased as such
+    created_at           timestamptz NOT NULL DEFAULT now()
+);

@@ -1,0 +1,89 @@
+"""When messages could be handed in (docs/protocol.md §3.3): gateways tell that they are open, gaps between are outages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from tongyao.records.database import Pool, session
+
+BEAT_SECONDS: Final = 5.0
+"""How often a gateway tells that it is open."""
+
+SHUT_AFTER_SECONDS: Final = 30.0
+"""A longer gap between two beats is an outage. A restart of one gateway is shorter."""
+
+Interval = tuple[datetime, datetime]
+
+
+class Door:
+    """The doors of an installation as one: open as long as any gateway is."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def beat(self) -> timedelta | None:
+        """Tell that a gateway is open; returns the length of the outage that ends with this, if one does."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """WITH known AS (SELECT last_open FROM door WHERE id = 1 FOR UPDATE),
+                    outage AS (
+                       INSERT INTO door_outages (shut_at, opened_at)
+                       SELECT last_open, clock_timestamp() FROM known
+                       WHERE clock_timestamp() - last_open > make_interval(secs => %(gap)s)
+                       ON CONFLICT DO NOTHING RETURNING opened_at - shut_at AS length),
+                    beat AS (
+                       INSERT INTO door AS d (id, last_open) SELECT 1, clock_timestamp() FROM (SELECT count(*) FROM known) AS k
+                       ON CONFLICT (id) DO UPDATE SET last_open = greatest(d.last_open, excluded.last_open))
+                   SELECT length FROM outage""",
+                {"gap": SHUT_AFTER_SECONDS},
+            )
+            row = await cursor.fetchone()
+        return row["length"] if row else None
+
+    async def shut_seconds(self, process_id: str, since: datetime) -> float:
+        """For how many seconds since then no message could be handed in, while the process was not suspended.
+
+        An outage that goes on counts up to now. Where no gateway has ever told that it was open, nothing counts.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT shut_at, opened_at FROM door_outages WHERE opened_at > %(since)s
+                   UNION ALL SELECT last_open, clock_timestamp() FROM door
+                       WHERE clock_timestamp() - last_open > make_interval(secs => %(gap)s)
+                   ORDER BY shut_at""",
+                {"since": since, "gap": SHUT_AFTER_SECONDS},
+            )
+            outages = [(max(row["shut_at"], since), row["opened_at"]) for row in await cursor.fetchall()]
+            if not outages:
+                return 0.0
+            cursor = await connection.execute(
+                """SELECT kind, at FROM events WHERE process_id = %s AND NOT superseded
+                       AND kind IN ('suspended', 'resumed') ORDER BY seq""",
+                [process_id],
+            )
+            changes = [(row["kind"] == "suspended", row["at"]) for row in await cursor.fetchall()]
+        return _length_without(outages, _suspended(changes, outages[-1][1]))
+
+
+def _suspended(changes: Iterable[tuple[bool, datetime]], now: datetime) -> list[Interval]:
+    """Intervals in which a process was suspended. `changes`: a cause was added (true) or is gone, in order of time."""
+    intervals: list[Interval] = []
+    causes, since = 0, now
+    for added, at in changes:
+        if added and causes == 0:
+            since = at
+        causes += 1 if added else -1
+        if not added and causes == 0:
+            intervals.append((since, at))
+    return [*intervals, (since, now)] if causes else intervals
+
+
+def _length_without(intervals: Sequence[Interval], without: Sequence[Interval]) -> float:
+    """Seconds in `intervals` that are not in `without`. Intervals of one sequence do not overlap."""
+    total = timedelta(0)
+    for start, end in intervals:
+        overlaps = ((max(start, other_start), min(end, other_end)) for other_start, other_end in without)
+        total += end - start - sum((max(b - a, timedelta(0)) for a, b in overlaps), timedelta(0))
+    return max(0.0, total.total_seconds())

@@ -1,0 +1,132 @@
+"""Tables that follow the events of a process: seats, answers, and what turns and rounds came to (docs/protocol.md §11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from psycopg.types.json import Jsonb
+
+from tongyao.protocol.model.events import Event, EventKind
+from tongyao.protocol.model.process import Seat
+from tongyao.records.database import Connection
+
+_SEATING = frozenset({EventKind.ENDPOINT_SWITCHED, EventKind.PARTICIPANT_LEFT})
+
+
+async def follow(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
+    """Bring the tables to what new events say. Seats and answers are read back from all events that stand, so order does not matter."""
+    kinds = {event.kind for event in new}
+    if kinds & _SEATING:
+        await _seats(connection, process_id)
+    if EventKind.ANSWER_RECEIVED in kinds:
+        await _answers(connection, process_id)
+    if EventKind.PROJECTION_RECEIVED in kinds:
+        await _turns(connection, process_id, new)
+
+
+async def rebuild(connection: Connection, process_id: str) -> None:
+    """Events were superseded: take back what stood on them alone, and follow those that stand."""
+    for table, written, kind, same in _STANDS_ON:
+        await connection.execute(
+            f"""DELETE FROM {table} t
+                WHERE t.process_id = %s AND NOT EXISTS (SELECT 1 FROM events e
+                        WHERE e.process_id = t.process_id AND NOT e.superseded AND e.kind = '{kind}' AND {same})
+                    AND {written} < (SELECT max(began_at) FROM epochs e WHERE e.process_id = t.process_id)""".encode(),
+            [process_id],
+        )
+    await connection.execute(
+        """DELETE FROM relations r WHERE process_id = %s AND NOT EXISTS (
+               SELECT 1 FROM observations o WHERE (o.process_id, o.round) = (r.process_id, r.round))""",
+        [process_id],
+    )
+    cursor = await connection.execute(
+        """SELECT seq, kind, at, data FROM events
+           WHERE process_id = %s AND NOT superseded AND kind = 'projection_received' ORDER BY seq""",
+        [process_id],
+    )
+    turns = [Event(**row) for row in await cursor.fetchall()]
+    await _seats(connection, process_id)
+    await _answers(connection, process_id)
+    await _turns(connection, process_id, turns)
+
+
+async def seat_again(connection: Connection, process_id: str, seats: Mapping[str, Seat]) -> None:
+    """Bring the seats to the state of the workflow, which knows best."""
+    rows = [
+        {"alias": alias, "endpoint": seat.endpoint.value, "fallback": seat.fallback.value, "active": seat.active}
+        for alias, seat in seats.items()
+    ]
+    await connection.execute(
+        """UPDATE seats s SET endpoint = n.endpoint, fallback = n.fallback, active = n.active
+           FROM jsonb_to_recordset(%s) AS n (alias text, endpoint text, fallback text, active bool)
+           WHERE s.process_id = %s AND s.alias = n.alias""",
+        [Jsonb(rows), process_id],
+    )
+
+
+_OF_TURN = "e.data @> jsonb_build_object('round', t.round, 'alias', t.alias)"
+_OF_PERSON = "e.data @> jsonb_build_object('revision', t.revision, 'alias', t.alias)"
+_STANDS_ON: tuple[tuple[str, str, str, str], ...] = (
+    ("seats", "t.seated_at", "participants_selected", "e.data -> 'aliases' ? t.alias"),
+    ("manifests", "t.part ~ '^P[0-9]+$' AND t.created_at", "participants_selected", "e.data -> 'aliases' ? t.part"),
+    ("projections", "t.at", "projection_received", _OF_TURN),
+    ("observations", "t.at", "observation_ready", "e.data @> jsonb_build_object('round', t.round)"),
+    ("plans", "t.at", "plan_ready", "e.data @> jsonb_build_object('revision', t.revision)"),
+    ("deliveries", "t.at", "delivery_ready", _OF_PERSON),
+    ("answers", "t.at", "answer_received", _OF_PERSON),
+)
+"""Rows that activities write, and when they did: they stand as long as an event does that tells of them.
+
+A row that was written since the newest epoch began is of that epoch, though its event may not have arrived.
+"""
+
+
+async def _seats(connection: Connection, process_id: str) -> None:
+    await connection.execute(
+        """UPDATE seats s SET
+               active = NOT EXISTS (
+                   SELECT 1 FROM events e WHERE e.process_id = s.process_id AND NOT e.superseded
+                   AND e.kind = 'participant_left' AND e.data ->> 'alias' = s.alias),
+               endpoint = COALESCE((
+                   SELECT e.data ->> 'to' FROM events e WHERE e.process_id = s.process_id AND NOT e.superseded
+                   AND e.kind = 'endpoint_switched' AND e.data ->> 'alias' = s.alias
+                   ORDER BY e.seq DESC LIMIT 1), s.seated_endpoint)
+           WHERE s.process_id = %s""",
+        [process_id],
+    )
+
+
+async def _answers(connection: Connection, process_id: str) -> None:
+    await connection.execute(
+        """INSERT INTO answers (process_id, revision, alias, decision, text_id)
+           SELECT DISTINCT ON (data ->> 'revision', data ->> 'alias')
+                  process_id, (data ->> 'revision')::int, data ->> 'alias', data ->> 'decision',
+                  NULLIF(data ->> 'text_id', '')::uuid
+           FROM events WHERE process_id = %s AND NOT superseded AND kind = 'answer_received'
+           ORDER BY data ->> 'revision', data ->> 'alias', seq
+           ON CONFLICT (process_id, revision, alias) DO UPDATE SET
+               decision = excluded.decision, text_id = excluded.text_id""",
+        [process_id],
+    )
+
+
+async def _turns(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
+    """What turns came to without a model call, or otherwise than their step wrote: there the event knows better."""
+    last = {
+        (event.data["round"], event.data["alias"]): {**event.data, "at": event.at.isoformat()}
+        for event in sorted(new, key=lambda one: one.seq)
+        if event.kind is EventKind.PROJECTION_RECEIVED
+    }
+    await connection.execute(
+        """INSERT INTO projections AS old (process_id, round, alias, outcome, author, items, struck, at)
+           SELECT %(process)s, n.round, n.alias, n.outcome, COALESCE(n.author, s.endpoint, 'proxy'),
+                  COALESCE(n.items, 0), COALESCE(n.struck, 0), n.at
+           FROM jsonb_to_recordset(%(turns)s) AS n (round int, alias text, outcome text, author text, items int, struck int,
+                   at timestamptz)
+               LEFT JOIN seats s ON s.process_id = %(process)s AND s.alias = n.alias
+           ON CONFLICT (process_id, round, alias) DO UPDATE SET
+               outcome = excluded.outcome, author = excluded.author, text_id = NULL, items = excluded.items, chars = 0,
+               struck = excluded.struck, guards = '{}', seconds = 0, at = excluded.at
+           WHERE old.outcome <> excluded.outcome""",
+        {"process": process_id, "turns": Jsonb(list(last.values()))},
+    )
