@@ -1,6 +1,4 @@
-"""What a model is told at each step: Markdown files with a version, which a scene may override
-(docs/models.md).
-"""
+"""The prompts: versioned Markdown files per step and language, which a scene may override (docs/models.md §2)."""
 
 from __future__ import annotations
 
@@ -17,14 +15,12 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
 
 OVERRIDDEN: Final = "scene"
-"""The version of a prompt that a scene brought without a version of its own."""
+"""The version of a scene's prompt that names none."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One step's system prompt as it is sent: the step's own text, then the frame that nobody may
-    override.
-    """
+    """One step's system prompt as it is sent: the step's own text, then the frame, which cannot be overridden."""
 
     step: str
     language: Language
@@ -59,14 +55,14 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
 
 
 def judging(language: Language, draft: type[Draft]) -> str:
-    """What a model is told that judges a finished process, with the frame that every step has."""
+    """The prompt of the judge of a finished process, with the frame of every step."""
     body = split_front_matter(_file(language, "judge", None))[1]
     frame = split_front_matter(_file(language, "frame", None))[1].replace("{{shape}}", shape_of(draft))
     return f"{body.strip()}\n\n{frame.strip()}\n"
 
 
 def reask(language: Language, *, folder: Path | None = None) -> str:
-    """What is said before the complaints when an answer comes back."""
+    """The text before the complaints when an answer is sent back for repair."""
     return split_front_matter(_file(language, "reask", folder))[1].strip()
 
 
