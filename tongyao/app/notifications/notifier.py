@@ -1,4 +1,4 @@
-"""How somebody is told that something waits: an extension point (docs/extending.md)."""
+"""Sends notifications over one kind of channel: an extension point (docs/extending.md)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tongyao.protocol.model.value import Value
 
 
 class Outgoing(Value):
-    """One thing to tell one person, in words for people and as data for programs. Neither holds anybody's text.
+    """One notification of one person, as text for people and as data for programs. Neither contains anybody's text.
 
-    `id` stays the same when a delivery is tried again: a receiver who keeps ids hears of everything once.
-    `secret` is the channel's own: what signs a webhook.
+    `id` stays the same when a delivery is retried, so a receiver can drop repetitions. `secret` belongs to the channel: it
+    signs a webhook.
     """
 
     id: str
@@ -25,7 +25,7 @@ class Outgoing(Value):
 
 
 class NotSent(Exception):
-    """It did not get through. `permanent`: trying again is of no use. The message holds no address and no text."""
+    """The notification was not accepted. `permanent`: a retry is of no use. The message contains no address and no text."""
 
     def __init__(self, why: str, *, permanent: bool = False) -> None:
         super().__init__(why)
@@ -36,5 +36,5 @@ class Notifier(Protocol):
     """One kind of channel."""
 
     async def send(self, outgoing: Outgoing) -> None:
-        """Return once it is accepted. Raises `NotSent`, and nothing else on purpose."""
+        """Return once it is accepted. Raises `NotSent` and no other error on purpose."""
         ...

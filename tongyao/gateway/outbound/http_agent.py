@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import httpx
 from pydantic import ConfigDict, Field
 
-from tongyao.app.profile_source import Keep, Said, SourceError
+from tongyao.app.people.profile_source import ChatMessage, SaveCredentials, SourceError
 from tongyao.gateway.outbound import http_client
 from tongyao.protocol.model.value import Value
 
@@ -51,20 +51,20 @@ class Credentials(Value):
     expires_at: float = Field(default=0.0, description="Seconds since the epoch; 0: not known.")
 
 
-class HttpSource:
+class HttpProfileSource:
     """One person's agent. Raises `ValueError` for a config that is none."""
 
     def __init__(
         self,
         config: Mapping[str, Any],
         credentials: Mapping[str, str],
-        keep: Keep,
+        save_credentials: SaveCredentials,
         *,
         private_allowed: bool = False,
         seconds: float = CHAT_SECONDS,
     ) -> None:
         self._config = HttpConfig.model_validate(dict(config))
-        self._auth = _Bearer(self._config, Credentials.model_validate(dict(credentials)), keep)
+        self._auth = _Bearer(self._config, Credentials.model_validate(dict(credentials)), save_credentials)
         self._private_allowed, self._seconds = private_allowed, seconds
 
     async def get_profile(self) -> str:
@@ -73,11 +73,11 @@ class HttpSource:
         body, kind = await self._ask("GET", self._config.profile_url, min(PROFILE_SECONDS, self._seconds))
         return _text(body, "text") if "json" in kind else body.decode("utf-8", "replace")
 
-    async def chat(self, messages: Sequence[Said]) -> str:
-        asked: dict[str, Any] = {"messages": [one.model_dump() for one in messages]}
+    async def chat(self, messages: Sequence[ChatMessage]) -> str:
+        request: dict[str, Any] = {"messages": [one.model_dump() for one in messages]}
         if self._config.model is not None:
-            asked["model"] = self._config.model
-        body, _ = await self._ask("POST", self._config.chat_url, self._seconds, json=asked)
+            request["model"] = self._config.model
+        body, _ = await self._ask("POST", self._config.chat_url, self._seconds, json=request)
         return _text(body, "content")
 
     async def _ask(self, method: str, url: str, seconds: float, **more: Any) -> tuple[bytes, str]:
@@ -107,8 +107,8 @@ class _Bearer(httpx.Auth):
 
     requires_response_body = False
 
-    def __init__(self, config: HttpConfig, credentials: Credentials, keep: Keep) -> None:
-        self._config, self._credentials, self._keep = config, credentials, keep
+    def __init__(self, config: HttpConfig, credentials: Credentials, save_credentials: SaveCredentials) -> None:
+        self._config, self._credentials, self._save_credentials = config, credentials, save_credentials
         self._renewing = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
@@ -162,7 +162,7 @@ class _Bearer(httpx.Auth):
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SourceError("unreadable", "the platform's answer to a renewal is no token") from None
-        await self._keep({name: str(value) for name, value in self._credentials.model_dump().items()})
+        await self._save_credentials({name: str(value) for name, value in self._credentials.model_dump().items()})
 
 
 def _check(status: int) -> None:
@@ -176,9 +176,9 @@ def _check(status: int) -> None:
 def _text(body: bytes, name: str) -> str:
     try:
         given = json.loads(body)
-        said = given[name] if name in given else given["choices"][0]["message"]["content"]
+        text = given[name] if name in given else given["choices"][0]["message"]["content"]
     except (ValueError, KeyError, TypeError, IndexError):
-        said = None
-    if not isinstance(said, str):
+        text = None
+    if not isinstance(text, str):
         raise SourceError("unreadable", f"the agent's answer is no JSON with `{name}`")
-    return said
+    return text

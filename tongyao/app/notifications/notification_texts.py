@@ -1,4 +1,4 @@
-"""The words of notifications: what waits, where and until when. Never a text of anybody, never a name."""
+"""The texts of notifications: what waits, where and until when. They contain nobody's text and no name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Signed webhooks by the open specification Standard Webhooks (standardwebhooks.com), whose libraries verify them too.
 
-Signed is `id.timestamp.body`, by HMAC-SHA256. A receiver refuses what is older than `TOLERANCE_SECONDS`, and an id it
-has had before: so nothing can be replayed.
+Signed is `id.timestamp.body`, by HMAC-SHA256. A receiver refuses what is older than `TOLERANCE_SECONDS`, and an id that
+it has seen, so nothing can be replayed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature
 
 
 class BadSignature(Exception):
-    """Not from who it says, or not from now."""
+    """The signature is not the sender's, or too old."""
 
 
 def new_secret() -> str:
@@ -35,7 +35,7 @@ def sign(secret: str, id: str, body: bytes, *, at: float | None = None) -> dict[
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | None = None) -> str:
-    """What a receiver does: returns the id, which it has to have seen never before. Raises `BadSignature`."""
+    """For receivers: returns the id, which the receiver compares with those it has seen. Raises `BadSignature`."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         id, timestamp, signatures = given[ID], given[TIMESTAMP], given[SIGNATURE].split()

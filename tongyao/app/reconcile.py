@@ -1,14 +1,14 @@
-"""Records and workflows brought together again (docs/operations.md §6): a command, and at every start of the service."""
+"""Repairs differences between the records and the workflows (docs/operations.md §6)."""
 
 from __future__ import annotations
 
 from temporalio.client import WorkflowExecutionStatus
 
-from tongyao.app.erasure import Erasing
-from tongyao.app.start import Starting
+from tongyao.app.context import AppContext
+from tongyao.app.people.erasure import finish_erasures
+from tongyao.app.start import start_announced, workflow_status
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
-from tongyao.records.library import Library
 from tongyao.records.reconcile import Reconciliation
 
 _ENDED = {
@@ -17,12 +17,12 @@ _ENDED = {
     WorkflowExecutionStatus.TIMED_OUT: Phase.EXPIRED,
     WorkflowExecutionStatus.FAILED: Phase.FAILED,
 }
-_SETTLING_SECONDS = 30.0
-"""What moved more recently than this is left alone: it may just be on its way."""
+_GRACE_SECONDS = 30.0
+"""A process whose row changed more recently than this is left alone: an update may be on its way."""
 
 
 class Report(Value):
-    """Ids by what was found. The first two were mended; `lagging` needs a worker, `with_holes` a look."""
+    """Process ids by what was found. `started` and `ended_outside` were repaired; `lagging` needs a worker."""
 
     started: tuple[str, ...] = ()
     ended_outside: tuple[str, ...] = ()
@@ -33,24 +33,22 @@ class Report(Value):
     histories_deleted: tuple[str, ...] = ()
 
 
-async def reconcile(
-    library: Library, starting: Starting, *, erasing: Erasing | None = None, settled_for: float = _SETTLING_SECONDS
-) -> Report:
-    """Start what was announced and never started; close what was ended behind the records' back; name the rest.
+async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
+    """Start announced processes that were never started, close rows whose workflow ended outside, finish erasures.
 
-    With `erasing`, erasures that were interrupted are finished as well.
+    What cannot be repaired is reported.
     """
-    found = Reconciliation(library.pool)
-    started = await starting.sweep(older_than=settled_for)
+    found = Reconciliation(context.library.pool)
+    started = await start_announced(context, older_than=older_than)
     ended, lagging = [], []
-    for drift in await found.silent(settled_for):
-        status = await starting.status(drift.id)
+    for drift in await found.silent(older_than):
+        status = await workflow_status(context, drift.id)
         if status is None or status in _ENDED:
-            await library.processes.set_ended(drift.id, _ENDED[status].value if status else Phase.FAILED.value)
+            await context.library.processes.set_ended(drift.id, _ENDED[status].value if status else Phase.FAILED.value)
             ended.append(drift.id)
         elif status is WorkflowExecutionStatus.COMPLETED:
             lagging.append(drift.id)
-    erased, histories = await erasing.sweep() if erasing else ([], [])
+    erased, histories = await finish_erasures(context)
     return Report(
         erased=tuple(erased),
         histories_deleted=tuple(histories),

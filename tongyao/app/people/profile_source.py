@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from tongyao.protocol.model.value import Value
 
 
-class Said(Value):
+class ChatMessage(Value):
     """One message of a conversation with an agent."""
 
     role: Literal["system", "user", "assistant"]
@@ -16,7 +16,7 @@ class Said(Value):
 
 
 class SourceError(Exception):
-    """The platform gave no answer. `code` is a closed word; `permanent`: asking again is of no use.
+    """The platform gave no answer. `code` is a closed word. `permanent`: a retry is of no use.
 
     The message says what to do, and holds no secret and no text.
     """
@@ -28,22 +28,24 @@ class SourceError(Exception):
 
 
 class ProfileSource(Protocol):
-    """What a platform has to offer. Both raise `SourceError`, and nothing else on purpose."""
+    """A person's agent. Both methods raise `SourceError` and no other error on purpose."""
 
     async def get_profile(self) -> str:
         """What the platform knows of the person, as Markdown or plain text."""
         ...
 
-    async def chat(self, messages: Sequence[Said]) -> str:
+    async def chat(self, messages: Sequence[ChatMessage]) -> str:
         """The agent's answer, in the person's own manner."""
         ...
 
 
-Keep = Callable[[dict[str, str]], Awaitable[None]]
-"""Stores changed credentials of the person before they are used."""
+SaveCredentials = Callable[[dict[str, str]], Awaitable[None]]
+"""Stores renewed credentials of the person before they are used."""
 
 
-class SourceKind(Protocol):
-    """Makes the source of one person. Raises `ValueError` for a config or credentials that cannot be."""
+class ProfileSourceFactory(Protocol):
+    """Makes the `ProfileSource` of one person. Raises `ValueError` for an invalid config or invalid credentials."""
 
-    def __call__(self, config: Mapping[str, Any], credentials: Mapping[str, str], keep: Keep) -> ProfileSource: ...
+    def __call__(
+        self, config: Mapping[str, Any], credentials: Mapping[str, str], save_credentials: SaveCredentials
+    ) -> ProfileSource: ...
