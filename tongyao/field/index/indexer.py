@@ -1,4 +1,4 @@
-"""Making and filling the index of a scene: batch by batch, so that it can stop anywhere and go on (docs/field.md §6)."""
+"""Builds and updates the indexes of scenes, in batches; an interrupted build is continued (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from tongyao.field.encoders.encoder import Encoder, EncoderUnusable
-from tongyao.field.encoders.features import counted, words
-from tongyao.field.index.fitted import Learned
-from tongyao.field.index.packing import Stored, packed
-from tongyao.field.index.store import Index, IndexStore, Member
-from tongyao.field.scene import searched
+from tongyao.field.encoders.features import count_features, words
+from tongyao.field.index.fitted_scene import FittedScene
+from tongyao.field.index.packing import StoredChunks, packed
+from tongyao.field.index.store import Index, IndexStore, PendingProfile
+from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.contracts.reindex import ModelSpec, ReindexProgress
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.privacy.texts import Texts
 
 FIT_PEOPLE: Final = 20_000
-"""The lexical encoder is fitted on at most so many people of a scene, the same ones each time."""
+"""The lexical encoder is fitted on at most so many people of a scene, chosen deterministically."""
 
 BATCH_PEOPLE: Final = 500
 REFIT_GROWTH: Final = 2.0
-"""A lexical index of a scene that grew by this factor since is fitted anew at the next re-index."""
+"""A lexical index is fitted anew by a re-index when its scene has grown by this factor."""
 
 KINDS: Final = ("lexical", "model")
 
@@ -46,11 +46,11 @@ class Indexer:
         self._load = load
         self._spec = model
         self._models: dict[ModelSpec, Encoder | EncoderUnusable] = {}
-        self._learned: dict[int, Learned] = {}
+        self._learned: dict[int, FittedScene] = {}
         self._loading = asyncio.Lock()
 
     async def model(self, spec: ModelSpec) -> Encoder:
-        """The encoder with weights that `spec` names, from memory when it is there. Raises `EncoderUnusable`."""
+        """The encoder with weights that `spec` names; loaded once. Raises `EncoderUnusable`."""
         if self._load is None:
             raise EncoderUnusable("this process loads no encoders with weights")
         async with self._loading:
@@ -64,18 +64,18 @@ class Indexer:
             raise found
         return found
 
-    async def learned(self, index: Index) -> Learned:
-        """What the lexical encoder of `index` learned, from memory when it is there."""
+    async def learned(self, index: Index) -> FittedScene:
+        """What the lexical encoder of `index` was fitted to; cached for the last five indexes."""
         async with self._loading:
             if index.id not in self._learned:
                 held = await self.store.learned(index)
-                self._learned = {index.id: await asyncio.to_thread(Learned.from_bytes, held), **self._learned}
+                self._learned = {index.id: await asyncio.to_thread(FittedScene.from_bytes, held), **self._learned}
                 for old in list(self._learned)[4:]:
                     del self._learned[old]
             return self._learned[index.id]
 
     async def encoder(self, index: Index) -> Encoder:
-        """The encoder whose vectors `index` holds. Raises `EncoderUnusable`: its weights are gone, or are others by now."""
+        """The encoder whose vectors `index` holds. Raises `EncoderUnusable` when its weights are missing or have changed."""
         if index.kind == "lexical" or index.spec is None:
             return (await self.learned(index)).encoder
         model = await self.model(index.spec)
@@ -88,7 +88,7 @@ class Indexer:
         return model
 
     async def begin(self, scene: str, kind: str, *, model: ModelSpec | None = None, refit: bool = False) -> Index:
-        """The index to fill: one that was begun, the live one where its encoder is still right, else a new one.
+        """The index to fill: one that is being filled, else the live one if its encoder still fits, else a new one.
 
         `model`: the encoder of kind `model`, in place of the one this process is set to. Raises `EncoderUnusable`.
         """
@@ -109,30 +109,30 @@ class Indexer:
             if total < REFIT_GROWTH * max(1, found["live"].people):
                 return found["live"]
         texts = await self._texts.get_many([one.text_id for one in people], erased="")
-        learned = await asyncio.to_thread(Learned.of, list(texts.values()))
+        learned = await asyncio.to_thread(FittedScene.of, list(texts.values()))
         total = await self.store.people_count(scene)
         blob = await asyncio.to_thread(learned.to_bytes)
         return await self.store.open(scene, kind, learned.encoder, learned=blob, people=total)
 
     async def fill(self, index: Index, *, most: int = BATCH_PEOPLE) -> int:
-        """Index up to `most` people that are missing, and say how many there were: 0, and it is complete."""
+        """Index up to `most` missing people. Returns how many there were; 0 means that the index is complete."""
         members = await self.store.missing(index, most=most)
         if members:
             await self._put(index, members)
         return len(members)
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
-        """`begin`, told as progress. Raises `SceneUnknown`, `EncoderUnusable`."""
+        """As `begin`; returns the progress. Raises `SceneUnknown`, `EncoderUnusable`."""
         await self._profiles.scene(scene)
         return await self._progress(await self.begin(scene, kind, model=model, refit=refit))
 
     async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
-        """`fill`, told as progress. Raises `IndexGone`."""
+        """As `fill`; returns the progress. Raises `IndexGone`."""
         found = await self.store.index(index)
         return await self._progress(found, batch=await self.fill(found, most=most))
 
     async def switch(self, index: int) -> ReindexProgress:
-        """`finish`, told as progress. Raises `IndexGone`."""
+        """As `finish`; returns the progress. Raises `IndexGone`."""
         await self.finish(await self.store.index(index))
         return await self._progress(await self.store.index(index))
 
@@ -148,7 +148,7 @@ class Indexer:
             await self.store.switch(index)
 
     async def catch_up(self, scene: str, indexes: Sequence[Index], *, most: int) -> None:
-        """Take in who came or changed, in every live index; at most so many at a time."""
+        """Index new and changed people in every live index, at most `most` of them."""
         if not any(index.behind for index in indexes):
             return
         changed = await self.store.changed(scene, most=most)
@@ -158,7 +158,7 @@ class Indexer:
                 await self._put(index, members)
         await self.store.settle(scene)
 
-    async def _put(self, index: Index, members: Sequence[Member]) -> None:
+    async def _put(self, index: Index, members: Sequence[PendingProfile]) -> None:
         encoder = await self.encoder(index)
         texts = await self._texts.get_many([member.text_id for member in members], erased="")
         learned = await self.learned(index) if index.kind == "lexical" else None
@@ -168,21 +168,21 @@ class Indexer:
         await self.store.put(index, members, stored)
 
 
-def _stored(people: Sequence[tuple[str, str]], encoder: Encoder, learned: Learned | None) -> Stored:
+def _stored(people: Sequence[tuple[str, str]], encoder: Encoder, learned: FittedScene | None) -> StoredChunks:
     rows = [
         (id, number, chunk, text[chunk.start : chunk.end])
         for id, text in people
-        for number, chunk in enumerate(searched(text))
+        for number, chunk in enumerate(searchable_chunks(text))
     ]
     pieces = [row[3] for row in rows]
     vectors = encoder.encode(pieces) if pieces else np.zeros((0, encoder.dimension), dtype=np.float32)
-    counts = counted(pieces, words) if learned is not None and pieces else None
-    return Stored(
+    counts = count_features(pieces, words) if learned is not None and pieces else None
+    return StoredChunks(
         ids=[row[0] for row in rows], numbers=[row[1] for row in rows], chunks=[row[2] for row in rows], vectors=vectors,
         terms=packed(counts) if counts is not None else [], rare=_rare_words(learned, counts) if learned is not None and counts is not None else [],
     )  # fmt: skip
 
 
-def _rare_words(learned: Learned, counts: csr_matrix) -> list[list[int]]:
+def _rare_words(learned: FittedScene, counts: csr_matrix) -> list[list[int]]:
     rare = learned.rare(counts.indices)
     return [counts.indices[start:end][rare[start:end]].tolist() for start, end in pairwise(counts.indptr)]

@@ -1,4 +1,4 @@
-"""What an index keeps of a scene it was fitted on: the lexical encoder, and how common words are (docs/field.md §6)."""
+"""What fitting on a scene yields: the lexical encoder and document frequencies of words (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tongyao.field.bm25 import Statistics
-from tongyao.field.encoders.features import counted, words
+from tongyao.field.bm25 import CorpusStatistics
+from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
-from tongyao.field.scene import searched
+from tongyao.field.scene import searchable_chunks
 
 RARE_PEOPLE: Final = 3
 RARE_SHARE: Final = 0.002
-"""A word is rare that at most so many, or at most this share of the people use: it may be looked up for a query."""
+"""A word is rare if at most so many people, or at most this share of them, use it. Rare words are looked up exactly."""
 
 
 @dataclass(frozen=True)
-class Learned:
-    """`features` (sorted, hashed words of at least two of `documents` people) with how many people use each."""
+class FittedScene:
+    """`encoder`, and for BM25: `documents` people, their `average` length, and `frequency`, how many people use each of
+    `features` (sorted hashed words that at least two people use)."""
 
     encoder: LexicalEncoder
     documents: int
@@ -31,12 +32,12 @@ class Learned:
     frequency: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Learned:
+    def of(cls, texts: Sequence[str]) -> FittedScene:
         """Fit on these profiles."""
-        pieces = [[text[chunk.start : chunk.end] for chunk in searched(text)] for text in texts]
+        pieces = [[text[chunk.start : chunk.end] for chunk in searchable_chunks(text)] for text in texts]
         whole = ["\n".join(one) for one in pieces]
         encoder = LexicalEncoder.fit([piece for one in pieces for piece in one] or ["-"], whole=whole or ["-"])
-        counts = counted(whole or ["-"], words)
+        counts = count_features(whole or ["-"], words)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         features = np.flatnonzero(frequency >= 2)
         return cls(
@@ -45,16 +46,16 @@ class Learned:
         )  # fmt: skip
 
     def rare(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which of these hashed words few people use: what vectors of the scene know little of, or nothing."""
+        """Which of these hashed words are rare: the encoder knows little or nothing of them. bool, one per feature."""
         return self.statistics(features).frequency <= max(RARE_PEOPLE, RARE_SHARE * self.documents)
 
-    def statistics(self, features: npt.NDArray[np.int32]) -> Statistics:
-        """For BM25 over these features; one that is not known is in one document."""
+    def statistics(self, features: npt.NDArray[np.int32]) -> CorpusStatistics:
+        """BM25 statistics of these features; an unknown feature counts as used by one person."""
         if len(self.features) == 0:
-            return Statistics(self.documents, self.average, np.ones(len(features), dtype=np.int64))
+            return CorpusStatistics(self.documents, self.average, np.ones(len(features), dtype=np.int64))
         places = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
         known = self.features[places] == features
-        return Statistics(self.documents, self.average, np.where(known, self.frequency[places], 1))
+        return CorpusStatistics(self.documents, self.average, np.where(known, self.frequency[places], 1))
 
     def to_bytes(self) -> bytes:
         held = io.BytesIO()
@@ -65,7 +66,7 @@ class Learned:
         return held.getvalue()
 
     @classmethod
-    def from_bytes(cls, learned: bytes) -> Learned:
+    def from_bytes(cls, learned: bytes) -> FittedScene:
         with np.load(io.BytesIO(learned), allow_pickle=False) as held:
             return cls(
                 LexicalEncoder.from_bytes(held["encoder"].tobytes()), int(held["documents"]), float(held["average"]),

@@ -1,4 +1,4 @@
-"""A scene small enough to hold in memory: everybody is looked at, nothing is approximated (docs/field.md §6)."""
+"""Exhaustive search in a scene that fits in memory (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from tongyao.field.encoders.encoder import Encoder
 from tongyao.field.index.store import Index, IndexStore
-from tongyao.field.perspectives import Found, View
+from tongyao.field.perspectives import Match, TensionScores
 from tongyao.field.relevance import relevant
-from tongyao.field.scene import MODEL_WEIGHT, Scene, Space
+from tongyao.field.scene import MODEL_WEIGHT, Scene, VectorSpace
 from tongyao.protocol.model.tension import Tension
 
 
-class HeldScene:
-    """One scene, fitted on all of its people."""
+class InMemoryScene:
+    """One scene, with the lexical encoder fitted on all of its people."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -24,8 +24,8 @@ class HeldScene:
     @classmethod
     async def of(
         cls, texts: dict[str, str], samples: set[str], store: IndexStore, models: Sequence[tuple[Index, Encoder]]
-    ) -> HeldScene:
-        """Fit the lexical encoder; vectors of `models` are read from their indexes."""
+    ) -> InMemoryScene:
+        """Fit the lexical encoder on `texts` (id → profile); read the vectors of `models` from their indexes."""
         scene = await asyncio.to_thread(Scene.of, texts, samples=samples)
         spaces = list(scene.spaces)
         for index, encoder in models:
@@ -35,15 +35,17 @@ class HeldScene:
             for row, key in enumerate(zip(scene.owner_ids, scene.chunks, strict=True)):
                 if key in places:
                     vectors[row] = stored.vectors[places[key]]
-            spaces.append(Space(encoder, vectors, MODEL_WEIGHT))
-        return cls(scene.seen_by(spaces))
+            spaces.append(VectorSpace(encoder, vectors, MODEL_WEIGHT))
+        return cls(scene.with_spaces(spaces))
 
-    async def relevant(self, needs: Sequence[str], *, top: int, excluded: Sequence[str] = ()) -> list[list[Found]]:
-        """`relevance.relevant`, over everybody."""
+    async def relevant(self, needs: Sequence[str], *, top: int, excluded: Sequence[str] = ()) -> list[list[Match]]:
+        """`relevance.relevant`, over all people of the scene."""
         return await asyncio.to_thread(relevant, self._scene, needs, top=top, excluded=excluded)
 
     async def lists(
         self, tension: Tension, *, limit: int, excluded: Sequence[str] = (), threshold: float = 0.0
-    ) -> dict[str, list[Found]]:
-        """`View.lists`, over everybody."""
-        return await asyncio.to_thread(lambda: View(self._scene, tension, excluded, threshold=threshold).lists(limit))
+    ) -> dict[str, list[Match]]:
+        """`TensionScores.lists`, over all people of the scene."""
+        return await asyncio.to_thread(
+            lambda: TensionScores(self._scene, tension, excluded, threshold=threshold).lists(limit)
+        )
