@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +12,9 @@ from tongyao.llm.structured_output.schema import shape_of
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
+
+PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
+"""Beside the package `tongyao`. It is not looked up as a package: another folder `prompts` could be found first."""
 
 OVERRIDDEN: Final = "scene"
 """The version of a scene's prompt that names none."""
@@ -80,4 +82,4 @@ def split_front_matter(source: str) -> tuple[dict[str, str], str]:
 def _file(language: str, name: str, folder: Path | None) -> str:
     if folder is not None and (own := folder / language / f"{name}.md").is_file():
         return own.read_text("utf-8")
-    return files("prompts").joinpath(language, f"{name}.md").read_text("utf-8")
+    return (PROMPTS / language / f"{name}.md").read_text("utf-8")
