@@ -14,6 +14,8 @@ COPY workflows workflows
 COPY activities activities
 COPY prompts prompts
 RUN pip install --no-deps --no-build-isolation .
+# Workers are started by the path of their file: `python -m worker` takes a worker.py of the current directory first.
+RUN ln -s lib/python3.12/site-packages/worker.py /opt/tongyao/worker.py
 
 FROM python:3.12.12-slim-bookworm
 RUN useradd --system --uid 10001 --create-home --home-dir /home/tongyao tongyao

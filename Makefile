@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow simulate mutants check format histories setup lock clean
+.PHONY: help demo test test-slow servers simulate mutants check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -17,10 +17,10 @@ demo: $(VENV)/.runtime ## Run one process from a raw intent to a plan, on real s
 
 setup: $(VENV)/.dev ## Install everything for tests and checks
 
-test: $(VENV)/.dev ## Run the tests that take seconds; ARGS="tests/field -q" for a part
+test: servers ## Run the tests that take seconds; ARGS="tests/field -q" for a part
 	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
 
-test-slow: $(VENV)/.dev ## Run the tests that take minutes
+test-slow: servers ## Run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
 simulate: $(VENV)/.dev ## Run generated schedules against the state machine of processes; N=100000 for more
@@ -29,6 +29,10 @@ N := 20000
 
 mutants: $(VENV)/.dev ## Count how many defects put into the state machine the simulation finds (slow)
 	@$(BIN)/python -m tests.simulation.mutants
+# Before the tests and not in them: on a new machine the Temporal server is built, which takes longer than a test may.
+servers: $(VENV)/.dev
+	@$(BIN)/python -c 'from pathlib import Path; from tongyao.runtime.local.temporal_binary import ensure_binary; \
+		ensure_binary(Path(".tongyao"))'
 
 check: $(VENV)/.dev ## Check style (ruff), types (mypy) and imports between packages (import-linter)
 	@$(BIN)/ruff check --output-format concise

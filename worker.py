@@ -17,7 +17,7 @@ from tongyao.records.database import RecordsError
 from tongyao.runtime import wiring
 from tongyao.runtime.observability import logs
 from tongyao.runtime.observability.telemetry import Telemetry, records_answer
-from tongyao.runtime.process_exit import leave
+from tongyao.runtime.process_exit import exit_process
 from tongyao.runtime.settings import SettingsError, load_settings
 from tongyao.runtime.start_recitation import reciting
 from tongyao.runtime.temporal import workers
@@ -64,4 +64,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    leave(main())
+    exit_process(main())

@@ -1,4 +1,4 @@
-"""A residual tension becomes a process of its own: announced here, started by the workflow (docs/protocol.md §3.6)."""
+"""Announces the child process of a residual tension; the workflow starts it (docs/protocol.md §3.6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Branching:
 
     @activity.defn(name=BRANCH.name)
     async def branch(self, what: BranchInput) -> BranchOutput:
-        """Announce the child of one residual; the same residual is the same child, however often this runs."""
+        """Announce the child of one residual. Idempotent: the child's id is derived from the residual."""
         library = self._deps.library
         await write_outbox(library, what)
         least = self._deps.model_calls.minimum_budget()

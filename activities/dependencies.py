@@ -1,4 +1,4 @@
-"""What the activities are given: interfaces only. Who implements them is decided in `tongyao.runtime`."""
+"""The dependencies of the activities, known by interface; `tongyao.runtime.wiring` chooses the implementations."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ class Field(Protocol):
 
 @dataclass(frozen=True)
 class Deps:
-    """Everything a step may need. `manifest`: what is frozen of the engines. `brief`: what a plan sees of a profile, which
-    is far less than an endpoint does; None: the same.
+    """The dependencies of all activities.
+
+    `manifest`: what is frozen of engines, models and prompts. `brief`: the retriever for plans, which see less of a
+    profile than an endpoint does; None: `retriever`.
     """
 
     library: Library

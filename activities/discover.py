@@ -1,4 +1,4 @@
-"""Who should be in the room: asks the field, and keeps what it found with its reasons (docs/field.md)."""
+"""Asks the field for candidates and stores them with its reasons (docs/field.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """The people near the tension, best first, nobody twice; scores are those of this moment."""
+        """The candidates for the tension, best first, each person once."""
         library = self._deps.library
         await write_outbox(library, what)
         tension = Tension.model_validate_json(await library.texts.get(what.tension_text_id))
@@ -32,7 +32,7 @@ class Discovering:
 
     @activity.defn(name=PROPOSE.name)
     async def propose(self, what: ProposeInput) -> DiscoverOutput:
-        """The people near what the room lacks now; each reason says which gap or barrier it answers to."""
+        """Candidates for what the participants so far lack; each reason names the gap or barrier."""
         library = self._deps.library
         await write_outbox(library, what)
         lack = lacking(await library.record(what.process_id))

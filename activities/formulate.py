@@ -1,4 +1,4 @@
-"""Raw intent → tension (docs/protocol.md §2). Where it cannot be done, the raw text stands as T, grade C."""
+"""Raw intent → tension (docs/protocol.md §2). Where that fails, the raw text is T and the grade is C."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules import views
 
 PROFILE_CHARS = 15_000
-"""Of a longer profile of the demander, a formulation reads what bears on the intent (docs/protocol.md §4.6)."""
+"""Of a longer profile of the demander, only what bears on the intent is read (docs/protocol.md §4.6)."""
 
 
 class Formulating:
@@ -25,7 +25,7 @@ class Formulating:
 
     @activity.defn(name=FORMULATE.name)
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
-        """Formulate once; store the tension under the process's own id for it."""
+        """Formulate the intent, and store the tension under the id that the process has for it."""
         library, calls = self._deps.library, self._deps.model_calls
         async with model_step(library, calls, FORMULATE.step, what) as run:
             record = await library.record(run.process)

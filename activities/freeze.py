@@ -1,4 +1,4 @@
-"""The start of a process: who sits where, and what is frozen (the manifest; docs/protocol.md §3.4)."""
+"""The start of a process: seats the participants and freezes the manifest (docs/protocol.md §3.4)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Freezing:
         )
 
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
-        """Alias → what their profile says now; without a demander whom nobody knows more of."""
+        """Alias → the current version of their profile. A demander without a profile is left out."""
         profiles, choices = self._deps.library.profiles, dict(zip(what.aliases, what.choices, strict=True))
         if DEMANDER in choices and not await profiles.get_many([choices[DEMANDER].profile_id]):
             del choices[DEMANDER]
@@ -82,7 +82,7 @@ class Freezing:
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
-    """A demander who takes part and whom nobody knows more of: there is nothing a proxy could fall back on."""
+    """The seat of a demander without a profile. A proxy would have nothing to speak from, so it is no fallback."""
     fallback = choice.fallback or what.fallback
     return SeatRow(
         alias=DEMANDER,

@@ -1,4 +1,4 @@
-"""The catalyst's turn (docs/protocol.md §5): reads the exchange, makes relations visible, and nothing more."""
+"""The catalyst's observation of a round (docs/protocol.md §5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Observing:
 
     @activity.defn(name=OBSERVE.name)
     async def observe(self, what: ObserveInput) -> ObserveOutput:
-        """Observe one round. An answer that cannot be read leaves every pair `not_examined` and the verdict `more`."""
+        """Observe one round. Without a readable answer every pair is `not_examined` and the verdict is `more`."""
         library, calls = self._deps.library, self._deps.model_calls
         guards: Counter[str] = Counter()
         async with model_step(library, calls, OBSERVE.step, what) as run:
@@ -67,7 +67,7 @@ class Observing:
     async def _write(
         self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float
     ) -> Observation:
-        """Write it down; returns the one that counts, which is an earlier attempt's if that came so far."""
+        """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         library = self._deps.library
         stored = text_id("observation", what.process_id, what.round)
         seen = await library.texts.first(

@@ -1,4 +1,4 @@
-"""The plan, by a step of its own (docs/protocol.md §7): asked for, repaired once, else assembled from the record."""
+"""The plan (docs/protocol.md §7): asked for, repaired once, else assembled from the record."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.plans import PlanRow
 
 PROFILE_CHARS = 3_000
-"""Of each profile, at most so much is read for a plan: what bears on the tension, to understand the record by, and never
-a source (docs/protocol.md §4.6, docs/models.md §6)."""
+"""The most a plan's request holds of each profile. It helps to understand the record and is never a source
+(docs/protocol.md §4.6, docs/models.md §6)."""
 
 
 class Planning:
@@ -33,7 +33,7 @@ class Planning:
 
     @activity.defn(name=PLAN.name)
     async def plan(self, what: PlanInput) -> PlanOutput:
-        """Make one revision of the plan. Never empty: what cannot be had from an engine is assembled from the record."""
+        """Make one revision of the plan. It is never empty: without an answer it is assembled from the record."""
         library, calls = self._deps.library, self._deps.model_calls
         async with model_step(library, calls, PLAN.step, what) as run:
             row = run.process
@@ -104,7 +104,7 @@ class Planning:
         return materials
 
     async def _write(self, what: PlanInput, plan: Plan) -> Plan:
-        """Write it down; returns the one that counts, which is an earlier attempt's if that came so far."""
+        """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         library = self._deps.library
         owner = f"process:{what.process_id}"
         markdown = with_notes(plan)

@@ -1,4 +1,4 @@
-"""Endpoints' turns (docs/protocol.md §4): a proxy is asked, or what a person said is taken down; then checked."""
+"""Endpoints' turns (docs/protocol.md §4): a proxy is asked, or a person's words are sorted; both are checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tongyao.records.privacy.texts import TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
-"""In which try of its step a turn counts as failed; one that runs out of time, in the second (docs/protocol.md §4.7)."""
+"""The attempt of the activity in which a turn counts as failed; the second, where it timed out (docs/protocol.md §4.7)."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class Projecting:
 
     @activity.defn(name=PROJECT.name)
     async def project(self, what: ProjectInput) -> ProjectOutput:
-        """Bring turns into the record, side by side, and return their outcomes. None is given up for another's sake.
+        """Write turns to the record, side by side, and return their outcomes. One failure does not cancel the others.
 
-        A turn that cannot be had is an outcome, not an error. Where one is to be tried again, so is the step: those that
-        are settled are found settled.
+        A turn that fails for good is an outcome, not an error. A turn that should be tried again fails the activity; in
+        the next attempt the others' settled answers are found in the ledger.
         """
         calls = self._deps.model_calls
         async with model_step(self._deps.library, calls, PROJECT.step, what) as run:
@@ -81,7 +81,7 @@ class Projecting:
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
-        """Bring one turn into the record. Raises what is to be tried again, and what only an operator can mend."""
+        """Write one turn to the record. Raises what should be tried again, and `OperatorNeeded`."""
         guards: Counter[str] = Counter()
         reason, owner = "", room.owner(turn.alias)
         began = time.monotonic()
@@ -100,7 +100,7 @@ class Projecting:
             projection = _silent(what, turn, Outcome.FAILED)
         try:
             projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
-        except TextErased:  # of somebody who had themselves erased while their turn was under way
+        except TextErased:  # the participant was erased while their turn was running
             projection = _silent(what, turn, Outcome.LEFT)
             projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
         return TurnOutput(
@@ -151,7 +151,7 @@ class Projecting:
         guards: Counter[str],
         seconds: float,
     ) -> Projection:
-        """Write the turn down; returns the one that counts, which is an earlier attempt's if that came so far."""
+        """Write the turn to the record. Returns the turn that counts: an earlier attempt's, if that one wrote it."""
         library = self._deps.library
         stored = None
         if projection.outcome.spoken:
@@ -226,14 +226,14 @@ def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection
 
 
 def _weight(error: BaseException) -> tuple[int, float]:
-    """Of several failures the one that decides what follows: what an operator must mend, else who asks for the longest wait."""
+    """Orders failures by what decides the activity's: one for an operator first, then the longest wait asked for."""
     if isinstance(error, Transient):
         return 0, error.retry_after or 0.0
     return 1 + isinstance(error, OperatorNeeded), 0.0
 
 
 def _shown(markdown: str, items: tuple[Item, ...], struck: bool, mandate: Mandate) -> str:
-    """The words for people. Where anything did not stand, or is never to be disclosed, they are made of what stands."""
+    """The text that people read. Where an item was struck, or a phrase must not be disclosed, it is made of the items."""
     said = markdown.casefold()
     if struck or any(phrase.strip().casefold() in said for phrase in mandate.never if phrase.strip()):
         return "\n".join(f"- {item.claim}" for item in items)

@@ -41,7 +41,7 @@ class Reciting:
 
     @activity.defn(name=RECITE_LEVEL)
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
-        """Recite the next level and keep it; after a crash, the first level that is missing."""
+        """Recite and store the first level that is missing."""
         text = await self._text(ProfileRef(profile_id=what.profile_id, version=what.version))
         work = asyncio.ensure_future(self._recite_level(what.profile_id, what.version, [text], what.passes))
         try:

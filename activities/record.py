@@ -1,4 +1,4 @@
-"""The outbox of a workflow into the records, before anything else a step does (docs/protocol.md §11)."""
+"""Writes a workflow's outbox to the records, before anything else an activity does (docs/protocol.md §11)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Recording:
 
 
 async def write_outbox(library: Library, what: ActivityInput) -> None:
-    """Write what the workflow gave along; again is harmless."""
+    """Write the outbox that the workflow sent along. Idempotent."""
     if what.outbox is None:
         return
     for text in what.outbox.texts:

@@ -1,4 +1,4 @@
-"""The steps of making a scene's index anew (docs/field.md §6). Each may be repeated: what is filled is not filled again."""
+"""The steps of making a scene's index anew (docs/field.md §6). Each step is idempotent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Indexing(Protocol):
-    """What makes and fills indexes; they are named by their numbers."""
+    """Makes and fills indexes, which are named by number."""
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
         """The index to fill: one that was begun before, else a new one."""
@@ -59,7 +59,7 @@ class Reindexing:
 
 
 async def _beating(work: Coroutine[Any, Any, T]) -> T:
-    """Heartbeats while `work` goes on. What only an operator can mend is not tried again."""
+    """The result of `work`, with heartbeats meanwhile. Errors that only an operator can remove are not retried."""
     task = asyncio.ensure_future(work)
     try:
         while not (await asyncio.wait([task], timeout=BEAT_SECONDS))[0]:

@@ -1,4 +1,4 @@
-"""What a process used of long profiles strengthens their memories (docs/highway.md). No word of the tension is kept."""
+"""Strengthens the memories of long profiles where a process used them (docs/highway.md). No text of the tension is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Remembering:
 
     @activity.defn(name=REMEMBER.name)
     async def remember(self, what: RememberInput) -> None:
-        """For each participant named: the evidence that a proxy quoted, and the parts of the tension it was quoted for."""
+        """For each participant named: the quoted evidence, with the tension's parts as queries."""
         await write_outbox(self._deps.library, what)
         memory, record = self._deps.memory, await self._deps.library.record(what.process_id)
         if memory is None or record.tension is None:

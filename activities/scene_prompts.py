@@ -1,4 +1,4 @@
-"""What a scene tells its models in place of the shipped prompts (docs/models.md §2), frozen when a process starts."""
+"""A scene's own prompts, which replace the shipped ones (docs/models.md §2) and are frozen when a process starts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.processes import ProcessRow
 
 FROZEN = "prompts"
-"""The part of the manifest that holds them: step → id of the text, its version and the hash of the whole prompt."""
+"""Key of the manifest: step → id of the text, its version, and the hash of the whole prompt."""
 
 
 async def freeze(library: Library, process_id: str, scene: str, language: Language) -> None:
-    """Freeze what the scene says now: what it says later is for later processes."""
+    """Freeze the scene's present prompts; later changes apply to later processes."""
     frozen: dict[str, Any] = {}
     for step, override in (await _of_scene(library, scene, language)).items():
         prompt = prompts.load(step, language, override)
@@ -30,7 +30,7 @@ async def freeze(library: Library, process_id: str, scene: str, language: Langua
 
 
 async def override(library: Library, process: ProcessRow, step: str) -> str | None:
-    """The scene's own prompt for `step`, or None. Before the start, the scene's present one."""
+    """The scene's own prompt for `step`, or None: the frozen one, or before the start the present one."""
     manifest = await library.room.manifest(process.id)
     if "*" in manifest:
         frozen = manifest.get(FROZEN, {}).get(step)

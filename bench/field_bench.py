@@ -23,11 +23,11 @@ import psutil
 import uvloop
 from psycopg import sql
 
-from tongyao.field.index.approximate import EF_ASIDE
+from tongyao.field.index.indexed_scene import EF_ASIDE
 from tongyao.field.index.store import EF_SEARCH, Index, IndexStore
 from tongyao.field.intent_field import IntentField
 from tongyao.field.relevance import SIDES
-from tongyao.field.scene import Spoken
+from tongyao.field.scene import EncodedQueries
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.migrate import migrate
@@ -168,7 +168,7 @@ async def recall(
 ) -> tuple[dict[int, str], dict[int, float]]:
     """By ef_search: time of the nearest ten of each side, and how many of the ten nearest of all a sequential scan finds too."""
     encoder = await field.indexer.encoder(index)
-    vectors = Spoken.of(needs, [encoder]).vectors[0]
+    vectors = EncodedQueries.of(needs, [encoder]).vectors[0]
     side = "(SELECT vector::halfvec({0}) <#> %(asked)s::halfvec({0}) AS far FROM {1} WHERE facet = {2} ORDER BY 1 LIMIT 10)"
     ten = sql.SQL(" UNION ALL ").join(
         sql.SQL(side).format(

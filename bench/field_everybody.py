@@ -14,31 +14,31 @@ from pathlib import Path
 import numpy as np
 
 from bench.field_bench import SCENE, SCENES, sentences_of
-from tongyao.field.index.approximate import SAMPLE_PEOPLE
-from tongyao.field.index.fitted import Learned
-from tongyao.field.index.packing import Stored, unpacked
+from tongyao.field.index.fitted_scene import FittedScene
+from tongyao.field.index.indexed_scene import SAMPLE_PEOPLE
+from tongyao.field.index.packing import StoredChunks, unpacked
 from tongyao.field.intent_field import IntentField
-from tongyao.field.perspectives import PERSPECTIVES, Found, View
+from tongyao.field.perspectives import PERSPECTIVES, Match, TensionScores
 from tongyao.field.relevance import relevant
-from tongyao.field.scene import SVD_WEIGHT, Scene, Space
+from tongyao.field.scene import SVD_WEIGHT, Scene, VectorSpace
 from tongyao.records.database import open_pool
 from tongyao.runtime.local.postgres import LocalPostgres
 
 TOP = 10
 
 
-def scene_of(stored: Stored, learned: Learned, reference: Scene | None) -> Scene:
+def scene_of(stored: StoredChunks, learned: FittedScene, reference: Scene | None) -> Scene:
     """These people in memory, scored as the search scores those whom it looks at."""
     people = list(dict.fromkeys(stored.ids))
     places = {id: number for number, id in enumerate(people)}
     owners = np.array([places[id] for id in stored.ids], dtype=np.int64)
     return Scene(
-        people, owners, stored.chunks, [Space(learned.encoder, stored.vectors, SVD_WEIGHT)], unpacked(stored.terms),
+        people, owners, stored.chunks, [VectorSpace(learned.encoder, stored.vectors, SVD_WEIGHT)], unpacked(stored.terms),
         samples=stored.samples, reference=reference, statistics=learned.statistics,
     )  # fmt: skip
 
 
-async def compared(url: str) -> dict[str, list[tuple[Sequence[Found], Sequence[Found]]]]:
+async def compared(url: str) -> dict[str, list[tuple[Sequence[Match], Sequence[Match]]]]:
     """For each way of finding and question: whom the index found, and whom looking at everybody finds."""
     _, tensions, needs = sentences_of(SCENES)
     pool = await open_pool(url)
@@ -50,12 +50,12 @@ async def compared(url: str) -> dict[str, list[tuple[Sequence[Found], Sequence[F
         sample = scene_of(await store.chunks(index, await store.some_people(index, SAMPLE_PEOPLE)), learned, None)
         ids = [one.profile_id for one in await store.people(SCENE, index.people)]
         everybody = scene_of(await store.chunks(index, ids), learned, sample)
-        lists: dict[str, list[tuple[Sequence[Found], Sequence[Found]]]] = {
+        lists: dict[str, list[tuple[Sequence[Match], Sequence[Match]]]] = {
             way: [] for way in ("relevance", *PERSPECTIVES)
         }
         for need, tension in zip(needs, tensions, strict=True):
             found = await field.perspectives(tension, scene=SCENE, top=TOP)
-            best = View(everybody, tension).lists(TOP)
+            best = TensionScores(everybody, tension).lists(TOP)
             [near] = await field.relevant([need], scene=SCENE, top=TOP)
             lists["relevance"].append((near, relevant(everybody, [need], top=TOP)[0]))
             for way in PERSPECTIVES:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.plain_field import plain_lists
-from tongyao.evals.field import TOP, Labelled, evaluate_lists
+from tongyao.evals.field import TOP, LabelledNeed, evaluate_lists
 from tongyao.field.encoders.lexical import FLATTENING, RARITY, LexicalEncoder
 from tongyao.field.profile_import import profile_text
 from tongyao.field.relevance import relevant
-from tongyao.field.scene import SVD_WEIGHT, Scene, Space
+from tongyao.field.scene import SVD_WEIGHT, Scene, VectorSpace
 
 SCENES: Final = Path(__file__).parent.parent / "scenes"
 FORMS: Final = (None, 250, 120)
@@ -38,7 +38,7 @@ DEFAULT: Final = Knobs(RARITY, FLATTENING, True)
 Answers = list[list[str]]
 
 
-def pool(folder: Path) -> tuple[dict[str, str], list[tuple[str, Labelled]]]:
+def pool(folder: Path) -> tuple[dict[str, str], list[tuple[str, LabelledNeed]]]:
     """Everybody's text by id, and the labelled needs, each with its scene."""
     texts: dict[str, str] = {}
     needs = []
@@ -46,7 +46,7 @@ def pool(folder: Path) -> tuple[dict[str, str], list[tuple[str, Labelled]]]:
         people = json.loads((path.parent / "profiles.json").read_text(encoding="utf-8"))
         texts |= {id: profile_text(value) for id, value in people.items()}
         for line in path.read_text(encoding="utf-8").splitlines():
-            needs.append((path.parent.name, Labelled.model_validate_json(line)))
+            needs.append((path.parent.name, LabelledNeed.model_validate_json(line)))
     return texts, needs
 
 
@@ -59,20 +59,20 @@ def answers(texts: dict[str, str], asked: Sequence[str]) -> dict[str | Knobs, An
         for _, group in itertools.groupby(zip(scene.owner_ids, pieces, strict=True), lambda one: one[0])
     ]
 
-    def found(spaces: list[Space]) -> Answers:
-        return [[one.profile_id for one in each] for each in relevant(scene.seen_by(spaces), asked, top=TOP)]
+    def found(spaces: list[VectorSpace]) -> Answers:
+        return [[one.profile_id for one in each] for each in relevant(scene.with_spaces(spaces), asked, top=TOP)]
 
     made: dict[str | Knobs, Answers] = {"plain": plain_lists(texts, asked, top=TOP), "BM25 alone": found([])}
     for knobs in CHOICES:
         encoder = LexicalEncoder.fit(
             pieces, whole=whole if knobs.whole else None, rarity=knobs.rarity, flattening=knobs.flattening
         )
-        made[knobs] = found([Space(encoder, encoder.encode(pieces), SVD_WEIGHT)])
+        made[knobs] = found([VectorSpace(encoder, encoder.encode(pieces), SVD_WEIGHT)])
         print(".", end="", flush=True)
     return made
 
 
-def counted(needs: Sequence[Labelled], lists: Sequence[Sequence[str]]) -> tuple[int, int]:
+def count_features(needs: Sequence[LabelledNeed], lists: Sequence[Sequence[str]]) -> tuple[int, int]:
     """How many needs pass, and how many expected people are in the top tens."""
     hits = [len(set(found) & set(need.expected)) for need, found in zip(needs, lists, strict=True)]
     return sum(hit >= need.minimum for need, hit in zip(needs, hits, strict=True)), sum(hits)
@@ -86,7 +86,7 @@ def main() -> None:
     print()
 
     def score(scheme: str | Knobs, wanted: Sequence[int]) -> tuple[int, int]:
-        counts = [counted([needs[n] for n in wanted], [form[scheme][n] for n in wanted]) for form in forms]
+        counts = [count_features([needs[n] for n in wanted], [form[scheme][n] for n in wanted]) for form in forms]
         return sum(passed for passed, _ in counts), sum(hits for _, hits in counts)
 
     everywhere = range(len(needs))
@@ -107,7 +107,7 @@ def main() -> None:
             told(f"{level}: {name}", score(scheme, inside), inside, needs)
 
 
-def told(name: str, score: tuple[int, int], asked: Sequence[int], needs: Sequence[Labelled]) -> None:
+def told(name: str, score: tuple[int, int], asked: Sequence[int], needs: Sequence[LabelledNeed]) -> None:
     people = len(FORMS) * sum(len(needs[n].expected) for n in asked)
     print(f"{score[0]:4} of {len(FORMS) * len(asked)} passed, {score[1]:4} of {people} hits  {name}")
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.highway_sets import cmrc
 
-Asked = tuple[str, set[int]]
+QuerySimilarities = tuple[str, set[int]]
 FILLERS = {
     "en": "Wow, that sounds great!|Haha, really?|How did it go?|I am so happy for you.|Tell me more.|That must have been "
     "hard.|Same here, honestly.|Do you have a photo?|I should try that too.|Anyway, how is your mum?|Talk soon, bye.",
@@ -68,7 +68,7 @@ ASKED = {
 }
 
 
-def facts(language: str, draw: random.Random) -> tuple[list[str], list[Asked], list[Asked]]:
+def facts(language: str, draw: random.Random) -> tuple[list[str], list[QuerySimilarities], list[QuerySimilarities]]:
     """120 conversations between two of six people; half of the turns say something, the rest is what people say."""
 
     def one(of: dict[str, str]) -> str:
@@ -89,8 +89,8 @@ def facts(language: str, draw: random.Random) -> tuple[list[str], list[Asked], l
             said = one(SAID).format(past=past, what=what, when=one(WHEN), whom=one(WITH), why=why, other=other)
             told.setdefault((who, deed, what), set()).add(len(texts))
             texts.append(who + colon + said)
-    queries: list[Asked] = []
-    history: list[Asked] = []
+    queries: list[QuerySimilarities] = []
+    history: list[QuerySimilarities] = []
     for (who, deed, what), places in told.items():
         past, inf = deed.split("/") if "/" in deed else (deed, deed)
         if len(places) <= 6:
@@ -100,7 +100,7 @@ def facts(language: str, draw: random.Random) -> tuple[list[str], list[Asked], l
     return texts, queries, history
 
 
-def bridge(draw: random.Random) -> tuple[list[str], list[Asked], list[Asked]]:
+def bridge(draw: random.Random) -> tuple[list[str], list[QuerySimilarities], list[QuerySimilarities]]:
     """Films, people and towns, a passage each; a question names one of them and asks about the next."""
     syllables = "ba ro ken li tor mar vi sel dun ha wick ne so pra gu len ost fer mi ta".split()
 
@@ -127,7 +127,7 @@ def bridge(draw: random.Random) -> tuple[list[str], list[Asked], list[Asked]]:
             f"a {one('retired|celebrated|former')} {one('director|novelist|composer|chemist')}, who studied in "
             f"{draw.choice(towns)} and received the {name()} Prize in {draw.randint(1920, 2015)}."
         )
-    asked: list[Asked] = []
+    asked: list[QuerySimilarities] = []
     for _ in range(700):
         things = "Garden|Harbour|Letter|Clock|Bridge|Orchard|Mirror|Train|Lantern|Window|Road|Island"
         title = f"{one('The|A|Last|Silent|Winter|Two')} {one(things)} {one('of|in|and the|without')} {name()}"
@@ -145,7 +145,7 @@ def bridge(draw: random.Random) -> tuple[list[str], list[Asked], list[Asked]]:
     return texts, asked[:600], asked[400:900]
 
 
-def ledger(draw: random.Random) -> tuple[list[str], list[Asked], list[Asked]]:
+def ledger(draw: random.Random) -> tuple[list[str], list[QuerySimilarities], list[QuerySimilarities]]:
     """Lines nearly the same: only a date, a shop and an article tell them apart."""
     shops, goods = (
         "城南店|城北店|河口店|Airport店|老街店".split("|"),
@@ -156,21 +156,25 @@ def ledger(draw: random.Random) -> tuple[list[str], list[Asked], list[Asked]]:
     texts = [
         f"2025年{m}月{d}日 {s} {w} 卖出{draw.randint(3, 300)}份，退{draw.randint(0, 9)}份。" for m, d, s, w in keys
     ]
-    queries: list[Asked] = [(f"{m}月{d}日{s}卖了多少{w}？", {i}) for i, (m, d, s, w) in enumerate(keys[:700])]
+    queries: list[QuerySimilarities] = [
+        (f"{m}月{d}日{s}卖了多少{w}？", {i}) for i, (m, d, s, w) in enumerate(keys[:700])
+    ]
     return texts, queries, [(f"{s}在{m}月{d}日卖出几份{w}", {i}) for i, (m, d, s, w) in enumerate(keys[350:1050], 350)]
 
 
-def from_cmrc(path: Path, draw: random.Random) -> Iterable[tuple[str, list[str], list[Asked], list[Asked]]]:
+def from_cmrc(
+    path: Path, draw: random.Random
+) -> Iterable[tuple[str, list[str], list[QuerySimilarities], list[QuerySimilarities]]]:
     entries = json.loads(path.read_text(encoding="utf-8"))["data"]
     passages = [p for entry in entries for p in entry["paragraphs"]]
     texts = [p["context"] for p in passages]
-    asked: list[Asked] = [(q["question"], {i}) for i, p in enumerate(passages) for q in p["qas"]]
+    asked: list[QuerySimilarities] = [(q["question"], {i}) for i, p in enumerate(passages) for q in p["qas"]]
     draw.shuffle(asked)
     half = len(asked) // 2
     yield "passages_zh", texts, asked[half:], asked[:half]
     pairs = [draw.sample(range(len(texts)), 2) for _ in range(900)]
 
-    def both(a: int, b: int) -> Asked:
+    def both(a: int, b: int) -> QuerySimilarities:
         first, second = (draw.choice(passages[i]["qas"])["question"] for i in (a, b))
         return f"{first}另外，{second}", {a, b}
 
@@ -185,12 +189,16 @@ def from_cmrc(path: Path, draw: random.Random) -> Iterable[tuple[str, list[str],
         turns.append(f"{who}：{draw.choice(('', '', '我跟你说，', '我查了一下，', '对了，'))}{text}")
         if draw.random() < 0.5:
             turns.append(f"{other}：{draw.choice(FILLERS['zh'].split('|'))}")
-    said: list[Asked] = [(query.text, {at[place] for place in query.relevant}) for query in collection.queries]
+    said: list[QuerySimilarities] = [
+        (query.text, {at[place] for place in query.relevant}) for query in collection.queries
+    ]
     draw.shuffle(said)
     yield "dialogue_zh", turns, said[half:], said[:half]
 
 
-def put(folder: Path, name: str, texts: list[str], queries: list[Asked], history: list[Asked]) -> None:
+def put(
+    folder: Path, name: str, texts: list[str], queries: list[QuerySimilarities], history: list[QuerySimilarities]
+) -> None:
     rows: dict[str, list[dict[str, object]]] = {
         "corpus": [{"id": i, "text": text} for i, text in enumerate(texts)],
         "queries": [{"query": query, "relevant": sorted(relevant)} for query, relevant in queries],

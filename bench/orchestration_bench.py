@@ -35,10 +35,10 @@ from temporalio.client import Client
 from tests.support.house import House
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
+from tongyao.app.context import AppContext
 from tongyao.llm.anthropic.stream import converse
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.records.migrate import migrate
 from tongyao.runtime import wiring
 from tongyao.runtime.local.postgres import LocalPostgres
@@ -311,7 +311,7 @@ async def opened() -> AsyncIterator[Bench]:
         settings = Settings(home=home, database_url=postgres.url(), temporal_address=temporal.address)
         library = await stack.enter_async_context(wiring.library(settings))
         client = await connect(settings)
-        yield Bench(home, postgres, temporal, settings, House(library, client, ProcessSettings()), client)
+        yield Bench(home, postgres, temporal, settings, House(AppContext(library, client)), client)
 
 
 def report(seen: Seen) -> str:

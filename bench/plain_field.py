@@ -11,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from tongyao.field.bm25 import Counts, Said, bm25, standardised
+from tongyao.field.bm25 import QueryTerms, TermCounts, bm25, z_scores
 from tongyao.field.encoders.features import grams, words
 from tongyao.field.facets import Facet, split
 
@@ -44,8 +44,8 @@ def plain_lists(texts: dict[str, str], needs: Sequence[str], *, top: int = 10) -
 
     counter = CountVectorizer(analyzer=lambda text: list(words(text)))
     counts: Any = counter.fit_transform(pieces)
-    sparse = bm25(Counts.of(csr_matrix(membership @ counts)), Said.of(csr_matrix(counter.transform(needs))))
+    sparse = bm25(TermCounts.of(csr_matrix(membership @ counts)), QueryTerms.of(csr_matrix(counter.transform(needs))))
 
-    scores = SVD_WEIGHT * standardised(dense) + standardised(sparse)
+    scores = SVD_WEIGHT * z_scores(dense) + z_scores(sparse)
     ids = list(texts)
     return [[ids[n] for n in np.argsort(-row, kind="stable")[:top]] for row in scores]

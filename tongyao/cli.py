@@ -7,14 +7,13 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tongyao.app.errors import AddressTaken, BadInput
+from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
 from tongyao.commands import demo, erase, evaluate, export, field, gateway, messages, models, plans, processes, service
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_UNREACHABLE, fail
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_REFUSED, EXIT_UNREACHABLE, fail
 from tongyao.records.database import RecordsError
-from tongyao.records.process.processes import ProcessUnknown
 from tongyao.runtime.installation import NotRunning
 from tongyao.runtime.local.processes import LocalServiceError
-from tongyao.runtime.process_exit import leave
+from tongyao.runtime.process_exit import exit_process
 from tongyao.runtime.settings import SettingsError
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.connection import TemporalUnreachable
@@ -60,20 +59,26 @@ gateway.add_to(app)
 
 
 def main() -> NoReturn:
-    """The entry point: errors on purpose become one sentence and an exit code, never a traceback."""
+    """The entry point: an expected error becomes one sentence and an exit code, never a traceback."""
     try:
         _run()
     except SystemExit as ended:
-        leave(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
-    leave(0)
+        exit_process(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+    exit_process(0)
 
 
 def _run() -> None:
     try:
         app()
-    except (BadInput, SettingsError, ProcessUnknown) as error:
+    except Refused as refused:
+        fail(f"refused: {refused} ({refused.details['zh']})", EXIT_REFUSED)
+    except (Problem, RecordsError) as error:
+        problem = problem_of(error)
+        bad_input = problem is not None and not isinstance(problem, Unavailable)
+        fail(str(error), EXIT_BAD_INPUT if bad_input else EXIT_UNREACHABLE)
+    except SettingsError as error:
         fail(str(error), EXIT_BAD_INPUT)
-    except (NotRunning, AddressTaken, LocalServiceError, TemporalUnreachable, NotReady, RecordsError) as error:
+    except (NotRunning, LocalServiceError, TemporalUnreachable, NotReady) as error:
         fail(str(error), EXIT_UNREACHABLE)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -25,9 +25,9 @@ from temporalio.client import Client
 from tests.deploy.compose import read_compose
 from tests.deploy.real_server import REPOSITORY, Deployment, deployed
 from tests.support.house import House
+from tongyao.app.context import AppContext
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.records.database import open_pool
 from tongyao.records.library import Library
 from tongyao.records.privacy.keys import Keyring
@@ -152,9 +152,7 @@ async def house(deployment: Deployment, parts: Parts) -> AsyncIterator[House]:
     keys = Keyring.read((deployment.home / "secrets" / "master_key").read_text())
     pool = await open_pool(deployment.database_url, keys=keys)
     client = await Client.connect(deployment.address, namespace="tongyao", plugins=[plugin()])
-    here = House(Library(pool), client, ProcessSettings())
-    here.starting._models_queue = "tongyao-models"
-    yield here
+    yield House(AppContext(Library(pool), client, models_queue="tongyao-models"))
     await pool.close()
 
 

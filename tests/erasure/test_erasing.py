@@ -10,9 +10,10 @@ import pytest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from tests.support.house import House, open_house
+from tests.support.house import OPERATOR, House, open_house
 from tests.support.scan import find_in_database
-from tongyao.app.erasure import Erased, Erasing
+from tongyao.app.people import erasure
+from tongyao.app.people.erasure import Erased
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
@@ -20,7 +21,7 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.rules import views
 from tongyao.records.people.profiles import ProfileUnknown
-from tongyao.records.privacy.erasure import PersonUnknown
+from tongyao.records.privacy.erasure import Erasing, PersonUnknown
 from tongyao.records.privacy.texts import TextErased
 
 CANARY = "Quillfeather"
@@ -63,7 +64,7 @@ def everything_shown(record: Record) -> str:
 
 
 async def erase(house: House, person: str) -> Erased:
-    return await Erasing(house.library, house.relay).erase(person, patience=20)
+    return await erasure.erase(house.context, OPERATOR, person, patience=20)
 
 
 async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
@@ -174,7 +175,7 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
         assert done.histories == () and done.histories_later == 1, "the process goes on: its history goes at its end"
         await here.say(process, "cancel")  # it waited for bo
         await here.handle(process).result()
-        people_now, histories = await Erasing(here.library, here.relay).sweep()
+        people_now, histories = await erasure.finish_erasures(here.context)
         assert people_now == [] and histories == [process]
         assert await is_gone(here, process)
         assert CANARY not in everything_shown(await here.library.record(process))
@@ -200,10 +201,9 @@ async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_datab
 async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
         people = await here.people(TEXTS)
-        erasing = Erasing(here.library, here.relay)
-        await erasing._records.begin(people[0])  # and here the power fails
+        await Erasing(here.library.pool).begin(people[0])  # and here the power fails
         assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"
         assert find_in_database(fresh_database_url, CANARY) == ["texts.body"]
-        assert await erasing.sweep() == ([people[0]], [])
+        assert await erasure.finish_erasures(here.context) == ([people[0]], [])
         assert find_in_database(fresh_database_url, CANARY) == []
-        assert await erasing.sweep() == ([], [])
+        assert await erasure.finish_erasures(here.context) == ([], [])

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import psycopg
@@ -20,14 +19,14 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.gateway.conftest import Doors
 from tests.gateway.test_blindness import Room, everything
-from tests.support.house import House, open_house
+from tests.support.house import OPERATOR, House, open_house
 from tests.support.scan import find_in_database
 from tests.support.scripted import ScriptedEngine
-from tongyao.app.context import Gateway
-from tongyao.app.erasure import Erasing
+from tongyao.app.people.erasure import erase
+from tongyao.app.people.registration import register_profile
 from tongyao.commands.export import write_export
 from tongyao.field.intent_field import IntentField
-from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.server import application
 from tongyao.highway.highway import Highway, Walk
 from tongyao.llm.extractive.engine import ExtractiveEngine
@@ -113,7 +112,7 @@ async def everything_is_said(here: House, doors: Doors, url: str) -> Said:
     alias = next(seat.alias for seat in await library.room.seats(pid) if seat.person == ada)
     await here.asked(pid, alias, 1)
     assert [turn.person for turn in await library.sources.due()] == [ada], "their agent is about to be asked"
-    await Notifying(library, {}).once()
+    await NotificationSender(library, {}).once()
     signalled = {"alias": alias, "round": 1, "text": f"The {WORD} cold room is free on Mondays. " + PROFILE}
     await here.handle(pid).signal("submit_projection", signalled)
     await here.asked(pid, alias, 2)
@@ -155,8 +154,8 @@ async def everywhere_beside_processes(here: House, doors: Doors, ada: str, token
     while await indexer.fill(index):
         pass
     await indexer.finish(index)
-    await here.registering.register(
-        ada, scene=scene, name=NAME, text=PROFILE + " I can also lend a ramp.", contact={"email": MAIL}
+    await register_profile(
+        here.context, ada, scene=scene, name=NAME, text=PROFILE + " I can also lend a ramp.", contact={"email": MAIL}
     )
 
 
@@ -209,12 +208,12 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
 ) -> None:
     url = fresh_database_url
     async with open_house(temporal, url, ExtractiveEngine()) as here:
-        gateway = Gateway(
-            here.library, here.starting, here.registering, here.relay, search=IntentField(here.library.pool),
-            forgetting=wiring.forgetting(here.library),
-        )  # fmt: skip
-        doors = Doors(here, gateway, application(gateway), cast(ScriptedEngine, None))
-        office = cast(Any, SimpleNamespace(library=here.library))
+        context = replace(
+            here.context,
+            people_search=IntentField(here.library.pool),
+            personal_data_stores=wiring.personal_data_stores(here.library),
+        )
+        doors = Doors(here, context, application(context), cast(ScriptedEngine, None))
         said = await everything_is_said(here, doors, url)
         checksum = (await here.library.profiles.version(said.person)).sha256
 
@@ -223,19 +222,19 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
         for canary in (WORD, NAME, MAIL, HOOK, LABEL, checksum):
             assert naming(url, canary), f"{canary} stands nowhere: this test would not see it go"
         assert MUST_NOT_STAY | {"highway_memories", "highway_starts"} <= naming(url, said.person)
-        await write_export(office, said.process, tmp_path / "before")
+        await write_export(here.library, said.process, tmp_path / "before")
         assert list(in_folder(tmp_path / "before")), "the export quoted them"
         for name in ("dee", "bo"):
             assert WORD in await everything(doors, Room(said.process, said.tokens, {}), said.tokens[name])
         assert [await in_history(here, one) for one in (said.process, said.unread)] == [True, True]
 
-        await Erasing(here.library, here.relay, gateway.forgetting).erase(said.person, patience=20)
+        await erase(context, OPERATOR, said.person, patience=20)
 
         for canary in (WORD, WORD.casefold(), NAME, MAIL, HOOK, LABEL, checksum):
             assert find_in_database(url, canary) == [], canary
         assert await opened(here) == []
         assert naming(url, said.person) - ID_STAYS == set(), "neither in an index, nor in a list, nor in a memory"
-        await write_export(office, said.process, tmp_path / "after")
+        await write_export(here.library, said.process, tmp_path / "after")
         assert not list(in_folder(tmp_path / "after"))
         for token in said.tokens.values():
             assert WORD not in await everything(doors, Room(said.process, said.tokens, {}), token)

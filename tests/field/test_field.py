@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.evals.field import Labelled, evaluate_lists, interval
+from tongyao.evals.field import LabelledNeed, evaluate_lists, interval
 from tongyao.field.facets import Facet, split
 from tongyao.field.intent_field import IntentField
-from tongyao.field.perspectives import Found, union
+from tongyao.field.perspectives import Match, union
 from tongyao.field.profile_import import NotProfiles, import_profiles
 from tongyao.field.retriever import ChunkRetriever
 from tongyao.protocol.model.process import ProfileRef
@@ -126,7 +126,7 @@ def test_fields_and_prose_are_split_by_side() -> None:
 
 def test_interference_is_never_below_the_others() -> None:
     lists = {
-        name: [Found(name, f"{name}-{number}", 1.0, []) for number in range(8)]
+        name: [Match(name, f"{name}-{number}", 1.0, []) for number in range(8)]
         for name in ("resonance", "complement", "interference")
     }
     for limit in range(1, 9):
@@ -148,7 +148,7 @@ async def test_pieces_of_a_long_profile_are_verbatim_in_order_and_within_the_bud
 
 
 def test_a_need_passes_at_its_minimum() -> None:
-    needs = [Labelled(need="x", expected=["a", "b"], minimum=2, level="direct")]
+    needs = [LabelledNeed(need="x", expected=["a", "b"], minimum=2, level="direct")]
     assert evaluate_lists(needs, [["a", "c"]])[-1].passed == 0
     assert evaluate_lists(needs, [["b", "a"]])[-1].passed == 1
     low, high = interval(16, 20)

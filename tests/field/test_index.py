@@ -12,7 +12,7 @@ from temporalio.worker import Worker
 
 from activities.reindex import Reindexing
 from tests.support.scan import find_in_database
-from tongyao.field.index.filling import Indexer
+from tongyao.field.index.indexer import Indexer
 from tongyao.field.intent_field import IntentField
 from tongyao.protocol.contracts.reindex import REINDEX_PROGRESS, ModelSpec, ReindexInput, ReindexProgress
 from tongyao.protocol.model.tension import Tension

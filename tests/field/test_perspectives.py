@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tongyao.field.intent_field import IntentField
-from tongyao.field.perspectives import PERSPECTIVES, Found, View, union
+from tongyao.field.perspectives import PERSPECTIVES, Match, TensionScores, union
 from tongyao.field.scene import Scene
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool
@@ -29,8 +29,8 @@ async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
     await pool.close()
 
 
-def lists(people: dict[str, str], **options: Any) -> dict[str, list[Found]]:
-    return View(Scene.of({**people, **OTHERS}), TENSION, **options).lists(5)
+def lists(people: dict[str, str], **options: Any) -> dict[str, list[Match]]:
+    return TensionScores(Scene.of({**people, **OTHERS}), TENSION, **options).lists(5)
 
 
 def test_resonance_is_the_same_change_in_what_somebody_moves_toward() -> None:
@@ -80,7 +80,10 @@ def test_among_no_more_people_than_are_asked_for_nobody_is_left_out_for_being_be
     }
 
     def found(limit: int, **options: Any) -> list[str]:
-        return [one.profile_id for one in View(Scene.of(people), TENSION, ["me"], **options).lists(limit)["complement"]]
+        return [
+            one.profile_id
+            for one in TensionScores(Scene.of(people), TENSION, ["me"], **options).lists(limit)["complement"]
+        ]
 
     assert found(3) == ["smith", "potter", "weaver"]
     assert found(2) == ["smith", "potter"]
@@ -128,6 +131,6 @@ async def test_a_profile_may_itself_be_the_question(pool: Pool) -> None:
 
 
 def test_the_union_keeps_shares_and_interference_is_never_below() -> None:
-    found = {name: [Found(name, f"{name}-{number}", 1.0, []) for number in range(8)] for name in PERSPECTIVES}
+    found = {name: [Match(name, f"{name}-{number}", 1.0, []) for number in range(8)] for name in PERSPECTIVES}
     first = [one.perspective for one in union(found, 8, {"resonance": 4, "complement": 1, "interference": 0})[:8]]
     assert first.count("interference") >= first.count("resonance") > first.count("complement") >= 0

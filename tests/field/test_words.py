@@ -7,8 +7,8 @@ from math import log1p
 import numpy as np
 import pytest
 
-from tongyao.field.bm25 import K1, B, Counts, Said, Statistics, bm25
-from tongyao.field.encoders.features import counted, words
+from tongyao.field.bm25 import K1, B, CorpusStatistics, QueryTerms, TermCounts, bm25
+from tongyao.field.encoders.features import count_features, words
 from tongyao.field.index.packing import packed, unpacked
 
 CHUNKS = ["前端网页开发，网页", "酵母面包", "open source 网页", "酵母 酵母 sourdough", "潜水救援"]
@@ -31,7 +31,7 @@ def published(chunks: list[str], query: str) -> list[float]:
 
 
 def test_scores_are_those_of_the_formula() -> None:
-    scores = bm25(Counts.of(counted(CHUNKS, words)), Said.of(counted(QUERIES, words)))
+    scores = bm25(TermCounts.of(count_features(CHUNKS, words)), QueryTerms.of(count_features(QUERIES, words)))
     assert scores == pytest.approx(np.array([published(CHUNKS, query) for query in QUERIES]))
     assert (scores > 0).tolist() == [
         [True, False, True, False, False],
@@ -41,19 +41,19 @@ def test_scores_are_those_of_the_formula() -> None:
 
 
 def test_words_out_of_the_index_score_the_same_though_only_those_asked_for_are_unpacked() -> None:
-    matrix = counted(CHUNKS, words)
-    said = Said.of(counted(QUERIES, words))
-    whole = Counts.of(matrix)
-    some = unpacked(packed(matrix), said.features)
-    assert set(some.features.tolist()) == set(said.features.tolist()) & set(whole.features.tolist())
-    known = Statistics.of(whole, said.features)
-    assert bm25(some, said, known) == pytest.approx(bm25(whole, said))
-    assert bm25(unpacked(packed(matrix)), said) == pytest.approx(bm25(whole, said))
+    matrix = count_features(CHUNKS, words)
+    terms = QueryTerms.of(count_features(QUERIES, words))
+    whole = TermCounts.of(matrix)
+    some = unpacked(packed(matrix), terms.features)
+    assert set(some.features.tolist()) == set(terms.features.tolist()) & set(whole.features.tolist())
+    known = CorpusStatistics.of(whole, terms.features)
+    assert bm25(some, terms, known) == pytest.approx(bm25(whole, terms))
+    assert bm25(unpacked(packed(matrix)), terms) == pytest.approx(bm25(whole, terms))
 
 
 def test_people_have_the_words_of_their_chunks_but_of_those_left_out() -> None:
-    of_people = Counts.of(counted(CHUNKS, words)).grouped(np.array([0, 0, -1, 1, 1]), 2)
-    matrix = counted(CHUNKS[:2], words).sum(axis=0), counted(CHUNKS[3:], words).sum(axis=0)
+    of_people = TermCounts.of(count_features(CHUNKS, words)).grouped(np.array([0, 0, -1, 1, 1]), 2)
+    matrix = count_features(CHUNKS[:2], words).sum(axis=0), count_features(CHUNKS[3:], words).sum(axis=0)
     for person, counts in enumerate(matrix):
         theirs = of_people.rows == person
         wanted = np.asarray(counts).ravel()
@@ -64,7 +64,7 @@ def test_people_have_the_words_of_their_chunks_but_of_those_left_out() -> None:
 
 
 def test_a_question_without_words_scores_nobody() -> None:
-    counts = Counts.of(counted(CHUNKS, words))
-    said = Said.of(counted(["？？"], words))
-    assert bm25(counts, said).tolist() == [[0.0] * len(CHUNKS)]
-    assert len(unpacked(packed(counted(CHUNKS, words)), said.features).features) == 0
+    counts = TermCounts.of(count_features(CHUNKS, words))
+    terms = QueryTerms.of(count_features(["？？"], words))
+    assert bm25(counts, terms).tolist() == [[0.0] * len(CHUNKS)]
+    assert len(unpacked(packed(count_features(CHUNKS, words)), terms.features).features) == 0

@@ -17,8 +17,7 @@ from temporalio.client import Client
 
 from tests.support.house import House, open_house
 from tests.support.scripted import Script, ScriptedEngine
-from tongyao.app.context import Gateway
-from tongyao.app.options import GatewayOptions
+from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.model.observation import Verdict
@@ -27,13 +26,13 @@ from tongyao.protocol.model.observation import Verdict
 class Doors:
     """The gateway of a house, and clients of it."""
 
-    def __init__(self, house: House, gateway: Gateway, app: FastAPI, engine: ScriptedEngine) -> None:
-        self.house, self.gateway, self.app, self.engine = house, gateway, app, engine
+    def __init__(self, house: House, context: AppContext, app: FastAPI, engine: ScriptedEngine) -> None:
+        self.house, self.context, self.app, self.engine = house, context, app, engine
 
     def also(self, **parts: Any) -> Doors:
-        """Other doors of the same house, whose gateway differs in these parts."""
-        gateway = replace(self.gateway, **parts)
-        return Doors(self.house, gateway, application(gateway), self.engine)
+        """Another gateway of the same house, whose context differs in these parts."""
+        context = replace(self.context, **parts)
+        return Doors(self.house, context, application(context), self.engine)
 
     @asynccontextmanager
     async def client(self, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
@@ -51,14 +50,14 @@ class Doors:
             return await client.request(method, path, headers=headers, **more)
 
     async def operator(self) -> str:
-        return (await self.gateway.library.tokens.issue("operator")).secret
+        return (await self.context.library.tokens.issue("operator")).secret
 
     async def person(self, person: str) -> str:
-        return (await self.gateway.library.tokens.issue("person", person=person)).secret
+        return (await self.context.library.tokens.issue("person", person=person)).secret
 
     async def scene(self) -> str:
         scene = f"scene-{uuid.uuid4().hex[:8]}"
-        await self.gateway.library.profiles.put_scene(scene, scene)
+        await self.context.library.profiles.put_scene(scene, scene)
         return scene
 
     async def join(self, scene: str, text: str = "I keep bees and sell honey at two markets.", **more: Any) -> Any:
@@ -96,5 +95,5 @@ async def doors(temporal: Client, database_url: str) -> AsyncIterator[Doors]:
     async with open_house(temporal, database_url, engine) as house:
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
         field = IntentField(house.library.pool)
-        gateway = Gateway(house.library, house.starting, house.registering, house.relay, options, search=field)
-        yield Doors(house, gateway, application(gateway), engine)
+        context = replace(house.context, options=options, people_search=field)
+        yield Doors(house, context, application(context), engine)

@@ -128,7 +128,7 @@ async def test_a_mandate_holds_from_now_on_and_is_noted_in_open_processes(doors:
     given = {"may_speak": False, "never": ["the price"], "topics": [], "addition": ""}
     answer = await doors.ask("PUT", f"/profiles/{profile}/mandate", token, json=given)
     assert answer.status_code == 200 and answer.json()["never"] == ["the price"]
-    assert (await doors.gateway.library.mandate(profile)).may_speak is False
+    assert (await doors.context.library.mandate(profile)).may_speak is False
     async with asyncio.timeout(10):
         while "mandate_changed" not in await doors.house.kinds(pid):
             await asyncio.sleep(0.05)

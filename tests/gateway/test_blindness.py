@@ -17,7 +17,7 @@ from tests.gateway.conftest import Doors, text_of
 from tests.gateway.test_api import asked
 from tests.gateway.test_notifying import Kept
 from tongyao.gateway.mcp.server import make_server
-from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.views import Part, PartyRole, may_see
 
@@ -73,7 +73,7 @@ async def everything(doors: Doors, room: Room, token: str) -> str:
         "/inbox?view=true",
     ):  # fmt: skip
         got.append((await doors.ask("GET", path, token)).text)
-    async with McpClient(make_server(doors.gateway, token=token)) as client:
+    async with McpClient(make_server(doors.context, token=token)) as client:
         for tool, arguments in (("status", {"process": pid}), ("pending", {}), ("plan", {"process": pid})):
             got.append(text_of(await client.call_tool(tool, arguments)))
     return "\n".join(got)
@@ -107,7 +107,7 @@ def _tension(said: str) -> str:
 
 async def test_in_no_phase_anybody_gets_what_is_not_theirs(doors: Doors) -> None:
     kept = Kept()
-    notifying = Notifying(doors.gateway.library, {"log": kept, "webhook": kept})
+    notifying = NotificationSender(doors.context.library, {"log": kept, "webhook": kept})
     before = len(doors.engine.received)
     async with opened(doors, max_rounds=2) as room:
         demander = room.tokens["demander"]
@@ -148,7 +148,7 @@ async def test_in_no_phase_anybody_gets_what_is_not_theirs(doors: Doors) -> None
             assert "CANARY" not in stream and "Example" not in stream
 
         # What models were told: an endpoint its own profile and words, the catalyst no profile at all.
-        seats = await doors.gateway.library.room.seats(room.pid)
+        seats = await doors.context.library.room.seats(room.pid)
         owner = {}
         for name, token in list(room.tokens.items())[1:]:
             me = (await doors.ask("GET", "/me", token)).json()["person"]

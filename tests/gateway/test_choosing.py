@@ -51,7 +51,7 @@ async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_t
     unknown = {"kind": "decide", "decision": "add_participants", "participants": ["nobody-1"]}
     refused = await doors.ask("POST", f"/processes/{pid}/messages", demander, json=unknown)
     assert (refused.status_code, refused.json()["code"]) == (422, "unknown_profiles")
-    async with McpClient(make_server(doors.gateway, token=demander)) as client:
+    async with McpClient(make_server(doors.context, token=demander)) as client:
         [same] = (await call(client, "pending", view=False))["pending"]
         assert [one["profile_id"] for one in same["choices"]["proposals"]] == [people[2]["profile_id"]]
         chosen = {"kind": "decide", "decision": "add_participants", "participants": [people[2]["profile_id"]]}

@@ -11,7 +11,7 @@ from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked
 from tests.gateway.test_blindness import Room, everything
 from tests.gateway.test_notifying import Kept, told_by
-from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.gateway.outbound.notifications import NotificationSender
 
 MINE = "I own an old ferry. I can give two summers of work. I will not borrow money. I want to learn to build."
 TEXTS = {
@@ -122,7 +122,7 @@ async def test_nobody_in_the_room_sees_this_rounds_words_before_the_gate_the_dem
 
 async def test_a_demander_in_the_room_hears_that_somebody_lapsed_and_not_who(doors: Doors) -> None:
     kept = Kept()
-    notifying = Notifying(doors.gateway.library, {"log": kept})
+    notifying = NotificationSender(doors.context.library, {"log": kept})
     for takes_part, keys in ((True, {"round"}), (False, {"round", "alias"})):
         room, _ = await started(
             doors, "proxy", bo="human", demander_takes_part=takes_part, turn_seconds=1, max_rounds=2

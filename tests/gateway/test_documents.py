@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import Doors
-from tongyao.app.options import GatewayOptions
+from tongyao.app.context import GatewayOptions
 from tongyao.gateway.mcp.server import ACTIONS
-from tongyao.gateway.outbound.agent_http import Credentials, HttpConfig
+from tongyao.gateway.outbound.http_agent import Credentials, HttpConfig
 from tongyao.runtime.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"

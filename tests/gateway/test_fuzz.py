@@ -59,7 +59,7 @@ ODD: tuple[Any, ...] = ("", "\x00", "x" * 300, -1, 10**30, 1.5, None, [], {}, {"
 
 
 async def test_no_argument_crashes_an_mcp_tool(doors: Doors) -> None:
-    server = make_server(doors.gateway, token=await doors.person("fuzzing-agent"))
+    server = make_server(doors.context, token=await doors.person("fuzzing-agent"))
     async with McpClient(server) as client:
         for tool in await server.list_tools():
             names = [name for name in tool.input_schema["properties"] if name != "token"]

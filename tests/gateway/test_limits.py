@@ -10,7 +10,7 @@ import pytest
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, text_of
-from tongyao.app.options import GatewayOptions
+from tongyao.app.context import GatewayOptions
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application
 
@@ -18,7 +18,7 @@ from tongyao.gateway.server import application
 def limited(doors: Doors, **options: Any) -> Doors:
     """The same house behind a gateway with other options."""
     given = {"rate": "100000/minute", "join_rate": "100000/minute", **options}
-    gateway = replace(doors.gateway, options=GatewayOptions.model_validate(given))
+    gateway = replace(doors.context, options=GatewayOptions.model_validate(given))
     return Doors(doors.house, gateway, application(gateway), doors.engine)
 
 
@@ -67,7 +67,7 @@ async def test_registrations_are_limited_by_address_and_can_be_closed(doors: Doo
 
 async def test_agents_have_the_same_limits(doors: Doors) -> None:
     few = limited(doors, rate="2/minute")
-    async with McpClient(make_server(few.gateway, token=await doors.person("busy-agent"))) as client:
+    async with McpClient(make_server(few.context, token=await doors.person("busy-agent"))) as client:
         results = [await client.call_tool("pending", {}) for _ in range(3)]
     assert [one.is_error for one in results] == [False, False, True]
     assert "too_often" in text_of(results[-1])

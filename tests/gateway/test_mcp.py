@@ -37,13 +37,13 @@ async def speak(doors: Doors, client: Any) -> None:
 
 
 async def test_a_turn_is_spoken_by_an_mcp_client(doors: Doors) -> None:
-    async with McpClient(make_server(doors.gateway)) as client:
+    async with McpClient(make_server(doors.context)) as client:
         await speak(doors, client)
 
 
 async def test_a_turn_is_spoken_over_streamable_http(doors: Doors) -> None:
     stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
-    server = asyncio.create_task(serve(doors.gateway, stop, bound))
+    server = asyncio.create_task(serve(doors.context, stop, bound))
     try:
         await until_served(url_of(bound))
         async with McpClient(f"{url_of(bound)}/mcp") as client:

@@ -11,14 +11,14 @@ from tests.gateway.conftest import Doors, said_by, text_of
 from tests.gateway.test_notifying import Kept
 from tests.gateway.test_sources import SECRETS, platform
 from tongyao.gateway.mcp.server import make_server
-from tongyao.gateway.outbound.agent_http import HttpSource
+from tongyao.gateway.outbound.http_agent import HttpProfileSource
 
 
 async def test_channels_are_set_confirmed_and_removed(doors: Doors) -> None:
     mail = Kept()
     doors = doors.also(notifiers={"mail": mail})
     token = (await doors.join(await doors.scene()))["token"]
-    async with McpClient(make_server(doors.gateway, token=token)) as client:
+    async with McpClient(make_server(doors.context, token=token)) as client:
 
         async def call(tool: str, **arguments: Any) -> Any:
             return said_by(await client.call_tool(tool, arguments))
@@ -42,9 +42,9 @@ async def test_channels_are_set_confirmed_and_removed(doors: Doors) -> None:
 
 
 async def test_ones_agent_is_named_asked_for_the_profile_and_taken_back(doors: Doors) -> None:
-    doors = doors.also(sources={"http": partial(HttpSource, private_allowed=True)})
+    doors = doors.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
     joined = await doors.join(await doors.scene())
-    async with platform() as (_, config), McpClient(make_server(doors.gateway, token=joined["token"])) as client:
+    async with platform() as (_, config), McpClient(make_server(doors.context, token=joined["token"])) as client:
         none = await client.call_tool("source", {})
         assert none.is_error and "no_such_source: " in text_of(none)
         strange = await client.call_tool("set_source", {"kind": "magic", "config": {}})

@@ -10,7 +10,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import Doors, text_of
 from tests.gateway.test_api import asked, room
-from tongyao.app.permissions import TABLE, Action, Role
+from tongyao.app.permissions import PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import ACTIONS, make_server
 
 Arguments = Callable[[str], dict[str, Any]]
@@ -57,9 +57,9 @@ async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(doors: Do
     other_pid, _, _ = await room(doors)
     speaker = people[1]
     await asked(doors, speaker["token"], "projection", 1)
-    seats = await doors.gateway.library.room.seats(pid)
+    seats = await doors.context.library.room.seats(pid)
     alias = next(seat.alias for seat in seats if seat.profile_id == speaker["profile_id"])
-    scoped = await doors.gateway.library.tokens.issue(
+    scoped = await doors.context.library.tokens.issue(
         "participant", person=speaker["profile_id"], process_id=pid, alias=alias
     )
     tokens = {
@@ -71,7 +71,7 @@ async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(doors: Do
         "guessed": "ty_guess",
     }
     wrong = []
-    async with McpClient(make_server(doors.gateway)) as client:
+    async with McpClient(make_server(doors.context)) as client:
         for tool, arguments in CALLS.items():
             for caller, token in tokens.items():
                 for own in (True, False):
@@ -105,7 +105,7 @@ def _allowed(tool: str, caller: str, own: bool) -> bool:
     if tool in SPEAKS:
         role = "participant" if caller == "scoped" else caller
         return (own or operator) and (role in SPEAKS[tool])
-    roles = TABLE[action]
+    roles = PERMISSIONS[action]
     if caller in ("anonymous", "operator"):
         return Role(caller) in roles
     if action in (Action.READ_PROCESS, Action.READ_PLAN):

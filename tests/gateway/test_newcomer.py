@@ -36,7 +36,7 @@ async def test_a_scene_that_is_not_there_is_refused_at_every_door_with_what_to_d
     for answer in answers:
         assert answer.status_code in (404, 422)
         assert answer.json()["detail"].startswith("there is no scene 'nowhere': `GET /scenes`")
-    async with McpClient(make_server(doors.gateway, token=person["token"])) as client:
+    async with McpClient(make_server(doors.context, token=person["token"])) as client:
         for tool, arguments in (
             ("agents", {"scene": "nowhere"}),
             ("search", {"scene": "nowhere", "text": "flour"}),
@@ -52,7 +52,7 @@ async def test_nobody_is_looked_for_where_nobody_is(doors: Doors, sought: dict[s
     answer = await doors.ask("POST", f"/scenes/{empty}/search", person["token"], json=sought)
     assert (answer.status_code, answer.json()["code"]) == (422, "empty_scene")
     assert "POST /profiles" in answer.json()["detail"] and "`join`" in answer.json()["detail"]
-    async with McpClient(make_server(doors.gateway, token=person["token"])) as client:
+    async with McpClient(make_server(doors.context, token=person["token"])) as client:
         said_back = await client.call_tool("search", {"scene": empty, **sought})
         assert said_back.is_error and "empty_scene: nobody is in scene" in text_of(said_back)
 
@@ -65,7 +65,7 @@ async def test_a_process_is_not_started_where_nobody_else_could_be_found(doors: 
     assert (alone.status_code, alone.json()["code"]) == (422, "empty_scene")
     assert "nobody but you" in alone.json()["detail"] and "name participants" in alone.json()["detail"]
     assert (await doors.ask("GET", "/processes", person["token"])).json()["processes"] == []
-    async with McpClient(make_server(doors.gateway, token=person["token"])) as client:
+    async with McpClient(make_server(doors.context, token=person["token"])) as client:
         said_back = await client.call_tool("demand", {"key": "d", **demand})
         assert said_back.is_error and "empty_scene: nobody but you" in text_of(said_back)
     await doors.join(scene, "I bake bread.")

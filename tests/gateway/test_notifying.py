@@ -12,9 +12,8 @@ import structlog
 
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked, room
-from tongyao.app.notifier import NotSent, Outgoing
-from tongyao.gateway.outbound.log import LogNotifier
-from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.app.notifications.notifier import NotSent, Outgoing
+from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
 from tongyao.records.database import session
 
 
@@ -35,11 +34,13 @@ class Kept:
         return [one.data["what"] for one in self.sent if one.data.get("process") == process]
 
 
-async def told_by(doors: Doors, notifying: Notifying, process: str, until: Callable[[], Any | Awaitable[Any]]) -> None:
+async def told_by(
+    doors: Doors, notifying: NotificationSender, process: str, until: Callable[[], Any | Awaitable[Any]]
+) -> None:
     """Run the loop by hand until something has been told; what was put off comes due at once."""
     async with asyncio.timeout(30):
         while not until():
-            async with session(doors.gateway.library.pool) as connection:
+            async with session(doors.context.library.pool) as connection:
                 await connection.execute(
                     "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s AND state = 'pending'",
                     [process],
@@ -58,7 +59,9 @@ async def webhook_of(doors: Doors, person: Any) -> None:
 
 async def test_an_ask_is_told_once_over_each_channel_and_again_only_until_it_got_through(doors: Doors) -> None:
     hook = Kept(failures=2)
-    notifying = Notifying(doors.gateway.library, {"webhook": hook, "log": Kept()}, public_url="https://example.org")
+    notifying = NotificationSender(
+        doors.context.library, {"webhook": hook, "log": Kept()}, public_url="https://example.org"
+    )
     pid, _, people = await room(doors)
     await webhook_of(doors, people[1])
     await asked(doors, people[1]["token"], "projection", 1)
@@ -73,7 +76,7 @@ async def test_an_ask_is_told_once_over_each_channel_and_again_only_until_it_got
 
 async def test_what_was_answered_meanwhile_is_told_to_nobody(doors: Doors) -> None:
     hook = Kept(failures=1)
-    notifying = Notifying(doors.gateway.library, {"webhook": hook, "log": Kept()})
+    notifying = NotificationSender(doors.context.library, {"webhook": hook, "log": Kept()})
     pid, demander, people = await room(doors)
     await webhook_of(doors, people[1])
     await asked(doors, people[1]["token"], "projection", 1)
@@ -82,12 +85,12 @@ async def test_what_was_answered_meanwhile_is_told_to_nobody(doors: Doors) -> No
     await doors.house.end(pid)
 
     async def states() -> set[str]:
-        mine = await doors.gateway.library.notifications.of_process(pid)
+        mine = await doors.context.library.notifications.of_process(pid)
         return {one.state for one in mine if one.channel == "webhook" and one.about["what"] == "projection"}
 
     async with asyncio.timeout(20):
         while await states() != {"dropped"}:
-            async with session(doors.gateway.library.pool) as connection:
+            async with session(doors.context.library.pool) as connection:
                 await connection.execute(
                     "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s", [pid]
                 )
@@ -97,23 +100,23 @@ async def test_what_was_answered_meanwhile_is_told_to_nobody(doors: Doors) -> No
 
 async def test_what_nobody_will_ever_take_is_given_up(doors: Doors) -> None:
     hook = Kept(failures=100, permanent=True)
-    notifying = Notifying(doors.gateway.library, {"webhook": hook, "log": Kept()})
+    notifying = NotificationSender(doors.context.library, {"webhook": hook, "log": Kept()})
     pid, _, people = await room(doors)
     await webhook_of(doors, people[1])
     await asked(doors, people[1]["token"], "projection", 1)
     await notifying.once()
-    states = {one.channel: one.state for one in await doors.gateway.library.notifications.of_process(pid)}
+    states = {one.channel: one.state for one in await doors.context.library.notifications.of_process(pid)}
     assert states["webhook"] == "failed"
     await doors.house.handle(pid).cancel()
 
 
 async def test_a_late_person_is_reminded_and_the_demander_told_when_they_lapse(doors: Doors) -> None:
     kept = Kept()
-    notifying = Notifying(doors.gateway.library, {"log": kept})
+    notifying = NotificationSender(doors.context.library, {"log": kept})
     pid, demander, people = await room(doors, turn_seconds=2, max_rounds=2)
     demander_id = (await doors.ask("GET", "/me", demander)).json()["person"]
     await told_by(doors, notifying, pid, lambda: "escalated" in kept.of(pid))
-    records = {one.about["what"]: one.person for one in await doors.gateway.library.notifications.of_process(pid)}
+    records = {one.about["what"]: one.person for one in await doors.context.library.notifications.of_process(pid)}
     assert records["projection"] == records["reminder"] == people[1]["profile_id"]
     assert records["escalated"] == demander_id
     await doors.house.handle(pid).cancel()
@@ -123,7 +126,7 @@ async def test_no_notification_and_no_log_holds_anybodys_words_or_name(
     doors: Doors, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = Kept()
-    notifying = Notifying(doors.gateway.library, {"webhook": kept, "log": LogNotifier()})
+    notifying = NotificationSender(doors.context.library, {"webhook": kept, "log": LogNotifier()})
     pid, _, people = await room(doors)
     await webhook_of(doors, people[1])
     with structlog.testing.capture_logs() as logs:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import asked, room
-from tongyao.app.permissions import KINDS, TABLE, Action, Role
+from tongyao.app.permissions import MESSAGE_PERMISSIONS, PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import ACTIONS, make_server
 from tongyao.protocol.model.messages import KINDS as MESSAGE_KINDS
 
@@ -44,14 +44,14 @@ def operations(doors: Doors) -> list[tuple[str, str, Action]]:
 
 
 def test_the_tables_have_no_empty_cell(doors: Doors) -> None:
-    assert set(TABLE) == set(Action)
-    assert set(KINDS) == set(MESSAGE_KINDS)
+    assert set(PERMISSIONS) == set(Action)
+    assert set(MESSAGE_PERMISSIONS) == set(MESSAGE_KINDS)
     used = {action for _, _, action in operations(doors)} | set(ACTIONS.values())
     assert used == set(Action)
 
 
 async def test_every_tool_is_in_the_table(doors: Doors) -> None:
-    tools = {tool.name for tool in await make_server(doors.gateway).list_tools()}
+    tools = {tool.name for tool in await make_server(doors.context).list_tools()}
     assert tools == set(ACTIONS)
 
 
@@ -60,9 +60,9 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(door
     other_pid, _, _ = await room(doors)
     speaker = people[1]
     await asked(doors, speaker["token"], "projection", 1)
-    scoped = await doors.gateway.library.tokens.issue(
+    scoped = await doors.context.library.tokens.issue(
         "participant", person=speaker["profile_id"], process_id=pid,
-        alias=next(s.alias for s in await doors.gateway.library.room.seats(pid) if s.profile_id == speaker["profile_id"]),
+        alias=next(s.alias for s in await doors.context.library.room.seats(pid) if s.profile_id == speaker["profile_id"]),
     )  # fmt: skip
     callers = {
         "anonymous": (None, ""),
@@ -110,7 +110,7 @@ def _said(answer: httpx.Response) -> tuple[str, str]:
 
 
 def _expected(caller: str, action: Action, path: str, own: bool) -> bool:
-    roles = TABLE[action]
+    roles = PERMISSIONS[action]
     if caller in ("anonymous", "operator"):
         return Role(caller) in roles
     if PROCESS in path:
@@ -123,7 +123,7 @@ def _expected(caller: str, action: Action, path: str, own: bool) -> bool:
 
 
 async def test_guessed_expired_and_revoked_tokens_open_nothing(doors: Doors) -> None:
-    tokens = doors.gateway.library.tokens
+    tokens = doors.context.library.tokens
     expired = await tokens.issue("operator", lasts=timedelta(seconds=-1))
     revoked = await tokens.issue("operator")
     await tokens.revoke(revoked.token.id)

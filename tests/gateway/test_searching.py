@@ -63,7 +63,7 @@ async def test_near_ones_own_profile_and_nobody_elses(doors: Doors) -> None:
 
 async def test_an_agent_searches_by_the_same_rules(doors: Doors) -> None:
     scene, people = await filled(doors)
-    async with McpClient(make_server(doors.gateway, token=people["baker"]["token"])) as client:
+    async with McpClient(make_server(doors.context, token=people["baker"]["token"])) as client:
         found = await client.call_tool("search", {"scene": scene, "text": "rye flour from a mill"})
         shown = said_by(found)["people"]
         wrong = await client.call_tool("search", {"scene": scene})

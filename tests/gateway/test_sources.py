@@ -20,9 +20,9 @@ from starlette.routing import Route
 from tests.gateway.conftest import Doors
 from tests.gateway.test_api import TEXTS, asked
 from tests.support.serving import served
-from tongyao.app.profile_source import Said, SourceError
-from tongyao.gateway.outbound.agent_http import HttpSource
-from tongyao.gateway.outbound.ask_agents import Asking
+from tongyao.app.people.profile_source import ChatMessage, SourceError
+from tongyao.gateway.outbound.agents import AgentCaller
+from tongyao.gateway.outbound.http_agent import HttpProfileSource
 from tongyao.records.database import session
 
 SECRETS = {"access_token": "old", "refresh_token": "r0", "client_id": "us", "client_secret": "hush"}
@@ -78,13 +78,13 @@ class Keeping:
         self.kept.append(credentials)
 
 
-HELLO = [Said(role="user", content="hello")]
+HELLO = [ChatMessage(role="user", content="hello")]
 
 
 async def test_a_token_that_has_ended_is_renewed_once_and_the_new_one_kept() -> None:
     keep = Keeping()
     async with platform() as (there, config):
-        source = HttpSource(config, SECRETS, keep, private_allowed=True)
+        source = HttpProfileSource(config, SECRETS, keep, private_allowed=True)
         answers = await asyncio.gather(*(source.chat(HELLO) for _ in range(5)))
         assert await source.get_profile() == "# Kim\n\nI splice rope and rig boats on the lake."
     assert set(answers) == {there.say} and there.renewals == 1
@@ -95,14 +95,14 @@ async def test_a_token_that_has_ended_is_renewed_once_and_the_new_one_kept() -> 
 async def test_what_was_kept_is_what_works_the_next_time() -> None:
     keep = Keeping()
     async with platform() as (there, config):
-        await HttpSource(config, SECRETS, keep, private_allowed=True).chat(HELLO)
-        await HttpSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
+        await HttpProfileSource(config, SECRETS, keep, private_allowed=True).chat(HELLO)
+        await HttpProfileSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
         there.good = "revoked"
-        await HttpSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
+        await HttpProfileSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
         assert there.renewals == 2
         there.good, there.refresh = "revoked", "revoked"
         with pytest.raises(SourceError) as caught:
-            await HttpSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
+            await HttpProfileSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
     assert (caught.value.code, caught.value.permanent) == ("not_signed_in", True)
     assert "sign in anew" in str(caught.value) and "r1" not in str(caught.value)
 
@@ -121,14 +121,16 @@ async def test_every_way_of_not_answering_has_its_word(say: Any, status: int, co
     async with platform() as (there, config):
         there.say, there.status = say, status
         with pytest.raises(SourceError) as caught:
-            await HttpSource(config, {**SECRETS, "access_token": "a1"}, Keeping(), private_allowed=True).chat(HELLO)
+            await HttpProfileSource(config, {**SECRETS, "access_token": "a1"}, Keeping(), private_allowed=True).chat(
+                HELLO
+            )
     assert (caught.value.code, caught.value.permanent) == (code, permanent)
 
 
 async def test_an_answer_as_of_chat_completions_is_understood() -> None:
     async with platform() as (there, config):
         there.say = {"choices": [{"message": {"role": "assistant", "content": "I splice."}}]}
-        source = HttpSource({**config, "model": "m"}, {"access_token": "a1"}, Keeping(), private_allowed=True)
+        source = HttpProfileSource({**config, "model": "m"}, {"access_token": "a1"}, Keeping(), private_allowed=True)
         assert await source.chat(HELLO) == "I splice."
 
 
@@ -136,21 +138,21 @@ async def test_an_agent_that_does_not_answer_in_time_is_not_waited_for() -> None
     async with platform() as (there, config):
         there.wait = 5
         with pytest.raises(SourceError) as caught:
-            await HttpSource(config, SECRETS, Keeping(), private_allowed=True, seconds=0.2).chat(HELLO)
+            await HttpProfileSource(config, SECRETS, Keeping(), private_allowed=True, seconds=0.2).chat(HELLO)
     assert caught.value.code == "timed_out"
 
 
 async def test_nobody_sends_the_installation_into_its_own_network() -> None:
     async with platform() as (there, config):
         with pytest.raises(SourceError) as caught:
-            await HttpSource(config, SECRETS, Keeping()).chat(HELLO)
+            await HttpProfileSource(config, SECRETS, Keeping()).chat(HELLO)
     assert caught.value.code == "address_forbidden" and there.asked == []
 
 
 @pytest.mark.parametrize("config", [{}, {"chat_url": "file:///etc/passwd"}, {"chat_url": "https://x.y", "more": 1}])
 def test_a_config_that_cannot_be_is_refused(config: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="for HttpConfig"):
-        HttpSource(config, {}, Keeping())
+        HttpProfileSource(config, {}, Keeping())
 
 
 async def agents_room(doors: Doors, config: dict[str, str]) -> tuple[str, str, Any]:
@@ -173,29 +175,31 @@ async def agents_room(doors: Doors, config: dict[str, str]) -> tuple[str, str, A
 @pytest.fixture
 def doors(doors: Doors) -> Doors:
     """Doors that know one kind of platform."""
-    return doors.also(sources={"http": partial(HttpSource, private_allowed=True)})
+    return doors.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
 
 
 @pytest.fixture
-def asking(doors: Doors) -> Asking:
-    return Asking(doors.gateway)
+def asking(doors: Doors) -> AgentCaller:
+    return AgentCaller(doors.context)
 
 
-async def until(doors: Doors, asking: Asking, pid: str, state: str) -> Any:
+async def until(doors: Doors, asking: AgentCaller, pid: str, state: str) -> Any:
     """Ask until the agent's turn in this process has come to this; what was put off comes due at once."""
     async with asyncio.timeout(30):
         while True:
-            async with session(doors.gateway.library.pool) as connection:
+            async with session(doors.context.library.pool) as connection:
                 await connection.execute("UPDATE source_turns SET next_attempt_at = now() WHERE process_id = %s", [pid])
             await asyncio.gather(asking.once(), asking.once())
-            seats = await doors.gateway.library.room.seats(pid)
-            turns = [t for s in seats for t in await doors.gateway.library.sources.turns(s.person)]
+            seats = await doors.context.library.room.seats(pid)
+            turns = [t for s in seats for t in await doors.context.library.sources.turns(s.person)]
             if any((turn.process_id, turn.state) == (pid, state) for turn in turns):
                 return turns[0]
             await asyncio.sleep(0.05)
 
 
-async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(doors: Doors, asking: Asking) -> None:
+async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(
+    doors: Doors, asking: AgentCaller
+) -> None:
     async with platform() as (there, config):
         pid, _, person = await agents_room(doors, config)
         await until(doors, asking, pid, "said")
@@ -209,7 +213,7 @@ async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_onc
         answer = {"kind": "answer_plan", "revision": 1, "answer": "commit"}
         await doors.ask("POST", f"/processes/{pid}/messages", person["token"], json=answer)
         await doors.house.end(pid)
-    said = [one for one in (await doors.gateway.library.record(pid)).projections if one.author.value == "agent"]
+    said = [one for one in (await doors.context.library.record(pid)).projections if one.author.value == "agent"]
     assert [one.markdown for one in said[:1]] == ["My owner splices rope, and will not sail in winter."]
     assert {one.outcome.value for one in said[1:]} == {"nothing_new"}
     assert len(there.asked) == len(said), "asked once for each turn, by two askers"
@@ -217,7 +221,7 @@ async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_onc
     assert "transition" in told and "P0" in told and "Anna Example" not in told and "wooden boats" not in told
 
 
-async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors, asking: Asking) -> None:
+async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors, asking: AgentCaller) -> None:
     async with platform() as (there, config):
         pid, demander, person = await agents_room(doors, config)
         await asked(doors, person["token"], "projection", 1)
@@ -230,14 +234,14 @@ async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors, ask
         await asked(doors, person["token"], "projection", 2)
         await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
         await doors.house.end(pid)
-    record = await doors.gateway.library.record(pid)
+    record = await doors.context.library.record(pid)
     assert [one.markdown for one in record.projections if one.author.value == "agent" and one.round == 1] == [
         "I say it myself."
     ]
 
 
 async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_is_not(
-    doors: Doors, asking: Asking
+    doors: Doors, asking: AgentCaller
 ) -> None:
     async with platform() as (there, config):
         pid, demander, person = await agents_room(doors, config)

@@ -16,10 +16,9 @@ from tests.gateway.test_notifiers import Postbox, hook, mailer, postbox
 from tests.support.house import House, open_house
 from tests.support.scripted import Script, ScriptedEngine
 from tests.workflows.conftest import TEXTS
-from tongyao.app.notifier import Notifier
-from tongyao.app.webhook_signing import new_secret, verify
-from tongyao.gateway.outbound.log import LogNotifier
-from tongyao.gateway.outbound.notifications import Notifying
+from tongyao.app.notifications.notifier import Notifier
+from tongyao.app.notifications.webhook_signing import new_secret, verify
+from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
 from tongyao.gateway.outbound.webhook import WebhookNotifier
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
@@ -78,7 +77,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
             "webhook": WebhookNotifier(private_allowed=True),
             "log": LogNotifier(),
         }
-        notifying = Notifying(here.library, notifiers, public_url="https://example.org")
+        notifying = NotificationSender(here.library, notifiers, public_url="https://example.org")
 
         async def told() -> list[tuple[str, int]]:
             """What the log was told since, everything due having been sent; nothing is left to send then."""

@@ -17,13 +17,8 @@ from mcp.client import Client as McpClient
 from temporalio.client import Client
 
 from tests.gateway.conftest import until_served
-from tongyao.app.context import Gateway
-from tongyao.app.message_relay import MessageRelay
-from tongyao.app.options import GatewayOptions
-from tongyao.app.registration import Registering
-from tongyao.app.start import Starting
+from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.gateway.server import listen, serve, url_of
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.records.library import Library
 from tongyao.runtime import wiring
 from tongyao.runtime.local.temporal import LocalTemporal
@@ -137,12 +132,10 @@ async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) ->
         worker = WorkerProcess(environment, log=home / "worker.log")
         stack.push_async_callback(worker.stop)
         await worker.start()
-        relay = MessageRelay(library, client)
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", answer_seconds=1.5)
-        starting = Starting(library, client, ProcessSettings())
-        gateway = Gateway(library, starting, Registering(library, max_chars=2_000_000), relay, options)
+        context = AppContext(library, client, options=options)
         stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
-        work = [asyncio.create_task(serve(gateway, stop, bound)), asyncio.create_task(relay.run(stop))]
+        work = [asyncio.create_task(serve(context, stop, bound)), asyncio.create_task(context.relay.run(stop))]
         try:
             await until_served(url_of(bound))
             async with httpx.AsyncClient(base_url=url_of(bound), timeout=30) as http:

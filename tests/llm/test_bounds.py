@@ -24,7 +24,7 @@ from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
 
 
-async def three(house: House, **wish: object) -> str:
+async def three(house: House, **wish: Any) -> str:
     return await house.start(await house.people(PEOPLE), intent=INTENT, auto_confirm=True, **wish)
 
 

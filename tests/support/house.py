@@ -1,4 +1,4 @@
-"""A whole house for tests: the records, real workers on a real server, and the doors of a process."""
+"""An installation for tests: the records, real workers on a real server, and the use cases."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from temporalio.worker import Worker
 from activities.budget import BudgetReservations
 from activities.dependencies import Deps, Field, Memory
 from activities.model_calls import ModelCalls
-from tongyao.app.message_relay import MessageRelay
-from tongyao.app.registration import Registering
-from tongyao.app.start import Starting, Wish
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
+from tongyao.app.context import AppContext
+from tongyao.app.messages import build_message
+from tongyao.app.people.registration import register_profile
+from tongyao.app.permissions import Action, Role
+from tongyao.app.start import StartProcessBody, start_process
+from tongyao.app.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
 from tongyao.llm.engine import Engine
 from tongyao.protocol.model.messages import MESSAGE, Author
-from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef, TensionRef
+from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
-from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
 from tongyao.records.library import Library
-from tongyao.records.process.messages import MessageText, message_text_id
 from tongyao.records.process.seats import CandidateRow
 from tongyao.runtime import wiring
 from tongyao.runtime.settings import Settings
@@ -62,6 +64,7 @@ class WholeScene:
         ]
 
 
+OPERATOR = Caller(Role.OPERATOR, id="test")
 _OF_A_SEAT = ("submit_projection", "switch_endpoint", "leave", "answer_plan", "set_mandate")
 
 
@@ -70,16 +73,12 @@ class House:
 
     def __init__(
         self,
-        library: Library,
-        client: Client,
-        settings: ProcessSettings,
+        context: AppContext,
         environment: WorkflowEnvironment | None = None,
     ) -> None:
-        self.library, self.client = library, client
+        self.context = context
+        self.library, self.client, self.relay = context.library, context.client, context.relay
         self._environment = environment
-        self.relay = MessageRelay(library, client)
-        self.starting = Starting(library, client, settings)
-        self.registering = Registering(library, max_chars=2_000_000)
 
     async def people(self, texts: Mapping[str, str], *, scene: str | None = None) -> list[str]:
         """Register profiles under fresh ids that begin with the given names; returns the ids in order."""
@@ -88,23 +87,29 @@ class House:
         ids = []
         for name, text in texts.items():
             profile_id = f"{name}-{uuid.uuid4().hex[:8]}"
-            await self.registering.register(profile_id, scene=scene, name=name.title() + " Example", text=text)
+            await self.register(profile_id, scene=scene, name=name.title() + " Example", text=text)
             ids.append(profile_id)
         return ids
 
-    async def start(self, people: Sequence[str | Choice], *, intent: str = "", **wish: Any) -> str:
-        """Start a process; settings are given as keywords besides the fields of `Wish`."""
-        fields = {key: wish.pop(key) for key in list(wish) if key in Wish.model_fields}
-        choices = tuple(one if isinstance(one, Choice) else Choice(profile_id=one) for one in people)
-        return await self.starting.start(
-            Wish(
-                intent=intent or "I want to learn whether my idea for a ferry timetable works.",
-                demander=fields.pop("demander", f"person-{uuid.uuid4().hex[:8]}"),
-                participants=choices,
-                settings=wish,
+    async def register(self, profile_id: str, *, scene: str, name: str, text: str) -> None:
+        """Store a profile in a scene that is there."""
+        await register_profile(self.context, profile_id, scene=scene, name=name, text=text)
+
+    async def start(self, people: Sequence[str | Choice], *, intent: str = "", key: str = "", **given: Any) -> str:
+        """Start a process; settings are given as keywords besides the fields of `StartProcessBody`."""
+        fields = {name: given.pop(name) for name in list(given) if name in StartProcessBody.model_fields}
+        if tension := fields.pop("tension", None):
+            fields["tension"] = tension.model_dump(include=set(TensionBody.model_fields))
+        body = StartProcessBody.model_validate(
+            {
+                "intent": intent or "I want to learn whether my idea for a ferry timetable works.",
+                "demander": fields.pop("demander", f"person-{uuid.uuid4().hex[:8]}"),
+                "participants": [one if isinstance(one, str) else one.model_dump() for one in people],
+                "settings": given,
                 **fields,
-            )
+            }
         )
+        return await start_process(self.context, OPERATOR, body, key=key or uuid.uuid4().hex)
 
     def handle(self, process_id: str) -> WorkflowHandle[Any, Any]:
         return self.client.get_workflow_handle(process_id)
@@ -167,18 +172,8 @@ class House:
         self, process_id: str, alias: str, round_number: int, text: str | None, *, key: str = ""
     ) -> Verdict:
         """Say something in a turn, as the gateway would pass it on; None: nothing new."""
-        key = key or uuid.uuid4().hex
-        author_id = f"participant:{alias}"
-        fields: dict[str, Any] = {"alias": alias, "round": round_number}
-        seats = await self.library.room.seats(process_id)
-        owner = next(seat.person for seat in seats if seat.alias == alias)
-        words = MessageText(owner=owner, kind="words", text=text) if text else None
-        fields |= {"text_id": message_text_id(process_id, author_id, key)} if text else {"nothing_new": True}
-        author = Author(role="participant", alias=alias)
-        message = MESSAGE.validate_python({"kind": "submit_projection", "key": key, "author": author, **fields})
-        stored = await self.relay.send(process_id, message, author_id=author_id, via="test", text=words)
-        assert stored.verdict is not None, "no verdict within the time of one delivery"
-        return stored.verdict
+        body = SubmitProjectionBody(kind="submit_projection", round=round_number, text=text or "", nothing_new=not text)
+        return await self._send(process_id, alias, body, key=key)
 
     async def finish(self, process_id: str, *people: str) -> Record:
         """Have `people` say that there is nothing new, and commit, until the process ends."""
@@ -200,23 +195,20 @@ class House:
 
     async def revise(self, process_id: str, **parts: Any) -> Verdict:
         """Revise the tension through the message relay, its text stored beside the message."""
-        tension = Tension.model_validate(parts)
-        key, row = uuid.uuid4().hex, await self.library.processes.get(process_id)
-        author = f"demander:{row.demander}"
-        ref = TensionRef(
-            text_id=message_text_id(process_id, author, key), grade=tension.grade, barriers=len(tension.barriers)
-        )
-        message = MESSAGE.validate_python(
-            {
-                "kind": "revise_tension",
-                "key": key,
-                "author": Author(role="demander", alias=DEMANDER),
-                "tension": ref.model_dump(mode="json"),
-            }
-        )
-        words = MessageText(owner=row.demander, kind="tension", text=tension.model_dump_json())
-        stored = await self.relay.send(process_id, message, author_id=author, via="test", text=words)
-        assert stored.verdict is not None
+        body = ReviseTensionBody(kind="revise_tension", tension=TensionBody(**parts))
+        return await self._send(process_id, DEMANDER, body)
+
+    async def _send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> Verdict:
+        """Send a message as the gateway does for whoever has this alias."""
+        if alias == DEMANDER:
+            caller = Caller(Role.PERSON, (await self.library.processes.get(process_id)).demander)
+        else:
+            seats = await self.library.room.seats(process_id)
+            caller = Caller(Role.PERSON, next(seat.person for seat in seats if seat.alias == alias))
+        access: ProcessAccess = await authorize_in_process(self.library, caller, process_id, Action.SEND_MESSAGE)
+        message, text = build_message(body, access, key or uuid.uuid4().hex)
+        stored = await self.relay.send(process_id, message, author_id=access.author_id, via="test", text=text)
+        assert stored.verdict is not None, "no verdict within the time of one delivery"
         return stored.verdict
 
     async def kinds(self, process_id: str) -> list[str]:
@@ -262,8 +254,11 @@ async def open_house(
             built: list[Worker] = workers.build(client, deps, settings)
             for worker in built:
                 await stack.enter_async_context(worker)
-        house = House(library, client, settings.process, environment)
-        house.starting = Starting(library, client, settings.process, remember=deps.memory is not None)
-        if long_profiles is not None:
-            house.registering = Registering(library, max_chars=2_000_000, recite=recitations(client))
-        yield house
+        context = AppContext(
+            library,
+            client,
+            process_defaults=settings.process,
+            remember=deps.memory is not None,
+            request_recitation=recitations(client) if long_profiles is not None else None,
+        )
+        yield House(context, environment)

@@ -81,9 +81,7 @@ async def test_anybody_else_may_be_added_and_is_read_as_they_are_then(house: Ope
     async with house(verdicts=["more"]) as (here, _):
         pid, _people = await at_the_limit(here, "adding-others")
         elsewhere = (await here.people({"fay": TEXTS["di"]}, scene="adding-others-2"))[0]
-        await here.registering.register(
-            elsewhere, scene="adding-others-2", name="Fay", text="I weave baskets on Mondays."
-        )
+        await here.register(elsewhere, scene="adding-others-2", name="Fay", text="I weave baskets on Mondays.")
         chosen = {"profile_id": elsewhere}
         assert (await here.say(pid, "decide", decision="add_participants", participants=[chosen])).accepted
         await here.until(pid, "deciding", round_number=4)

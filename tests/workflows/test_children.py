@@ -13,6 +13,7 @@ from tests.support.house import House, open_house
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import BadInput
+from tongyao.app.start import start_child
 from tongyao.llm.engine import Bound
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
@@ -34,7 +35,7 @@ LEDGER = {
 def left_over(*residuals: Mapping[str, object]) -> Rule:
     """The first plan of a root process leaves these unresolved."""
     return Rule(
-        step="plan", process="c-????????????", revision=1, draft={"residuals": [dict(one) for one in residuals]}
+        step="plan", process="c-????????????????", revision=1, draft={"residuals": [dict(one) for one in residuals]}
     )
 
 
@@ -67,7 +68,7 @@ async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(house:
 
 
 async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(house: Opened) -> None:
-    rules = [Rule(step="plan", revision=1, process="c-????????????.1-1", draft={"residuals": [LEDGER]})]
+    rules = [Rule(step="plan", revision=1, process="c-????????????????.1-1", draft={"residuals": [LEDGER]})]
     async with house(verdicts=["exhausted"], rules=[left_over(CRANE), *rules]) as (here, _):
         pid = await in_scene(here, "children-auto", residuals="auto", depth_limit=2, wait_for_children=True)
         await here.end(pid)
@@ -81,7 +82,7 @@ async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(house: 
 
 
 async def test_a_residual_that_was_asked_before_in_its_lineage_is_refused_with_the_reason(house: Opened) -> None:
-    again = Rule(step="plan", revision=1, process="c-????????????.1-1", draft={"residuals": [CRANE]})
+    again = Rule(step="plan", revision=1, process="c-????????????????.1-1", draft={"residuals": [CRANE]})
     async with house(verdicts=["exhausted"], rules=[left_over(CRANE), again]) as (here, _):
         pid = await in_scene(here, "children-twice", residuals="auto", depth_limit=2, wait_for_children=True)
         await here.end(pid)
@@ -128,12 +129,12 @@ async def test_after_the_end_too_a_used_up_budget_starts_nothing(house: Opened) 
         pid = await in_scene(here, "children-budget-later", cost_budget="1.00")
         await here.end(pid)
         with pytest.raises(BadInput, match="budget"):
-            await here.starting.branch(pid, "plan/1/residual/1")
+            await start_child(here.context, pid, "plan/1/residual/1")
         assert await here.library.lineage.children(pid) == []
 
 
 async def test_a_child_outlives_its_parent(house: Opened) -> None:
-    held = Rule(step="observe", process="c-????????????.1-1", do="operator_needed", message="wait", until="go")
+    held = Rule(step="observe", process="c-????????????????.1-1", do="operator_needed", message="wait", until="go")
     async with house(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, engine):
         pid = await in_scene(here, "children-outlive", residuals="auto")
         await here.end(pid)
@@ -145,7 +146,7 @@ async def test_a_child_outlives_its_parent(house: Opened) -> None:
 
 
 async def test_a_tree_is_cancelled_as_a_whole(house: Opened) -> None:
-    held = Rule(step="observe", process="c-????????????.1-1", do="operator_needed", message="wait", until="never")
+    held = Rule(step="observe", process="c-????????????????.1-1", do="operator_needed", message="wait", until="never")
     async with house(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, _):
         pid = await in_scene(here, "children-cancel", residuals="auto", wait_for_children=True)
         child = f"{pid}.1-1"
@@ -161,6 +162,6 @@ async def test_the_demander_of_an_ended_process_may_still_send_a_residual_to_the
     async with house(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
         pid = await in_scene(here, "children-later")
         await here.end(pid)
-        child = await here.starting.branch(pid, "plan/1/residual/1")
-        assert child == await here.starting.branch(pid, "plan/1/residual/1")
+        child = await start_child(here.context, pid, "plan/1/residual/1")
+        assert child == await start_child(here.context, pid, "plan/1/residual/1")
         assert (await here.end(child)).phase is Phase.COMPLETED

@@ -16,20 +16,21 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
+from tests.support.house import House
 from tests.support.scripted import Rule, Script
 from tests.workflows.conftest import TEXTS
-from tongyao.app.start import Wish
+from tongyao.app.start import process_id_of
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.process import Phase
 from tongyao.records.database import RecordsError
 from tongyao.runtime import installation
-from tongyao.runtime.installation import Office
+from tongyao.runtime.installation import Installation
 from tongyao.runtime.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 PATIENCE = 240
-TREE = "c-0123456789ab"
+TREE = process_id_of("somebody", "tree")
 CRANE = {
     "transition": "From lifting by hand to lifting with a machine that somebody here understands.",
     "initial_state": "Two jetties, a hand winch from 1961, and crates of ninety kilograms.",
@@ -59,18 +60,15 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("victim", ["worker", "temporal", "postgres"])
 async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing_twice(home: Path, victim: str) -> None:
-    async with installation.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
+    async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
+        here = House(installed.context)
         await here.library.profiles.put_scene("harbour", "Harbour")
         for name, text in TEXTS.items():
-            await here.registering.register(name, scene="harbour", name=name.title(), text=text)
-        people = tuple(Choice(profile_id=name) for name in ("ada", "bo", "cy"))
-        wish = Wish(
-            intent="I want to learn boats.", demander="di", participants=people, settings={"auto_confirm": True}
-        )
-        pid = await here.starting.start(wish)
+            await here.register(name, scene="harbour", name=name.title(), text=text)
+        pid = await here.start(["ada", "bo", "cy"], demander="di", auto_confirm=True)
         await _in_the_middle_of_round(here, pid, 2)
         before = {event.seq: event for event in await here.library.events.events(pid, limit=1_000)}
-        _kill(here, victim)
+        _kill(installed, victim)
         await _ended(here, pid)
         record = await here.library.record(pid)
         calls = await here.library.ledger.calls(pid)
@@ -87,23 +85,19 @@ async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing
 
 
 async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(home: Path) -> None:
-    async with installation.brought_up(Settings(home=home)) as here, asyncio.timeout(PATIENCE):
+    async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
+        here = House(installed.context)
         await here.library.profiles.put_scene("harbour", "Harbour")
         for name, text in TEXTS.items():
-            await here.registering.register(name, scene="harbour", name=name.title(), text=text)
-        wish = Wish(
-            intent="I want to learn boats.",
-            demander="somebody",
-            scene="harbour",
-            settings={
-                "auto_confirm": True, "auto_start": True, "max_participants": 3, "residuals": "auto", "depth_limit": 2,
-                "wait_for_children": True, "cost_budget": "4.00",
-            },
+            await here.register(name, scene="harbour", name=name.title(), text=text)
+        pid = await here.start(
+            [], key="tree", demander="somebody", scene="harbour", auto_confirm=True, auto_start=True, max_participants=3,
+            residuals="auto", depth_limit=2, wait_for_children=True, cost_budget="4.00",
         )  # fmt: skip
-        pid = await here.starting.start(wish, process_id=TREE)
+        assert pid == TREE
         await _until(here, lambda: here.library.lineage.children(pid))
         for victim in ("worker", "temporal", "postgres"):
-            _kill(here, victim)
+            _kill(installed, victim)
             await asyncio.sleep(0)
         await _ended(here, pid)
         tree = (await here.library.lineage.tree(pid)).all()
@@ -126,12 +120,12 @@ async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(h
     assert budget.settled_cost == spent <= Decimal(4), "to the cent of the ledger"
 
 
-async def _until(here: Office, there: Callable[[], Awaitable[object]]) -> None:
+async def _until(here: House, there: Callable[[], Awaitable[object]]) -> None:
     while not await there():
         await asyncio.sleep(0.02)
 
 
-async def _in_the_middle_of_round(here: Office, pid: str, number: int) -> None:
+async def _in_the_middle_of_round(here: House, pid: str, number: int) -> None:
     while True:
         calls = await here.library.ledger.calls(pid)
         if any(call.step == "project" and call.round == number and call.state == "claimed" for call in calls):
@@ -139,17 +133,17 @@ async def _in_the_middle_of_round(here: Office, pid: str, number: int) -> None:
         await asyncio.sleep(0.02)
 
 
-def _kill(here: Office, victim: str) -> None:
+def _kill(installed: Installation, victim: str) -> None:
     if victim == "worker":
-        assert here.worker is not None
-        here.worker.kill()
+        assert installed.worker is not None
+        installed.worker.kill()
         return
-    pid = here.addresses.temporal_pid if victim == "temporal" else here.addresses.postgres_pid
+    pid = installed.addresses.temporal_pid if victim == "temporal" else installed.addresses.postgres_pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
 
 
-async def _ended(here: Office, pid: str) -> None:
+async def _ended(here: House, pid: str) -> None:
     """The records may be away for a moment: then the question is asked again."""
     while True:
         with suppress(psycopg.Error, RecordsError, PoolTimeout):

@@ -9,8 +9,9 @@ import pytest
 
 from tests.support.house import House
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.app.choices import choices
+from tongyao.app.choices import choices_of
 from tongyao.app.errors import BadInput
+from tongyao.app.start import start_child
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.process.seats import SeatRow
@@ -63,7 +64,7 @@ async def test_a_child_fills_the_hole_and_the_last_plan_does_without_who_decline
         await here.asked(pid, "P00", int(bo[1:]), what="hole")
         assert await waits(here, pid) == {"decision": "", "hole": hole}
         ask = next(row for row in await here.library.inbox.of_process(pid, open_only=True) if row.ask == "hole")
-        shown = await choices(here.library, ask)
+        shown = await choices_of(here.library, ask)
         assert shown is not None and shown.residual is not None
         assert shown.options == ("approve_residual", "replan")
         assert (await here.say(pid, "approve_residual", residual=hole)).accepted
@@ -127,9 +128,9 @@ async def test_after_the_end_a_hole_may_still_go_to_the_field_and_only_a_hole(ho
         await here.end(pid)
         for nobody in (ada, cy, "P09"):
             with pytest.raises(BadInput, match="unknown"):
-                await here.starting.branch(pid, f"plan/1/hole/{nobody}")
-        child = await here.starting.branch(pid, f"plan/1/hole/{bo}")
-        assert child == await here.starting.branch(pid, f"plan/1/hole/{bo}")
+                await start_child(here.context, pid, f"plan/1/hole/{nobody}")
+        child = await start_child(here.context, pid, f"plan/1/hole/{bo}")
+        assert child == await start_child(here.context, pid, f"plan/1/hole/{bo}")
         await here.until(child, "deciding")
         await here.say(child, "cancel")
         await here.end(child)

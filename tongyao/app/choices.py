@@ -1,4 +1,4 @@
-"""What there is to choose among when something waits for the demander: for the API, for MCP and for the command line."""
+"""What a demander may choose among when a process asks them to decide."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
 
-NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
-FULL: Final = "nobody can be added: the room is full"
-NOBODY: Final = "the field proposes nobody: name any profile you know"
+_NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
+_FULL: Final = "nobody can be added: the room is full"
+_NOBODY: Final = "the field proposes nobody: name any profile you know"
 
 
-class Open(Value):
-    """What nobody in the room covers. `id`: a barrier of the tension, or a gap in the last observation."""
+class OpenPoint(Value):
+    """What no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
 
     id: str
     text: str
@@ -36,14 +36,14 @@ class Choices(Value):
     """
 
     options: tuple[str, ...]
-    open: tuple[Open, ...] = ()
+    open: tuple[OpenPoint, ...] = ()
     proposals: tuple[CandidateRow, ...] = ()
     note: str = Field(default="", description="Why there are no proposals.")
     residual: Residual | None = None
 
 
-async def choices(library: Library, ask: InboxRow) -> Choices | None:
-    """What there is to choose for one ask; None where there is nothing to choose among."""
+async def choices_of(library: Library, ask: InboxRow) -> Choices | None:
+    """The choices of one ask; None for an ask that offers none."""
     if ask.alias != DEMANDER:
         return None
     if ask.ask in ("residual", "hole"):
@@ -65,9 +65,9 @@ async def choices(library: Library, ask: InboxRow) -> Choices | None:
     found = await library.room.candidates(ask.process_id, round_number=ask.round)
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
-        open=tuple(Open(id=id, text=names.text(text)) for id, text in opened.items()),
+        open=tuple(OpenPoint(id=id, text=names.text(text)) for id, text in opened.items()),
         proposals=tuple(found),
-        note=FULL if free < 1 else NO_SCENE if not row.scene_id else "" if found else NOBODY,
+        note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
     )
 
 

@@ -1,24 +1,49 @@
-"""What everything in this room works with, handed in from outside."""
+"""What every use case is given: the records, the Temporal client, and the implementations that `runtime` chose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
-from tongyao.app.erasure import Forgetting
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from temporalio.client import Client
+
 from tongyao.app.message_relay import MessageRelay
-from tongyao.app.notifier import Notifier
-from tongyao.app.options import GatewayOptions
-from tongyao.app.profile_source import SourceKind
-from tongyao.app.registration import Registering
-from tongyao.app.start import Starting
+from tongyao.app.notifications.notifier import Notifier
+from tongyao.app.people.profile_source import ProfileSourceFactory
+from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.library import Library
 
 
-class Found(Protocol):
-    """Somebody who was found. `reasons`: which part of what was sought meets which side of the person, strongest first."""
+class GatewayOptions(BaseModel):
+    """The settings `TONGYAO_GATEWAY__…`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    open_registration: bool = Field(default=True, description="Anybody may join by introducing themselves.")
+    rate: str = Field(default="240/minute", description="Requests of one token, or of one address without a token.")
+    join_rate: str = Field(default="20/hour", description="Registrations from one address.")
+    answer_seconds: float = Field(default=8.0, gt=0, le=60, description="How long a message waits for its verdict.")
+    private_addresses: bool = Field(
+        default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
+    )
+    max_body_bytes: int = Field(default=16_000_000, ge=1_000, description="A longer request is refused unread.")
+    token_days: int | None = Field(default=None, ge=1, description="New owner tokens expire after; unset: never.")
+
+    @field_validator("rate", "join_rate")
+    @classmethod
+    def _is_a_rate(cls, rate: str) -> str:
+        from limits import parse  # imported late: the settings of every command hold these options
+
+        parse(rate)  # raises ValueError
+        return rate
+
+
+class FoundPerson(Protocol):
+    """A search result. `reasons`: which part of the query matches which facet of the person, strongest first."""
 
     @property
     def profile_id(self) -> str: ...
@@ -33,40 +58,59 @@ class Found(Protocol):
     def reasons(self) -> Sequence[Any]: ...
 
 
-class Search(Protocol):
-    """Who in a scene is near: the field, as this room knows it."""
+class PeopleSearch(Protocol):
+    """The intent field, as the use cases know it."""
 
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str]
-    ) -> Sequence[Sequence[Found]]:
+    ) -> Sequence[Sequence[FoundPerson]]:
         """For each raw text the nearest people, best first."""
         ...
 
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str]
-    ) -> Mapping[str, Sequence[Found]]:
-        """Each perspective's own list for a tension, best first."""
+    ) -> Mapping[str, Sequence[FoundPerson]]:
+        """For each perspective the nearest people, best first."""
         ...
 
-    async def near_profile(self, profile_id: str, *, top: int) -> Sequence[Found]:
-        """Who is near a profile in its own scene, without itself."""
+    async def near_profile(self, profile_id: str, *, top: int) -> Sequence[FoundPerson]:
+        """The people nearest to a profile in its own scene, without itself."""
         ...
+
+
+class PersonalDataStore(Protocol):
+    """Keeps data of people outside the tables that an erasure clears itself: an index, a memory."""
+
+    async def forget(self, owner: str) -> None:
+        """Delete everything of this person. Repeating it is harmless."""
+        ...
+
+
+RequestRecitation = Callable[[str, int], Awaitable[None]]
+"""Called with a profile id and a version: has a long profile recited in the background (docs/highway.md)."""
 
 
 @dataclass(frozen=True)
-class Gateway:
-    """The doors and the records. Without `search`, people can be listed but not looked for; `notifiers`: by channel.
+class AppContext:
+    """The first argument of every use case. Without `people_search`, people can be listed but not searched.
 
-    `sources`: how people's own agents are asked, by the kind of their platform.
+    `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
+    `profile_sources`: how people's own agents are reached, by kind of platform.
     """
 
     library: Library
-    starting: Starting
-    registering: Registering
-    relay: MessageRelay
+    client: Client
     options: GatewayOptions = field(default_factory=GatewayOptions)
-    search: Search | None = None
+    process_defaults: ProcessSettings = field(default_factory=ProcessSettings)
+    remember: bool = False
+    profile_max_chars: int = 2_000_000
+    request_recitation: RequestRecitation | None = None
+    people_search: PeopleSearch | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
-    sources: Mapping[str, SourceKind] = field(default_factory=dict)
-    forgetting: Sequence[Forgetting] = ()
-    """What else keeps something of a person, and is told when they are erased."""
+    profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
+    personal_data_stores: Sequence[PersonalDataStore] = ()
+
+    @cached_property
+    def relay(self) -> MessageRelay:
+        """Stores messages and delivers them."""
+        return MessageRelay(self.library, self.client)

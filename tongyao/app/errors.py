@@ -1,20 +1,153 @@
-"""Bad input, refused at the door: nothing was stored and nothing started."""
+"""Errors of the use cases. Each has a code (a closed word) and a message that says what was wrong and what to do.
+
+The CLI prints them, the API answers them as problem details (`gateway/problems.py`), MCP as tool errors.
+"""
 
 from __future__ import annotations
 
-SCENES = "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists those there are"
-PEOPLE = "introduce people to it (`POST /profiles`, over MCP `join`, on the command line `tongyao field import`)"
-"""What to do about a scene that is not there, and about one in which nobody is."""
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from tongyao.protocol.rules.refusals import Verdict
+from tongyao.records.database import BadValue, DatabaseUnreachable
+from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
+from tongyao.records.people.tokens import TokenUnknown
+from tongyao.records.privacy.erasure import PersonUnknown
+from tongyao.records.privacy.texts import TextConflict, TextErased
+from tongyao.records.process.messages import KeyReused, MessageUnknown
+from tongyao.records.process.processes import BadCursor, ProcessExists, ProcessUnknown
+
+LIST_SCENES: Final = (
+    "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists the scenes there are"
+)
+ADD_PEOPLE: Final = (
+    "introduce people to it (`POST /profiles`, over MCP `join`, on the command line `tongyao field import`)"
+)
+"""What to do about an unknown scene, and about an empty one."""
 
 
-class BadInput(ValueError):
-    """What was wrong, where, and what to do. `field` names the part of the input, `code` is a closed word."""
+class Problem(Exception):
+    """A request that is not fulfilled. `details`: further fields of the answer."""
 
-    def __init__(self, code: str, message: str, *, field: str = "") -> None:
+    def __init__(self, code: str, message: str, /, **details: Any) -> None:
         super().__init__(message)
         self.code = code
+        self.details = details
+
+
+class BadInput(Problem):
+    """The input is wrong; nothing was stored and nothing started. `field` names the wrong part of the input."""
+
+    def __init__(self, code: str, message: str, *, field: str = "", **details: Any) -> None:
+        super().__init__(code, message, **({"field": field} if field else {}), **details)
         self.field = field
 
 
-class AddressTaken(Exception):
-    """The gateway cannot listen on its address. The message says what to do."""
+class BadIdempotencyKey(Problem):
+    """The key of the request is missing or malformed."""
+
+
+class Unauthenticated(Problem):
+    """No token, or one that is not valid."""
+
+
+class NotAllowed(Problem):
+    """The caller's role may not do this."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("not_allowed", message)
+
+
+class NotFound(Problem):
+    """It does not exist, or not for this caller."""
+
+
+class Conflict(Problem):
+    """The idempotency key was used for another request."""
+
+
+class Refused(Problem):
+    """The process refused a message. The code and both wordings are those of its verdict."""
+
+    def __init__(self, verdict: Verdict, message_id: str) -> None:
+        super().__init__(verdict.code, verdict.en, zh=verdict.zh, message=message_id)
+
+
+class Gone(Problem):
+    """It was erased by its owner."""
+
+
+class NotOffered(Problem):
+    """This installation does not have what is asked for."""
+
+
+class Unavailable(Problem):
+    """A server that is needed cannot be reached now."""
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """A `Problem` for an expected error of the records; None for an unexpected error."""
+    match error:
+        case Problem():
+            return error
+        case KeyReused() | TextConflict() | ProcessExists():
+            return Conflict(
+                "key_reused",
+                "this Idempotency-Key was used for something else: send a new request under a new key",
+            )
+        case TextErased():
+            return Gone("erased", "this text was erased by its owner")
+        case ProcessUnknown():
+            return NotFound("no_such_process", str(error))
+        case ProfileUnknown():
+            return NotFound("no_such_profile", str(error))
+        case PersonUnknown():
+            return NotFound("no_such_person", str(error))
+        case SceneUnknown():
+            return NotFound("no_such_scene", f"{error}: {LIST_SCENES}")
+        case MessageUnknown():
+            return NotFound("no_such_message", str(error))
+        case TokenUnknown():
+            return NotFound("no_such_token", str(error))
+        case BadCursor():
+            return BadInput("bad_cursor", str(error))
+        case BadValue():
+            return BadInput("bad_value", str(error))
+        case DatabaseUnreachable():
+            return Unavailable("records_away", "the records cannot be reached now: try again in a moment")
+        case _:
+            return None
+
+
+def not_valid(error: ValidationError) -> BadInput:
+    """A `BadInput` for input that its pydantic model rejects. It says where and why and does not repeat the input."""
+    wrong = [{"where": location(one), "why": reason(one)} for one in error.errors(include_url=False)]
+    message = "; ".join(f"{one['where']}: {one['why']}" if one["where"] else one["why"] for one in wrong[:3])
+    return BadInput("not_valid", message, field=wrong[0]["where"])
+
+
+def location(error: ErrorDetails) -> str:
+    """The path of the rejected value, its parts joined by dots."""
+    return _encodable(".".join(str(part) for part in error["loc"]))
+
+
+def reason(error: ErrorDetails) -> str:
+    """Why pydantic rejected a value, in words for its sender."""
+    context = error.get("ctx") or {}
+    match error["type"]:
+        case "union_tag_not_found":
+            return f"say which one it is: {context['discriminator']}"
+        case "union_tag_invalid":
+            given, name = context["tag"], context["discriminator"].strip("'")
+            return _encodable(f"{given!r} is no {name}; one of {context['expected_tags']}")
+        case "json_invalid":
+            return f"this is no JSON: {context.get('error', '')}"
+        case _:
+            return _encodable(error["msg"].removeprefix("Value error, "))
+
+
+def _encodable(text: str) -> str:
+    """`text` without lone surrogates, which no answer could carry."""
+    return text.encode("utf-8", "replace").decode()

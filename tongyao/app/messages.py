@@ -1,45 +1,32 @@
-"""Sending messages, and what waits for whom: the same for the API and for MCP."""
+"""Sending a message to a process, and what became of it."""
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
-from pydantic import Field
-
-from tongyao.app.authorization import Caller, Standing, in_process, permit
-from tongyao.app.choices import Choices, choices
-from tongyao.app.context import Gateway
-from tongyao.app.permissions import Action
-from tongyao.app.problems import NotFound, Problem, Refused
-from tongyao.app.wire import Incoming, read
-from tongyao.protocol.model.messages import ApproveResidual, Message
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
+from tongyao.app.permissions import MESSAGE_PERMISSIONS, Action, Role
+from tongyao.app.start import start_child
+from tongyao.app.wire import (
+    AnswerPlanBody,
+    DecideBody,
+    LeaveBody,
+    MessageBody,
+    ReviseTensionBody,
+    SelectParticipantsBody,
+    SubmitProjectionBody,
+    SwitchEndpointBody,
+    checked_key,
+    chosen,
+)
+from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
+from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import views
-from tongyao.protocol.rules.views import PartyView
-from tongyao.records.process.inbox import InboxRow
-from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage
+from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 
-_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
-
-HOW: Final[dict[str, str]] = {
-    "confirm_tension": '{"kind": "confirm_tension"}, or revise_tension with your own `tension`',
-    "select_participants": '{"kind": "select_participants", "participants": ["p-…", "p-…"]}: of the candidates, or others',
-    "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `parts`, or `nothing_new`',
-    "decision": '{"kind": "decide", "decision": one of the `options`}; where they say so, replan without who declined, '
-    "or conclude",
-    "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}',
-    "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
-    "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
-    "declined",
-    "resume": '{"kind": "resume"}, once the cause is mended',
-}
-"""Which message answers which ask."""
-
-OF_A_SEAT: Final = frozenset({"projection", "answer"})
-"""What is asked of whoever speaks for a seat; everything else is the demander's, or an operator's."""
-
-DONE: Final[dict[str, tuple[str, str]]] = {
+APPLIED: Final[dict[str, tuple[str, str]]] = {
     "confirm_tension": (
         "the tension stands; now people are found, or speak",
         "张力已确认；接下来寻找参与者，或开始发言",
@@ -60,17 +47,6 @@ DONE: Final[dict[str, tuple[str, str]]] = {
 """What an applied message means for its sender, and what to do next."""
 
 
-def checked_key(key: str | None) -> str:
-    """An Idempotency-Key as it may be used. Raises `Problem`."""
-    if not key:
-        raise Problem(
-            "key_missing", "send an `Idempotency-Key` of your own making: the same key again is the same request"
-        )
-    if not _KEY.fullmatch(key):
-        raise Problem("bad_key", "an Idempotency-Key has 1 to 200 visible ASCII characters, without spaces")
-    return key
-
-
 class Receipt(Value):
     """What became of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
 
@@ -84,60 +60,93 @@ class Receipt(Value):
     repeated: bool = False
 
 
-class Ask(Value):
-    """Something that waits for you: what, by when, and how to answer; `view`: what you may see, to answer it.
-
-    `choices`: for the demander, what there is to choose among; `subject`: the residual that it is about.
-    """
-
-    process_id: str
-    ask: str
-    alias: str
-    round: int = Field(description="The round, or for `answer` the revision of the plan, for `residual` its number.")
-    subject: str = ""
-    due_at: str | None
-    remaining_seconds: int | None = Field(default=None, description="While it is suspended: the time left after that.")
-    opened_at: str
-    answer_with: str
-    choices: Choices | None = None
-    view: PartyView | None = None
-
-
-async def send(
-    gateway: Gateway, caller: Caller, process_id: str, incoming: Incoming, *, key: str | None, via: str
+async def send_message(
+    context: AppContext, caller: Caller, process_id: str, body: MessageBody, *, key: str | None, via: str
 ) -> Receipt:
-    """Send a message to a process. Raises `Refused` when the process refused it, and every other `Problem`."""
+    """Send a message to a process. Raises `Refused` when the process refuses it, and other `Problem`s."""
     key = checked_key(key)
-    standing = await in_process(gateway.library, caller, process_id, Action.SEND_MESSAGE)
-    message, text = read(incoming, standing, key)
-    if isinstance(message, ApproveResidual) and message.approve and standing.process.ended_at is not None:
-        return await _branch(gateway, standing, message)
-    return await deliver(gateway, standing, message, text, via=via)
+    access = await authorize_in_process(context.library, caller, process_id, Action.SEND_MESSAGE)
+    return await send_as(context, access, body, key=key, via=via)
 
 
-async def deliver(
-    gateway: Gateway, standing: Standing, message: Message, text: MessageText | None, *, via: str
-) -> Receipt:
-    """Store and deliver one message. Raises `Refused`."""
-    stored = await gateway.relay.send(
-        standing.process.id,
+async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
+    """As `send_message`, for a caller whose access to the process is known already."""
+    message, text = build_message(body, access, key)
+    if isinstance(message, ApproveResidual) and message.approve and access.process.ended_at is not None:
+        return await _start_child_of_ended(context, access, message)
+    stored = await context.relay.send(
+        access.process.id,
         message,
-        author_id=standing.author_id,
+        author_id=access.author_id,
         via=via,
         text=text,
-        wait=gateway.options.answer_seconds,
+        wait=context.options.answer_seconds,
     )
     if stored.verdict is not None and not stored.verdict.accepted:
         raise Refused(stored.verdict, stored.id)
-    return receipt(stored)
+    return _receipt(stored)
 
 
-async def _branch(gateway: Gateway, standing: Standing, message: ApproveResidual) -> Receipt:
-    """A process that has ended starts no children itself; its residuals may still go back to the field."""
-    child = await gateway.starting.branch(standing.process.id, message.residual)
+def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[Message, MessageText | None]:
+    """The protocol's message, which refers to its text by id, and the text to store with it.
+
+    Raises `NotAllowed` when the role may not send this kind, and `BadInput`.
+    """
+    if access.role not in MESSAGE_PERMISSIONS[body.kind]:
+        raise NotAllowed(f"`{body.kind}` is not for a {access.role.value} to send")
+    text_id = message_text_id(access.process.id, access.author_id, key)
+    fields: dict[str, Any]
+    text = ""
+    match body:
+        case ReviseTensionBody():
+            tension = body.tension.tension()
+            fields = {"tension": TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))}
+            text = tension.model_dump_json()
+        case SubmitProjectionBody():
+            text = body.whole_text()
+            fields = {"alias": access.alias, "round": body.round, "nothing_new": body.nothing_new}
+            fields["text_id"] = text_id if text.strip() else ""
+        case AnswerPlanBody():
+            text = body.text
+            fields = {"alias": access.alias, "revision": body.revision, "answer": body.answer}
+            fields["text_id"] = text_id if text.strip() else ""
+        case SwitchEndpointBody() | LeaveBody():
+            fields = {**body.model_dump(exclude={"kind"}), "alias": _alias(body.alias, access)}
+        case SelectParticipantsBody():
+            fields = {"participants": chosen(body.participants)}
+        case DecideBody():
+            fields = {
+                "decision": body.decision,
+                "participants": chosen(body.participants),
+                "tokens": body.tokens,
+                "cost": str(body.cost) if body.cost is not None else None,
+            }
+        case _:
+            fields = body.model_dump(exclude={"kind"})
+    message = MESSAGE.validate_python({"kind": body.kind, "key": key, "author": access.author, **fields})
+    if not text.strip():
+        return message, None
+    kind = "tension" if isinstance(body, ReviseTensionBody) else "words"
+    return message, MessageText(owner=access.person, kind=kind, text=text)
+
+
+def _alias(alias: str | None, access: ProcessAccess) -> str:
+    """Whose seat a message is about: the caller's own, or for operators the one they name."""
+    if access.role is not Role.OPERATOR:
+        if alias not in (None, access.alias):
+            raise NotAllowed(f"you are {access.alias} here: leave `alias` out")
+        return access.alias
+    if alias is None:
+        raise BadInput("alias_missing", "say whom it is for: `alias`", field="alias")
+    return alias
+
+
+async def _start_child_of_ended(context: AppContext, access: ProcessAccess, message: ApproveResidual) -> Receipt:
+    """A process that has ended cannot start its children itself."""
+    child = await start_child(context, access.process.id, message.residual)
     return Receipt(
         id=child,
-        process_id=standing.process.id,
+        process_id=access.process.id,
         kind=message.kind,
         state="applied",
         code="accepted",
@@ -146,10 +155,26 @@ async def _branch(gateway: Gateway, standing: Standing, message: ApproveResidual
     )
 
 
-def receipt(stored: StoredMessage) -> Receipt:
+async def message_state(context: AppContext, caller: Caller, message_id: str) -> Receipt:
+    """What became of a message of the caller's own. Raises `NotFound` for those of others."""
+    if caller.anonymous:
+        permit(caller, Action.READ_MESSAGE)
+    unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
+    try:
+        stored = await context.library.messages.get(message_id)
+    except MessageUnknown:
+        raise unknown from None
+    if not caller.operator:
+        access = await authorize_in_process(context.library, caller, stored.process_id, Action.SEND_MESSAGE)
+        if stored.author_id != access.author_id:
+            raise unknown
+    return _receipt(stored)
+
+
+def _receipt(stored: StoredMessage) -> Receipt:
     verdict = stored.verdict
     kind = "nothing_new" if stored.payload.get("nothing_new") else stored.kind
-    en, zh = DONE.get(kind, ("", "")) if verdict and verdict.accepted else ("", "")
+    en, zh = APPLIED.get(kind, ("", "")) if verdict and verdict.accepted else ("", "")
     return Receipt(
         id=stored.id,
         process_id=stored.process_id,
@@ -160,57 +185,3 @@ def receipt(stored: StoredMessage) -> Receipt:
         zh=verdict.zh or zh if verdict else "已保存，一有工作进程应答即送达；可凭此 id 再查",
         repeated=verdict.repeated if verdict else False,
     )
-
-
-async def message_state(gateway: Gateway, caller: Caller, message_id: str) -> Receipt:
-    """What became of a message of the caller's own. Raises `NotFound` for those of others."""
-    if caller.token is None:
-        permit(caller, Action.READ_MESSAGE)
-    unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
-    try:
-        stored = await gateway.library.messages.get(message_id)
-    except MessageUnknown:
-        raise unknown from None
-    if not caller.operator:
-        standing = await in_process(gateway.library, caller, stored.process_id, Action.SEND_MESSAGE)
-        if stored.author_id != standing.author_id:
-            raise unknown
-    return receipt(stored)
-
-
-async def pending(gateway: Gateway, caller: Caller, *, with_view: bool = False) -> list[Ask]:
-    """Everything that waits for the caller, the most urgent first."""
-    permit(caller, Action.READ_INBOX)
-    inbox = gateway.library.inbox
-    rows = await inbox.of_operators() if caller.operator else await inbox.of_person(caller.person)
-    token = caller.token
-    if token is not None and token.role == "participant":
-        here = (token.process_id, token.alias)
-        rows = [row for row in rows if (row.process_id, row.alias) == here and row.ask in OF_A_SEAT]
-    return [await _ask(gateway, caller, row, with_view=with_view) for row in rows]
-
-
-async def _ask(gateway: Gateway, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:
-    view = None
-    if with_view:
-        view = await view_of(gateway, await in_process(gateway.library, caller, row.process_id, Action.READ_PROCESS))
-    return Ask(
-        process_id=row.process_id,
-        ask=row.ask,
-        alias=row.alias,
-        round=row.round,
-        due_at=row.due_at.isoformat() if row.due_at else None,
-        remaining_seconds=row.remaining_seconds,
-        opened_at=row.opened_at.isoformat(),
-        answer_with=how % row.round if "%d" in (how := HOW.get(row.ask, "")) else how,
-        subject=row.subject,
-        choices=await choices(gateway.library, row) if not caller.operator else None,
-        view=view,
-    )
-
-
-async def view_of(gateway: Gateway, standing: Standing) -> PartyView:
-    """The process as this party may see it now."""
-    record = await gateway.library.record(standing.process.id)
-    role: Any = standing.role.value
-    return views.for_party(record, role=role, alias="" if role == "operator" else standing.alias)

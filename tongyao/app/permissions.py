@@ -1,7 +1,7 @@
 """Who may do what: one table, role × action (docs/api.md, "Roles"). Everything not in it is refused.
 
-A role is what somebody is towards the thing they touch: the same token is `demander` in one process, `participant` in
-another, and nobody (`None`: the thing does not exist for them) in the rest.
+A role is held towards a thing: the same person is demander in one process, participant in another, and has no role in the
+rest, which do not exist for them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 class Role(StrEnum):
     ANONYMOUS = "anonymous"
-    PERSON = "person"  # with a token of their own, towards what belongs to nobody in particular
+    PERSON = "person"  # with a token of their own, towards what has no owner
     OWNER = "owner"  # towards their own profile and their own tokens
     DEMANDER = "demander"
     PARTICIPANT = "participant"
@@ -54,10 +54,10 @@ class Action(StrEnum):
 _EVERYBODY: Final = frozenset(Role)
 _OWN: Final = frozenset({Role.OWNER})
 _OWN_OR_OPERATOR: Final = frozenset({Role.OWNER, Role.OPERATOR})
-_WITH_A_TOKEN: Final = frozenset({Role.PERSON, Role.PARTICIPANT, Role.OPERATOR})
+_ANY_TOKEN: Final = frozenset({Role.PERSON, Role.PARTICIPANT, Role.OPERATOR})
 _IN_THE_PROCESS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT, Role.OPERATOR})
 
-TABLE: Final[Mapping[Action, frozenset[Role]]] = {
+PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.LIST_SCENES: _EVERYBODY,
     Action.WRITE_SCENE: frozenset({Role.OPERATOR}),
     Action.LIST_PEOPLE: frozenset({Role.PERSON, Role.OPERATOR}),
@@ -72,7 +72,7 @@ TABLE: Final[Mapping[Action, frozenset[Role]]] = {
     Action.CHANNELS: _OWN,
     Action.SOURCE: _OWN,
     Action.START_PROCESS: frozenset({Role.PERSON, Role.OPERATOR}),
-    Action.LIST_PROCESSES: _WITH_A_TOKEN,
+    Action.LIST_PROCESSES: _ANY_TOKEN,
     Action.READ_PROCESS: _IN_THE_PROCESS,
     Action.READ_EVENTS: _IN_THE_PROCESS,
     Action.READ_CANDIDATES: frozenset({Role.DEMANDER}),
@@ -80,7 +80,7 @@ TABLE: Final[Mapping[Action, frozenset[Role]]] = {
     Action.READ_DELIVERY: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
     Action.SEND_MESSAGE: _IN_THE_PROCESS,
     Action.READ_MESSAGE: _OWN_OR_OPERATOR,
-    Action.READ_INBOX: _WITH_A_TOKEN,
+    Action.READ_INBOX: _ANY_TOKEN,
     Action.ISSUE_TOKEN: _OWN_OR_OPERATOR,
     Action.LIST_TOKENS: _OWN_OR_OPERATOR,
     Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,
@@ -90,7 +90,7 @@ _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
 _SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})
 _SEATS: Final = _SPEAKERS | {Role.OPERATOR}
 
-KINDS: Final[Mapping[str, frozenset[Role]]] = {
+MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "revise_tension": frozenset({Role.DEMANDER}),
     "confirm_tension": _DEMANDERS,
     "select_participants": _DEMANDERS,
@@ -107,8 +107,12 @@ KINDS: Final[Mapping[str, frozenset[Role]]] = {
     "approve_residual": _DEMANDERS,
     "replan": _DEMANDERS,
 }
-"""Which message whom. A demander has a seat to speak for only where they take part: whether they do, the process says. Nobody speaks or answers for another here; operators who must have signals, which show as theirs."""
+"""Which roles may send a message of this kind. The process itself refuses a demander who has no seat to speak for. Operators
+do not speak or answer for others here; those who must send signals, which are shown as an operator's."""
+
+PARTICIPANT_ASKS: Final = frozenset({"projection", "answer"})
+"""What a process asks of those who have a seat. Everything else is asked of the demander, or of operators."""
 
 
-def may(role: Role | None, action: Action) -> bool:
-    return role is not None and role in TABLE[action]
+def is_permitted(role: Role, action: Action) -> bool:
+    return role in PERMISSIONS[action]

@@ -1,15 +1,22 @@
-"""What the commands share: exit codes, the console, and running coroutines."""
+"""What the commands share: exit codes, output, the caller, and the context of the use cases."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, NoReturn, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
+from tongyao.app.authorization import Caller
+from tongyao.app.context import AppContext
+from tongyao.app.errors import not_valid
+from tongyao.app.permissions import Role
+from tongyao.runtime import installation
 from tongyao.runtime.settings import Settings, load_settings
 
 EXIT_FAILED: Final = 1
@@ -18,6 +25,9 @@ EXIT_UNREACHABLE: Final = 3
 EXIT_REFUSED: Final = 4
 EXIT_PENDING: Final = 5
 
+OPERATOR: Final = Caller(role=Role.OPERATOR, id="cli")
+"""Whoever may run commands here is an operator; commands for a demander or a participant act in that role."""
+
 T = TypeVar("T")
 
 console = Console(soft_wrap=False)
@@ -25,7 +35,7 @@ errors = Console(stderr=True)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine; of errors that came together, the first one stands for all."""
+    """Run a command's coroutine; of several errors in a group the first is raised."""
     try:
         return asyncio.run(work)
     except BaseExceptionGroup as group:
@@ -34,6 +44,21 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def settings() -> Settings:
     return load_settings()
+
+
+@asynccontextmanager
+async def app_context() -> AsyncIterator[AppContext]:
+    """The use cases of the installation that runs. Raises `NotRunning`."""
+    async with installation.running(settings()) as joined:
+        yield joined.context
+
+
+def validated(model: Any, given: Mapping[str, Any]) -> Any:
+    """The request body of a command, without the options that were left out (None). Raises `BadInput`."""
+    try:
+        return TypeAdapter(model).validate_python({name: one for name, one in given.items() if one is not None})
+    except ValidationError as error:
+        raise not_valid(error) from None
 
 
 def print_json(value: Any) -> None:

@@ -14,9 +14,9 @@ from tongyao.commands.export import write_export
 from tongyao.commands.processes import follow, print_audit, print_plan, start_from_files
 from tongyao.commands.service import addresses
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import EndpointKind
+from tongyao.records.library import Library
 from tongyao.runtime import installation
-from tongyao.runtime.installation import Office
+from tongyao.runtime.installation import Installation
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
@@ -49,53 +49,54 @@ async def _demo(folder: Path, crash: bool) -> None:
             "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.\n",
             style="dim",
         )
-    async with installation.brought_up(config) as here:
-        pid = await start_from_files(
-            here,
-            f"@{folder / 'intent.txt'}",
-            str(folder / "demander.md"),
-            [(str(path), EndpointKind.PROXY) for path in sorted((folder / "profiles").glob("*.md"))],
-            "",
-            {"auto_confirm": True},
-        )
-        crashing = asyncio.create_task(_kill_in_a_round(here, pid)) if crash else None
-        phase = await follow(here, pid)
+    async with installation.brought_up(config) as installed:
+        context, library = installed.context, installed.context.library
+        given = {
+            "intent": f"@{folder / 'intent.txt'}",
+            "demander": str(folder / "demander.md"),
+            "participants": [{"profile_id": str(path)} for path in sorted((folder / "profiles").glob("*.md"))],
+            "settings": {"auto_confirm": True},
+        }
+        pid = await start_from_files(context, given)
+        crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
+        phase = await follow(library, pid)
         if crashing is not None:
             await crashing
         if phase is not Phase.COMPLETED:
             fail(f"the process ended as {phase.value}: `tongyao show {pid}`", EXIT_FAILED)
         console.print()
-        await print_plan(here, pid)
-        await print_audit(here, pid)
+        await print_plan(library, pid)
+        await print_audit(library, pid)
         if crash:
-            await _print_ledger(here, pid)
+            await _print_ledger(library, pid)
         out = config.home / "exports" / pid
-        await write_export(here, pid, out)
+        await write_export(library, pid, out)
         console.print("\nWhere everything lies:", style="bold")
-        for name, where in {**addresses(here), "This process": str(out)}.items():
+        for name, where in {**addresses(installed), "This process": str(out)}.items():
             console.print(f"  {name:<13}{where}", highlight=False, soft_wrap=True)
-        if not here.joined:
+        if not installed.joined:
             console.print("\nThe servers stop now; their state stays. `tongyao up` keeps them running.", style="dim")
 
 
-async def _kill_in_a_round(here: Office, process_id: str) -> None:
+async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
     """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
-    if here.worker is None:
+    if installed.worker is None:
         fail("--crash kills the worker, and the service that runs here is not this command's own: stop it first")
+    library = installed.context.library
     while True:
-        totals = await here.library.ledger.usage(process_id)
-        if totals.claimed and await here.library.rounds.projections(process_id):
+        totals = await library.ledger.usage(process_id)
+        if totals.claimed and await library.rounds.projections(process_id):
             break
-        if (await here.library.processes.get(process_id)).ended_at is not None:
+        if (await library.processes.get(process_id)).ended_at is not None:
             return
         await asyncio.sleep(0.005)
-    pid = here.worker.pid
-    here.worker.kill()
+    pid = installed.worker.pid
+    installed.worker.kill()
     console.print(f"[red]killed the worker (pid {pid}) in the middle of a round[/red]; another one is started")
 
 
-async def _print_ledger(here: Office, process_id: str) -> None:
-    calls = await here.library.ledger.calls(process_id)
+async def _print_ledger(library: Library, process_id: str) -> None:
+    calls = await library.ledger.calls(process_id)
     keys: dict[tuple[str, int, str, int, int], int] = {}
     for call in calls:
         if call.state == "settled":

@@ -1,4 +1,4 @@
-"""`erase`: a person goes, at their own request; `rewrap`: a new master key takes over (docs/erasure.md)."""
+"""`erase`: erase a person; `rewrap`: change the master key (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from tongyao.app.erasure import Erased, Erasing
-from tongyao.commands.common import EXIT_BAD_INPUT, console, fail, print_json, run, settings
+from tongyao.app.people import erasure
+from tongyao.commands.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, print_json, run
 from tongyao.commands.field_index import records
 from tongyao.records.privacy import sealing
-from tongyao.records.privacy.erasure import PersonUnknown
-from tongyao.runtime import installation, wiring
+from tongyao.runtime import wiring
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,7 +21,9 @@ def add_to(app: typer.Typer) -> None:
 def erase(
     person: Annotated[str, typer.Argument(help="Id of a profile, or of a demander without one.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: this cannot be undone.")] = False,
-    patience: Annotated[float, typer.Option(help="Seconds to wait for steps that are under way.")] = 180.0,
+    patience: Annotated[
+        float, typer.Option(help="Seconds to wait for steps that are under way.")
+    ] = erasure.PATIENCE_SECONDS,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Erase a person: their key is destroyed, what quotes them is rewritten or removed. It cannot be undone."""
@@ -61,11 +62,6 @@ async def _rewrap() -> int:
         return await sealing.rewrap(library.pool, wiring.keyring(chosen))
 
 
-async def _erase(person: str, patience: float) -> Erased:
-    async with installation.running(settings()) as here:
-        try:
-            return await Erasing(here.library, here.relay, wiring.forgetting(here.library)).erase(
-                person, patience=patience
-            )
-        except PersonUnknown as error:
-            fail(str(error), EXIT_BAD_INPUT)
+async def _erase(person: str, patience: float) -> erasure.Erased:
+    async with app_context() as context:
+        return await erasure.erase(context, OPERATOR, person, patience=patience)

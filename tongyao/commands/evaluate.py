@@ -10,14 +10,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tongyao.app.start import Wish
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.app.people.registration import register_profile
+from tongyao.app.start import StartProcessBody, start_process
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, OPERATOR, console, fail, print_json, run, settings
 from tongyao.evals.cases import Case, CaseError, load, only
 from tongyao.evals.compare import overlap
 from tongyao.evals.measure import Measures, measure
-from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.process import Phase
 from tongyao.runtime import installation
-from tongyao.runtime.installation import Office
+from tongyao.runtime.installation import Installation
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,19 +75,19 @@ def evaluate(
 async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict[str, Any]]]:
     config = settings()
     rows = []
-    async with installation.brought_up(config) as here:
+    async with installation.brought_up(config) as installed:
         for case in cases:
             console.print(
                 f"[dim]{case.id}: {len(case.profiles)} people, engine {config.chosen_engine}[/dim]", highlight=False
             )
-            process, names = await _run_case(here, case)
-            record = await here.library.record(process)
+            process, names = await _run_case(installed, case)
+            record = await installed.context.library.record(process)
             if record.phase is not Phase.COMPLETED:
                 fail(f"{case.id} ended as {record.phase.value}: `tongyao show {process}`", EXIT_FAILED)
             rows.append(
                 (
-                    await _measured(here, case, process, names),
-                    await _judged(here, case, process, names) if judge else {},
+                    await _measured(installed, case, process, names),
+                    await _judged(installed, case, process, names) if judge else {},
                 )
             )
     return rows
@@ -95,7 +96,7 @@ async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict
 async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
     """Each case beside a second run that differs in one thing: the intent (swap), or one person less."""
     found = []
-    async with installation.brought_up(settings()) as here:
+    async with installation.brought_up(settings()) as installed:
         for number, case in enumerate(cases):
             if without:
                 if without not in case.profiles:
@@ -110,59 +111,65 @@ async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
                     fail("--swap needs two cases or more", EXIT_BAD_INPUT)
                 brought = {name: getattr(next_one, name) for name in ("intent", "demander_text", "language")}
                 other, beside = case.model_copy(update=brought), f"before the tension of {next_one.id}"
-            (one, names), (two, other_names) = await _run_case(here, case), await _run_case(here, other)
-            records = await here.library.record(one), await here.library.record(two)
+            (one, names), (two, other_names) = await _run_case(installed, case), await _run_case(installed, other)
+            records = await installed.context.library.record(one), await installed.context.library.record(two)
             share = overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
             found.append({"case": case.id, "beside": beside, "overlap": share})
     return found
 
 
-async def _run_case(here: Office, case: Case) -> tuple[str, dict[str, str]]:
+async def _run_case(installed: Installation, case: Case) -> tuple[str, dict[str, str]]:
     """Run one case to its end; returns the process and, by alias, who of the case sat there."""
     mark = secrets.token_hex(3)
     scene = f"eval-{case.id}-{mark}"
-    await here.library.profiles.put_scene(scene, case.title or case.id)
+    await installed.context.library.profiles.put_scene(scene, case.title or case.id)
     ids = {f"{scene}.{name}": name for name in case.profiles}
     for profile_id, name in ids.items():
-        await here.registering.register(profile_id, scene=scene, name=name, text=case.profiles[name])
+        await register_profile(installed.context, profile_id, scene=scene, name=name, text=case.profiles[name])
     demander = f"{scene}.demander"
     if case.demander_text:
-        await here.registering.register(demander, scene=scene, name="demander", text=case.demander_text)
-    process = await here.starting.start(
-        Wish(
+        await register_profile(installed.context, demander, scene=scene, name="demander", text=case.demander_text)
+    process = await start_process(
+        installed.context,
+        OPERATOR,
+        StartProcessBody(
             intent=case.intent,
             demander=demander,
             scene=scene,
-            participants=tuple(Choice(profile_id=one) for one in ids),
+            participants=tuple(ids),
             settings={
                 "auto_confirm": True,
                 "residuals": "off",
                 "language": case.language,
                 "deciding_seconds": 1,
-                "aliases_as_named": here.settings.chosen_engine == "recorded",
+                "aliases_as_named": installed.settings.chosen_engine == "recorded",
             },
-        )
+        ),
+        key=mark,
     )
-    await here.client.get_workflow_handle(process).result()
-    seats = await here.library.room.seats(process)
+    await installed.context.client.get_workflow_handle(process).result()
+    seats = await installed.context.library.room.seats(process)
     return process, {seat.alias: ids[seat.person] for seat in seats}
 
 
-async def _measured(here: Office, case: Case, process: str, names: dict[str, str]) -> Measures:
-    record, used = await here.library.record(process), await here.library.ledger.usage(process)
+async def _measured(installed: Installation, case: Case, process: str, names: dict[str, str]) -> Measures:
+    record, used = (
+        await installed.context.library.record(process),
+        await installed.context.library.ledger.usage(process),
+    )
     texts = {
-        person.alias: await here.library.profile_text(person.profile)
+        person.alias: await installed.context.library.profile_text(person.profile)
         for person in record.participants
         if person.profile
     }
-    guards = [row.guards for row in await here.library.rounds.projections(process)]
-    guards += [row.guards for row in await here.library.rounds.observations(process)]
+    guards = [row.guards for row in await installed.context.library.rounds.projections(process)]
+    guards += [row.guards for row in await installed.context.library.rounds.observations(process)]
     return measure(
         case,
         record,
         names,
         texts,
-        engine=here.settings.chosen_engine,
+        engine=installed.settings.chosen_engine,
         guards=guards,
         calls=used.calls,
         tokens=used.tokens,
@@ -170,12 +177,14 @@ async def _measured(here: Office, case: Case, process: str, names: dict[str, str
     )
 
 
-async def _judged(here: Office, case: Case, process: str, names: dict[str, str]) -> dict[str, Any]:
+async def _judged(installed: Installation, case: Case, process: str, names: dict[str, str]) -> dict[str, Any]:
     from tongyao.evals.judge import judged
     from tongyao.runtime.wiring import judge_of
 
-    async with judge_of(here.settings) as judge:
-        return (await judged(judge, case, await here.library.record(process), names)).model_dump(mode="json")
+    async with judge_of(installed.settings) as judge:
+        return (await judged(judge, case, await installed.context.library.record(process), names)).model_dump(
+            mode="json"
+        )
 
 
 def table_of(rows: list[Measures]) -> Table:

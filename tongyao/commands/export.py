@@ -9,14 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from tongyao.app.pictures.files import pictures
-from tongyao.commands.common import console, run, settings
+from tongyao.commands.common import app_context, console, run
 from tongyao.commands.processes import audited
 from tongyao.protocol.documents.machine import machine_of
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.anonymity import Anonymizer
-from tongyao.runtime import installation
-from tongyao.runtime.installation import Office
+from tongyao.records.library import Library
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,13 +33,13 @@ def export(
 
 
 async def _export(process: str, folder: Path) -> None:
-    async with installation.running(settings()) as here:
-        await write_export(here, process, folder)
+    async with app_context() as context:
+        await write_export(context.library, process, folder)
 
 
-async def write_export(here: Office, process: str, folder: Path) -> None:
-    """Write the files; existing ones are overwritten. Names are aliases everywhere."""
-    record = await here.library.record(process)
+async def write_export(library: Library, process: str, folder: Path) -> None:
+    """Write the files; existing ones are overwritten. People appear under their aliases only."""
+    record = await library.record(process)
     names = views.anonymizer(record)
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -59,7 +58,7 @@ async def write_export(here: Office, process: str, folder: Path) -> None:
         write(f"rounds/R{said.round}-{said.alias}.md", projection_markdown(names.model(said)))
     for seen in record.observations:
         write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
-    relations = await here.library.rounds.relations(process)
+    relations = await library.rounds.relations(process)
     dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
     _plans(record, names, write, dump)
     aliases = [one.alias for one in record.participants]
@@ -69,10 +68,10 @@ async def write_export(here: Office, process: str, folder: Path) -> None:
         write(f"pictures/{name}", picture)
     if latest is not None:
         dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
-        dump("feedback.json", [one.model_dump(mode="json") for one in await here.library.feedback.of_process(process)])
+        dump("feedback.json", [one.model_dump(mode="json") for one in await library.feedback.of_process(process)])
     for delivery in record.deliveries:
         write(f"deliveries/{delivery.plan_revision}-{delivery.alias}.md", names.text(delivery.markdown))
-    dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(here, process)])
+    dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(library, process)])
 
 
 def _plans(record: Any, names: Anonymizer, write: Any, dump: Any) -> None:

@@ -16,7 +16,7 @@ from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
 
 if TYPE_CHECKING:
-    from tongyao.field.perspectives import Found
+    from tongyao.field.perspectives import Match
 
 LARGE = 1_000
 """From so many people on an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
@@ -128,7 +128,7 @@ def stats(as_json: AsJson = False) -> None:
 
 
 async def _stats(as_json: bool) -> None:
-    from tongyao.field.index.filling import REFIT_GROWTH
+    from tongyao.field.index.indexer import REFIT_GROWTH
     from tongyao.field.index.store import IndexStore
 
     rows: list[dict[str, Any]] = []
@@ -175,7 +175,7 @@ def tune(
 async def _tune(scene: str, k: int | None, threshold: float | None, shares: str | None) -> None:
     from pydantic import ValidationError
 
-    from tongyao.field.intent_field import SceneField
+    from tongyao.field.intent_field import SceneFieldSettings
     from tongyao.field.perspectives import PERSPECTIVES
 
     wished: dict[str, Any] = {name: one for name, one in (("k", k), ("threshold", threshold)) if one is not None}
@@ -184,7 +184,7 @@ async def _tune(scene: str, k: int | None, threshold: float | None, shares: str 
             if shares is not None:
                 wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
             kept = await library.profiles.scene(scene)
-            chosen = SceneField.model_validate({**kept.settings.get("field", {}), **wished})
+            chosen = SceneFieldSettings.model_validate({**kept.settings.get("field", {}), **wished})
         except SceneUnknown as error:
             fail(str(error), EXIT_BAD_INPUT)
         except ValidationError as error:
@@ -241,11 +241,11 @@ def _in_memory(people: int) -> str:
     return "in memory" if people <= LARGE else "in memory, slow: reindex"
 
 
-def _result(found: Found) -> dict[str, Any]:
+def _result(found: Match) -> dict[str, Any]:
     return {"id": found.profile_id, "score": found.score, "perspective": found.perspective, "reasons": found.reasons}
 
 
-def _table(need: str, found: list[Found]) -> Table:
+def _table(need: str, found: list[Match]) -> Table:
     table = Table("", "profile", "score", "part", "side", "characters", title=need[:60], box=None)
     for rank, one in enumerate(found, 1):
         for reason in one.reasons[:1] or [{}]:

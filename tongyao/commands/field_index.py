@@ -34,8 +34,8 @@ from tongyao.runtime.local.service import find_running
 from tongyao.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from tongyao.evals.field import Labelled, Result
-    from tongyao.field.index.filling import Indexer
+    from tongyao.evals.field import LabelledNeed, Result
+    from tongyao.field.index.indexer import Indexer
 
 LINE_SECONDS = 5
 
@@ -214,7 +214,7 @@ def evaluate(
     console.print(table)
 
 
-def _evaluate(texts: dict[str, str], needs: list[Labelled], spec: ModelSpec | None) -> list[Result]:
+def _evaluate(texts: dict[str, str], needs: list[LabelledNeed], spec: ModelSpec | None) -> list[Result]:
     from tongyao.evals import field
     from tongyao.field.encoders.encoder import EncoderUnusable
 
@@ -240,11 +240,11 @@ async def _texts(scene: str) -> dict[str, str]:
     return {version.profile_id: texts[version.text_id] for version in versions}
 
 
-def _folder(folder: Path) -> tuple[dict[str, str], list[Labelled]]:
+def _folder(folder: Path) -> tuple[dict[str, str], list[LabelledNeed]]:
     from tongyao.field.profile_import import profile_text
 
     texts: dict[str, str] = {}
-    labelled: list[Labelled] = []
+    labelled: list[LabelledNeed] = []
     for path in sorted(folder.glob("*/needs.jsonl")):
         profiles = json.loads((path.parent / "profiles.json").read_text(encoding="utf-8"))
         texts |= {id: profile_text(value) for id, value in profiles.items()}
@@ -254,15 +254,15 @@ def _folder(folder: Path) -> tuple[dict[str, str], list[Labelled]]:
     return texts, labelled
 
 
-def _labelled(path: Path) -> list[Labelled]:
+def _labelled(path: Path) -> list[LabelledNeed]:
     from pydantic import ValidationError
 
-    from tongyao.evals.field import Labelled
+    from tongyao.evals.field import LabelledNeed
 
     found = []
     for number, one in enumerate(read_lines(path), 1):
         try:
-            found.append(Labelled.model_validate(one))
+            found.append(LabelledNeed.model_validate(one))
         except ValidationError as error:
             first = error.errors()[0]
             fail(f"{path}, need {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}", EXIT_BAD_INPUT)

@@ -1,19 +1,29 @@
-"""`gateway`, `mcp`, `token`: the doors for people and agents."""
+"""`gateway`, `mcp`, `token`: serving people and agents, and their tokens."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-from datetime import timedelta
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import console, errors, fail, run, settings
-from tongyao.records.library import Library
-from tongyao.records.people.tokens import TokenRole, TokenUnknown
+from tongyao.app.context import AppContext
+from tongyao.app.people import tokens
+from tongyao.commands.common import (
+    EXIT_BAD_INPUT,
+    OPERATOR,
+    app_context,
+    console,
+    errors,
+    fail,
+    run,
+    settings,
+    validated,
+)
+from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation
 from tongyao.runtime.observability import logs
 
@@ -39,7 +49,7 @@ def gateway() -> None:
 
 async def _gateway() -> None:
     from tongyao.runtime.observability.telemetry import Telemetry, records_answer
-    from tongyao.runtime.serve import opened  # the servers' libraries: a second that other commands need not wait
+    from tongyao.runtime.serve import gateway_running  # imports the web server: a second that other commands save
 
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
@@ -49,16 +59,17 @@ async def _gateway() -> None:
     telemetry = Telemetry(config)
     async with (
         telemetry.served(),
-        installation.running(config, runtime=telemetry.runtime) as here,
-        opened(here, stop) as url,
+        installation.running(config, runtime=telemetry.runtime) as joined,
+        gateway_running(joined, stop) as url,
     ):
-        telemetry.records = here.library.pool
+        context = joined.context
+        telemetry.records = context.library.pool
         telemetry.checks = {
-            "records": records_answer(here.library.pool),
-            "temporal": here.client.service_client.check_health,
+            "records": records_answer(context.library.pool),
+            "temporal": context.client.service_client.check_health,
         }
         console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
-        await here.relay.run(stop)
+        await context.relay.run(stop)
 
 
 def mcp() -> None:
@@ -72,10 +83,10 @@ def mcp() -> None:
 
 async def _mcp() -> None:
     from tongyao.gateway.mcp.server import make_server
-    from tongyao.runtime.serve import gateway_of
+    from tongyao.runtime.serve import gateway_context
 
-    async with installation.running(settings()) as here:
-        await make_server(gateway_of(here), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
+    async with installation.running(settings()) as joined:
+        await make_server(gateway_context(joined), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
 
 
 @token.command("create")
@@ -90,39 +101,39 @@ def create(
     It is sent as `Authorization: Bearer …`, or given to MCP clients. A person's opens what is theirs and the processes they are in.
     """
     if operator == (person is not None):
-        fail("say --person ID or --operator", 2)
-    lasts = timedelta(days=days) if days is not None else None
-
-    async def work() -> str:
-        async with installation.running(settings()) as here:
-            role: TokenRole = "operator" if operator else "person"
-            if person is not None and not await _known(here.library, person):
-                errors.print(f"nobody {person!r} is known here yet, by a profile or a process: is the id right?")
-            issued = await here.library.tokens.issue(role, person=person, label=label, lasts=lasts)
-            return issued.secret
-
-    typer.echo(run(work()))
+        fail("say --person ID or --operator", EXIT_BAD_INPUT)
+    seconds = int(days * 24 * 3600) if days is not None else None
+    role = "operator" if operator else "person"
+    body = validated(tokens.IssueTokenBody, {"role": role, "person": person, "label": label, "seconds": seconds})
+    typer.echo(run(_create(body)))
 
 
-async def _known(library: Library, person: str) -> bool:
-    if person in await library.profiles.get_many([person]):
+async def _create(body: tokens.IssueTokenBody) -> str:
+    async with app_context() as context:
+        if body.person is not None and not await _is_known(context, body.person):
+            errors.print(f"nobody {body.person!r} is known here yet, by a profile or a process: is the id right?")
+        return (await tokens.issue_token(context, OPERATOR, body)).secret
+
+
+async def _is_known(context: AppContext, person: str) -> bool:
+    if person in await context.library.profiles.get_many([person]):
         return True
-    return bool((await library.processes.list(demander=person, limit=1)).rows)
+    return bool((await context.library.processes.list(demander=person, limit=1)).rows)
 
 
 @token.command("list")
 def list_tokens(person: Annotated[str | None, typer.Option(help="Only theirs.")] = None) -> None:
     """All tokens, newest first, without their secrets."""
 
-    async def work() -> Table:
-        table = Table("id", "role", "person", "process", "state", "label", box=None)
-        async with installation.running(settings()) as here:
-            for one in await here.library.tokens.list(person=person):
-                state = "revoked" if one.revoked_at else "expired" if one.expired else "good"
-                table.add_row(one.id, one.role, one.person or "", one.process_id or "", state, one.label)
-        return table
+    async def found() -> list[Token]:
+        async with app_context() as context:
+            return await tokens.list_tokens(context, OPERATOR, person=person)
 
-    console.print(run(work()))
+    table = Table("id", "role", "person", "process", "state", "label", box=None)
+    for one in run(found()):
+        state = "revoked" if one.revoked_at else "expired" if one.expired else "good"
+        table.add_row(one.id, one.role, one.person or "", one.process_id or "", state, one.label)
+    console.print(table)
 
 
 @token.command("revoke")
@@ -130,11 +141,8 @@ def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list`
     """From now on this token opens nothing."""
 
     async def work() -> None:
-        async with installation.running(settings()) as here:
-            try:
-                await here.library.tokens.revoke(token_id)
-            except TokenUnknown as error:
-                fail(str(error), 2)
+        async with app_context() as context:
+            await tokens.revoke_token(context, OPERATOR, token_id)
 
     run(work())
     console.print(f"{token_id} is revoked")

@@ -1,4 +1,4 @@
-"""A process as it is watched: phase, rounds × participants, who is waited for."""
+"""A process on the terminal: its phase, rounds × participants, and who is waited for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STEPS = (
 )  # fmt: skip
 
 
-async def picture(library: Library, process_id: str) -> RenderableType:
+async def live_view(library: Library, process_id: str) -> RenderableType:
     """What `watch` shows now. Raises `ProcessUnknown`."""
     row = await library.processes.get(process_id)
     phase = Phase(row.phase)
@@ -63,7 +63,7 @@ async def picture(library: Library, process_id: str) -> RenderableType:
 
 
 def _path(phase: Phase) -> list[tuple[str, str] | str]:
-    """The steps of a life, the present one marked; a phase off the usual path stands at the end."""
+    """The usual phases with the current one marked; an unusual current phase stands at the end."""
     shown: list[tuple[str, str] | str] = []
     steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
     for step in steps:
@@ -74,19 +74,19 @@ def _path(phase: Phase) -> list[tuple[str, str] | str]:
 async def _rounds(library: Library, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
     aliases = [seat.alias for seat in seats]
     still = {seat.alias for seat in seats if seat.active}
-    said = {(row.round, row.alias): row for row in await library.rounds.projections(process_id)}
-    seen = {row.round: row for row in await library.rounds.observations(process_id)}
+    projections = {(row.round, row.alias): row for row in await library.rounds.projections(process_id)}
+    observations = {row.round: row for row in await library.rounds.observations(process_id)}
     related: dict[int, int] = {}
     for relation in await library.rounds.relations(process_id):
         related[relation.round] = related.get(relation.round, 0) + relation.kind.related
     table = Table("", *aliases, "relations", "catalyst", box=None, padding=(0, 2))
-    for number in range(1, max([current, *seen, *(key[0] for key in said)], default=0) + 1):
+    for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):
         cells = []
         for alias in aliases:
-            row = said.get((number, alias))
+            row = projections.get((number, alias))
             awaited = number == current and alias in still
             mark = _MARKS[row.outcome] if row is not None else "…" if awaited else ""
             cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
-        verdict = seen[number].verdict.value if number in seen else ""
+        verdict = observations[number].verdict.value if number in observations else ""
         table.add_row(f"R{number}", *cells, str(related.get(number, "")), verdict)
     return table

@@ -1,21 +1,22 @@
-"""Messages of the demander, of a participant, and of operators: each is stored first and then delivered."""
+"""`confirm`, `say`, `answer` and the like: messages to a process, for its demander, a participant, or an operator."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
-from pydantic import ValidationError
 
-from tongyao.commands.common import EXIT_PENDING, EXIT_REFUSED, console, fail, run, settings
-from tongyao.protocol.model.messages import MESSAGE, Author, Message
-from tongyao.protocol.model.process import DEMANDER, Choice, TensionRef
-from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import Tension
-from tongyao.records.process.messages import MessageText, message_text_id
-from tongyao.runtime import installation
+from tongyao.app.authorization import Caller
+from tongyao.app.context import AppContext
+from tongyao.app.errors import NotFound
+from tongyao.app.messages import Receipt, send_message
+from tongyao.app.permissions import Role
+from tongyao.app.wire import MessageBody
+from tongyao.commands.common import EXIT_PENDING, OPERATOR, app_context, console, run, validated
+from tongyao.protocol.model.process import DEMANDER
 
+OPERATORS: Final = "operator"
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
 Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
 Alias = Annotated[
@@ -57,30 +58,14 @@ def revise(
     key: Key = None,
 ) -> None:
     """Write the tension anew, before it is confirmed. What you leave out is `[data_insufficient]`."""
-    given: dict[str, Any] = {"transition": transition, "language": language_of(transition)}
-    if initial_state:
-        given["initial_state"] = initial_state
-    if barrier:
-        given["barriers"] = barrier
-    if exchange:
-        given["exchange"] = exchange
-    try:
-        tension = Tension.model_validate(given)
-    except ValueError as error:
-        fail(f"this is not a tension: {error}", 2)
-    run(_revise(process, tension, key or uuid.uuid4().hex))
-
-
-async def _revise(process: str, tension: Tension, key: str) -> None:
-    async with installation.running(settings()) as here:
-        row = await here.library.processes.get(process)
-        author = f"demander:{row.demander}"
-        ref = TensionRef(
-            text_id=message_text_id(process, author, key), grade=tension.grade, barriers=len(tension.barriers)
-        )
-        message = _message("revise_tension", key, tension=ref.model_dump())
-        words = MessageText(owner=row.demander, kind="tension", text=tension.model_dump_json())
-        await _deliver(here, process, message, author, words)
+    tension = {
+        "transition": transition,
+        "initial_state": initial_state or None,
+        "barriers": barrier or None,
+        "exchange": exchange or None,
+    }
+    given = {name: part for name, part in tension.items() if part is not None}
+    _send(process, "revise_tension", key, tension=given)
 
 
 def select(
@@ -89,7 +74,7 @@ def select(
     key: Key = None,
 ) -> None:
     """Choose who takes part, and start the rounds."""
-    _send(process, "select_participants", key, participants=_choices(participant))
+    _send(process, "select_participants", key, participants=participant)
 
 
 def decide(
@@ -101,7 +86,7 @@ def decide(
     key: Key = None,
 ) -> None:
     """Decide how a process goes on that has come to a limit."""
-    _send(process, "decide", key, decision=decision, participants=_choices(participant or []), tokens=tokens, cost=cost)
+    _send(process, "decide", key, decision=decision, participants=participant or [], tokens=tokens, cost=cost)
 
 
 def conclude(process: Process, key: Key = None) -> None:
@@ -111,7 +96,7 @@ def conclude(process: Process, key: Key = None) -> None:
 
 def resume(process: Process, key: Key = None) -> None:
     """Go on with a suspended process, once its cause is mended."""
-    _send(process, "resume", key, operator=True)
+    _send(process, "resume", key, sender=OPERATORS)
 
 
 def cancel(
@@ -130,7 +115,7 @@ def say(
     key: Key = None,
 ) -> None:
     """Speak in a turn that waits for a person."""
-    run(_speak("submit_projection", process, alias, text, key, round=round_number, nothing_new=nothing_new))
+    _send(process, "submit_projection", key, sender=alias, round=round_number, text=text, nothing_new=nothing_new)
 
 
 def answer(
@@ -142,21 +127,7 @@ def answer(
     key: Key = None,
 ) -> None:
     """Answer a plan for a participant."""
-    run(_speak("answer_plan", process, alias, text, key, answer=decision, revision=revision))
-
-
-async def _speak(kind: str, process: str, alias: str, text: str, key: str | None, **fields: Any) -> None:
-    key = key or uuid.uuid4().hex
-    async with installation.running(settings()) as here:
-        await here.library.processes.get(process)
-        seats = {seat.alias: seat.person for seat in await here.library.room.seats(process)}
-        if alias not in seats:
-            fail(f"{process} has no {alias}", 2)
-        author = f"participant:{seats[alias]}"
-        words = MessageText(owner=seats[alias], kind="words", text=text) if text.strip() else None
-        fields |= {"alias": alias, "text_id": message_text_id(process, author, key) if words else ""}
-        message = _message(kind, key, author=Author(role="participant", alias=alias), **fields)
-        await _deliver(here, process, message, author, words)
+    _send(process, "answer_plan", key, sender=alias, answer=decision, revision=revision, text=text)
 
 
 def replan(
@@ -175,18 +146,7 @@ def branch(
     key: Key = None,
 ) -> None:
     """Say whether a residual tension goes back to the field, in a process of its own; also after the process has ended."""
-    if no or not run(_branched(process, residual)):
-        _send(process, "approve_residual", key, residual=residual, approve=not no)
-
-
-async def _branched(process: str, residual: str) -> bool:
-    """Start the child of a process that has ended; False: it runs, and starts its children itself."""
-    async with installation.running(settings()) as here:
-        if (await here.library.processes.get(process)).ended_at is None:
-            return False
-        child = await here.starting.branch(process, residual)
-        console.print(f"{child} has been started for {residual}: `tongyao watch {child}`")
-        return True
+    _send(process, "approve_residual", key, residual=residual, approve=not no)
 
 
 def switch(
@@ -196,53 +156,48 @@ def switch(
     key: Key = None,
 ) -> None:
     """Change what speaks for a participant."""
-    _send(process, "switch_endpoint", key, operator=True, alias=alias, endpoint=endpoint)
+    _send(process, "switch_endpoint", key, sender=OPERATORS, alias=alias, endpoint=endpoint)
 
 
 def extend(
     process: Process, alias: Alias, hours: Annotated[float, typer.Option(help="So much longer.")] = 24, key: Key = None
 ) -> None:
     """Give a participant more time for the present turn."""
-    _send(process, "extend_deadline", key, operator=True, alias=alias, seconds=int(hours * 3600))
+    _send(process, "extend_deadline", key, sender=OPERATORS, alias=alias, seconds=int(hours * 3600))
 
 
 def leave(process: Process, alias: Alias, key: Key = None) -> None:
     """A participant leaves the process."""
-    _send(process, "leave", key, operator=True, alias=alias)
+    _send(process, "leave", key, sender=OPERATORS, alias=alias)
 
 
-def _choices(ids: list[str]) -> list[dict[str, Any]]:
-    return [Choice(profile_id=one).model_dump() for one in ids]
-
-
-def _message(kind: str, key: str, *, operator: bool = False, author: Author | None = None, **fields: Any) -> Message:
-    author = author or (Author(role="operator") if operator else Author(role="demander", alias=DEMANDER))
-    try:
-        return MESSAGE.validate_python({"kind": kind, "key": key, "author": author, **fields})
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        fail(f"{problem['loc'][-1]}: {problem['msg'].removeprefix('Value error, ')}", 2)
-
-
-def _send(process: str, kind: str, key: str | None, *, operator: bool = False, **fields: Any) -> None:
-    message = _message(kind, key or uuid.uuid4().hex, operator=operator, **fields)
-
-    async def work() -> None:
-        async with installation.running(settings()) as here:
-            row = await here.library.processes.get(process)
-            author = "operator:cli" if operator else f"demander:{row.demander}"
-            await _deliver(here, process, message, author, None)
-
-    run(work())
-
-
-async def _deliver(
-    here: installation.Office, process: str, message: Message, author: str, text: MessageText | None
-) -> None:
-    stored = await here.relay.send(process, message, author_id=author, via="cli", text=text)
-    if stored.verdict is None:
-        console.print(f"accepted and kept as {stored.id}: it is delivered as soon as a worker answers", style="yellow")
+def _send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, **fields: Any) -> None:
+    """Send a message for `sender`: an alias (`P00`: the demander) or an operator."""
+    body = validated(MessageBody, {"kind": kind, **fields})
+    receipt = run(_deliver(process, body, key or uuid.uuid4().hex, sender))
+    if receipt.state == "waiting":
+        console.print(f"accepted and kept as {receipt.id}: it is delivered as soon as a worker answers", style="yellow")
         raise typer.Exit(EXIT_PENDING)
-    if not stored.verdict.accepted:
-        fail(f"refused: {stored.verdict.en} ({stored.verdict.zh})", EXIT_REFUSED)
-    console.print("done" + (" (it had been applied before)" if stored.verdict.repeated else ""))
+    console.print("done" + (" (it had been applied before)" if receipt.repeated else ""))
+    if receipt.id.startswith("c-"):
+        console.print(f"{receipt.en}: `tongyao watch {receipt.id}`", highlight=False)
+
+
+async def _deliver(process: str, body: MessageBody, key: str, sender: str) -> Receipt:
+    async with app_context() as context:
+        caller = await _caller(context, process, sender)
+        return await send_message(context, caller, process, body, key=key, via="cli")
+
+
+async def _caller(context: AppContext, process: str, sender: str) -> Caller:
+    """The caller in whose role a message is sent. Raises `ProcessUnknown`, `NotFound`."""
+    row = await context.library.processes.get(process)
+    if sender == OPERATORS:
+        return OPERATOR
+    if sender == DEMANDER:
+        return Caller(Role.PERSON, row.demander)
+    seats = await context.library.room.seats(process)
+    person = next((seat.person for seat in seats if seat.alias == sender), None)
+    if person is None:
+        raise NotFound("no_such_seat", f"{process} has no {sender}")
+    return Caller(Role.PARTICIPANT, person, process_id=process, alias=sender)

@@ -9,10 +9,9 @@ from typing import Annotated, Literal, cast, get_args
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import console, fail, print_json, run, settings
+from tongyao.commands.common import app_context, console, fail, print_json, run
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.steps import STEPS
-from tongyao.runtime import installation
 
 Group = Literal["process", "step", "model", "day"]
 prompts_app = typer.Typer(help="The prompts as models get them.", no_args_is_help=True)
@@ -38,8 +37,8 @@ def cost(
 
 
 async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:
-    async with installation.running(settings()) as here:
-        rows = await here.library.ledger.totals(by, process_id=process)
+    async with app_context() as context:
+        rows = await context.library.ledger.totals(by, process_id=process)
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
         return
@@ -69,18 +68,18 @@ async def _record(process: str, to: Path) -> int:
     from tongyao.llm.engine import CallKey
     from tongyao.llm.recorded import Row, Tokens, write_recording
 
-    async with installation.running(settings()) as here:
-        await here.library.processes.get(process)
+    async with app_context() as context:
+        await context.library.processes.get(process)
         rows = []
-        for call in await here.library.ledger.calls(process):
+        for call in await context.library.ledger.calls(process):
             key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
-            settled = await here.library.ledger.settled(key) if call.state == "settled" else None
+            settled = await context.library.ledger.settled(key) if call.state == "settled" else None
             if settled is None:
                 continue
             counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
             usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
             rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        seats = [seat.person for seat in await here.library.room.seats(process) if seat.alias != DEMANDER]
+        seats = [seat.person for seat in await context.library.room.seats(process) if seat.alias != DEMANDER]
         return write_recording(rows, to, title=process, seats=seats)
 
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 from rich.tree import Tree
 
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, app_context, console, fail, print_json, run, validated
 from tongyao.protocol.documents.machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.plan_validation import Fault, faults, plan_schema
-from tongyao.records.people.profiles import ProfileUnknown
-from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
 from tongyao.records.process.lineage import Branch
 from tongyao.records.process.plans import Acceptance
-from tongyao.runtime import installation
-from tongyao.runtime.installation import Office
 
 plan = typer.Typer(no_args_is_help=True, help="A plan as a document: its schema, whether it stands, its machine.")
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
@@ -71,8 +67,8 @@ def validate(
 
 
 async def _against(process: str, document: object) -> list[Fault]:
-    async with installation.running(settings()) as here:
-        record = await here.library.record(process)
+    async with app_context() as context:
+        record = await context.library.record(process)
         return faults(document, known=record.item_ids(), contributors=record.contributors())
 
 
@@ -86,8 +82,8 @@ def machine(
 
 
 async def _machine(process: str, revision: int | None) -> object:
-    async with installation.running(settings()) as here:
-        record = await here.library.record(process)
+    async with app_context() as context:
+        record = await context.library.record(process)
         chosen = _revision(record.plans, process, revision)
         return machine_of(views.anonymizer(record).model(chosen), process).model_dump(mode="json")
 
@@ -112,10 +108,10 @@ def acceptance(
 
 
 async def _acceptance(process: str | None, scene: str | None, since: datetime | None) -> Acceptance:
-    async with installation.running(settings()) as here:
+    async with app_context() as context:
         if process is not None:
-            await here.library.processes.get(process)  # an unknown one is no process without answers
-        return await here.library.plans.acceptance(process_id=process, scene=scene, since=since)
+            await context.library.processes.get(process)  # raises for an unknown id
+        return await context.library.plans.acceptance(process_id=process, scene=scene, since=since)
 
 
 def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
@@ -137,51 +133,18 @@ def feedback(
     ] = False,
 ) -> None:
     """Say what became of a plan, now or long after its process has ended. Your profile changes only with --to-profile."""
-    if outcome is not None and outcome not in get_args(Result):
-        fail(f"--outcome {outcome}: one of {', '.join(get_args(Result))}", EXIT_BAD_INPUT)
-    if usefulness is None and outcome is None and not text.strip():
-        fail("say something: --usefulness, --outcome or --text", EXIT_BAD_INPUT)
-    if to_profile and not text.strip():
-        fail("--to-profile adds your own words: give them with --text", EXIT_BAD_INPUT)
-    given = {"alias": alias, "usefulness": usefulness, "outcome": outcome}
-    console.print(run(_feedback(process, given, text, revision, to_profile)), highlight=False)
+    given = {
+        "alias": alias, "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,
+        "to_profile": to_profile,
+    }  # fmt: skip
+    kept = run(_feedback(process, validated(FeedbackBody, given)))
+    added = f"; version {kept.profile[1]} of {kept.profile[0]} has it as well" if kept.profile else ""
+    console.print(f"kept beside plan {kept.revision} of {process}{added}", highlight=False)
 
 
-async def _feedback(
-    process: str, given: Mapping[str, object], text: str, revision: int | None, to_profile: bool
-) -> str:
-    async with installation.running(settings()) as here:
-        held = await here.library.plans.latest(process)
-        if held is None:
-            fail(f"{process} has no plan (yet)", EXIT_BAD_INPUT)
-        row = FeedbackRow.model_validate({**given, "revision": revision or held.revision})
-        try:
-            kept = await here.library.feedback.put(process, row, words=text)
-        except NothingToJudge as error:
-            fail(str(error), EXIT_BAD_INPUT)
-        added = f"; {await add_outcome(here, process, kept)} has it as well" if to_profile else ""
-        return f"kept beside plan {kept.revision} of {process}{added}"
-
-
-async def add_outcome(here: Office, process: str, row: FeedbackRow) -> str:
-    """Add somebody's own words on an outcome to their profile, as a new version; returns which. Only at their wish."""
-    seats = {seat.alias: seat.person for seat in await here.library.room.seats(process)}
-    person = seats.get(row.alias) or (await here.library.processes.get(process)).demander
-    try:
-        profile = await here.library.profiles.get(person)
-        version = await here.library.profiles.version(person)
-    except ProfileUnknown:
-        fail(f"{row.alias} has no profile to add it to; the feedback itself is kept", EXIT_BAD_INPUT)
-    before = await here.library.texts.get(version.text_id)
-    words = await here.library.feedback.words(process, row.alias, row.revision)
-    if words.strip() in before:
-        return f"version {version.version} of {person}"
-    at = f"{row.at:%Y-%m-%d}" if row.at else ""
-    new = await here.registering.register(
-        person, scene=profile.scene_id, name=profile.display_name, contact=profile.contact,
-        text=f"{before.rstrip()}\n\n## {at}\n\n{words.strip()}\n",
-    )  # fmt: skip
-    return f"version {new.version} of {person}"
+async def _feedback(process: str, body: FeedbackBody) -> Feedback:
+    async with app_context() as context:
+        return await give_feedback(context, process, body)
 
 
 def tree(
@@ -193,8 +156,8 @@ def tree(
 
 
 async def _tree(process: str, as_json: bool) -> None:
-    async with installation.running(settings()) as here:
-        top = await here.library.lineage.tree((await here.library.processes.get(process)).root_id)
+    async with app_context() as context:
+        top = await context.library.lineage.tree((await context.library.processes.get(process)).root_id)
         if as_json:
             print_json(_branch(top))
             return

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,24 +14,24 @@ from rich.markdown import Markdown
 from rich.table import Column, Table
 from rich.text import Text
 
-from tongyao.app.choices import choices
+from tongyao.app import processes
+from tongyao.app.authorization import authorize_in_process
+from tongyao.app.choices import choices_of
+from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.start import Wish
-from tongyao.commands.common import EXIT_FAILED, console, print_json, run, settings
-from tongyao.commands.live_view import picture
+from tongyao.app.permissions import Action
+from tongyao.app.start import StartProcessBody, start_process
+from tongyao.commands.common import EXIT_FAILED, OPERATOR, app_context, console, print_json, run, settings, validated
+from tongyao.commands.live_view import live_view
+from tongyao.commands.profile_files import profile_id_of, read_text
 from tongyao.protocol.documents.markdown import tension_markdown
-from tongyao.protocol.model.process import Choice, Phase
-from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.audit import audit
+from tongyao.records.library import Library
 from tongyao.runtime import installation
-from tongyao.runtime.installation import Office
 
-LOCAL_SCENE = "local"
-"""The scene of profiles that were given as files."""
-
-
-_SIDES = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
-"""How a side of a person is called that the field found."""
+_FACETS = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
+"""The facets of a person that a search result names, in words."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -71,95 +70,49 @@ def start(
         if not equals:
             raise BadInput("setting", f"--setting {one!r}: write NAME=VALUE", field="setting")
         changes[name.strip()] = value.strip()
-    speaking = {EndpointKind.PROXY: participant, EndpointKind.HUMAN: human, EndpointKind.AGENT: agent}
-    named = [(one, kind) for kind, given in speaking.items() for one in given or []]
-    ask = _Ask(intent, demander, named, scene, changes, strategy)
-    run(_start(ask, wait=wait, as_json=as_json))
+    named = [
+        {"profile_id": one, "endpoint": endpoint}
+        for endpoint, given in (("proxy", participant), ("human", human), ("agent", agent))
+        for one in given or []
+    ]
+    given = {"intent": intent, "demander": demander, "participants": named, "scene": scene or None,
+             "settings": changes, "strategy": strategy}  # fmt: skip
+    run(_start(given, wait=wait, as_json=as_json))
 
 
-class _Ask:
-    def __init__(
-        self,
-        intent: str,
-        demander: str | None,
-        participants: list[tuple[str, EndpointKind]],
-        scene: str,
-        changes: dict[str, Any],
-        strategy: str,
-    ) -> None:
-        self.intent, self.demander, self.participants = intent, demander, participants
-        self.scene, self.changes, self.strategy = scene, changes, strategy
-
-
-async def _start(ask: _Ask, *, wait: bool, as_json: bool) -> None:
+async def _start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
     config = settings()
-    async with installation.brought_up(config) if wait else installation.running(config) as here:
-        pid = await start_from_files(
-            here, ask.intent, ask.demander, ask.participants, ask.scene, ask.changes, ask.strategy
-        )
+    async with installation.brought_up(config) if wait else installation.running(config) as installed:
+        context = installed.context
+        pid = await start_from_files(context, given)
         if not wait:
             print_json({"id": pid}) if as_json else console.print(f"started [bold]{pid}[/bold]  (tongyao watch {pid})")
             return
-        phase = await follow(here, pid, quiet=as_json)
+        phase = await follow(context.library, pid, quiet=as_json)
         if as_json:
-            print_json(await summary(here, pid))
+            print_json(await _summary(context, pid))
         else:
-            await print_plan(here, pid)
+            await print_plan(context.library, pid)
         if phase not in (Phase.COMPLETED, Phase.ANSWERING):
             raise typer.Exit(EXIT_FAILED)
 
 
-async def start_from_files(
-    here: Office,
-    intent: str,
-    demander: str | None,
-    participants: list[tuple[str, EndpointKind]],
-    scene: str,
-    changes: dict[str, Any],
-    strategy: str = "",
-) -> str:
-    """Register the profiles that were given as files, then start. Raises `BadInput`."""
-    text = _read_intent(intent)
-    owner = await _demander(here, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
-    choices = tuple([Choice(profile_id=await _profile(here, one, scene), endpoint=kind) for one, kind in participants])
-    wish = Wish(intent=text, demander=owner, scene=scene, participants=choices, settings=changes, strategy=strategy)
-    return await here.starting.start(wish)
+async def start_from_files(context: AppContext, given: dict[str, Any]) -> str:
+    """Start a process from the fields of `StartProcessBody`, where files may stand for texts and profiles.
 
-
-def _read_intent(intent: str) -> str:
-    if not intent.startswith("@"):
-        return intent
-    path = Path(intent[1:])
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput("no_such_file", f"cannot read {path}: {error.strerror}", field="intent") from None
-    except UnicodeDecodeError:
-        raise BadInput("not_utf8", f"{path} is not UTF-8: save it as UTF-8", field="intent") from None
-
-
-async def _demander(here: Office, given: str, scene: str) -> str:
-    owner = await _profile(here, given, scene)
-    if owner not in await here.library.profiles.get_many([owner]) and not owner.startswith("person:"):
+    `intent` may be `@FILE`; `demander` and participants may be files, which are registered first. Raises `BadInput`.
+    """
+    intent, demander, scene = given["intent"], given.get("demander"), given.get("scene") or ""
+    if intent.startswith("@"):
+        intent = read_text(Path(intent[1:]), field="intent")
+    owner = await profile_id_of(context, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
+    if demander and owner not in await context.library.profiles.get_many([owner]) and not owner.startswith("person:"):
         raise BadInput("unknown_profiles", f"there is no profile {owner}, and no such file", field="demander")
-    return owner
-
-
-async def _profile(here: Office, given: str, scene: str) -> str:
-    """An id as it is; a file as the profile in it, registered in the scene under an id made of its path."""
-    path = Path(given)
-    if not (path.suffix or "/" in given or path.exists()):
-        return given
-    name, text = here.registering.read_file(path)
-    slug = re.sub(r"[^\w.-]+", "-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
-    if not scene:
-        await here.library.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
-    elif scene not in {known.id for known in await here.library.profiles.scenes()}:
-        raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
-    else:
-        slug = f"{scene}-{slug}"
-    await here.registering.register(slug, scene=scene or LOCAL_SCENE, name=name, text=text)
-    return slug
+    participants = [
+        {**one, "profile_id": await profile_id_of(context, one["profile_id"], scene)} for one in given["participants"]
+    ]
+    body = validated(StartProcessBody, {**given, "intent": intent, "demander": owner, "participants": participants})
+    return await start_process(context, OPERATOR, body, key=secrets.token_hex(8))
 
 
 def watch(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
@@ -168,46 +121,46 @@ def watch(process: Annotated[str, typer.Argument(help="Id of the process.")]) ->
 
 
 async def _watch(process: str) -> None:
-    async with installation.running(settings()) as here:
-        await follow(here, process)
+    async with app_context() as context:
+        await follow(context.library, process)
 
 
-async def follow(here: Office, process_id: str, *, quiet: bool = False) -> Phase:
+async def follow(library: Library, process_id: str, *, quiet: bool = False) -> Phase:
     """Show the process until it ends, or until it waits for people to answer a finished plan; returns its phase."""
-    await here.library.processes.get(process_id)
+    await library.processes.get(process_id)
     if quiet:
-        while not (phase := await _phase(here, process_id)).ended and phase is not Phase.ANSWERING:
+        while not (phase := await _phase(library, process_id)).ended and phase is not Phase.ANSWERING:
             await asyncio.sleep(0.3)
         return phase
     if not console.is_terminal:
-        return await _follow_in_lines(here, process_id)
+        return await _follow_in_lines(library, process_id)
     with Live(console=console, refresh_per_second=4, transient=False) as live:
         while True:
-            phase = await _phase(here, process_id)
-            live.update(await picture(here.library, process_id))
+            phase = await _phase(library, process_id)
+            live.update(await live_view(library, process_id))
             if phase.ended or phase is Phase.ANSWERING:
                 return phase
             await asyncio.sleep(0.3)
 
 
-async def _follow_in_lines(here: Office, process_id: str) -> Phase:
+async def _follow_in_lines(library: Library, process_id: str) -> Phase:
     """For a log: a line for each phase and round as it begins, the picture once at the end."""
     shown = ""
     while True:
-        row = await here.library.processes.get(process_id)
+        row = await library.processes.get(process_id)
         line = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
         if line != shown:
             console.print(line, style="dim")
             shown = line
         phase = Phase(row.phase)
         if phase.ended or phase is Phase.ANSWERING:
-            console.print(await picture(here.library, process_id))
+            console.print(await live_view(library, process_id))
             return phase
         await asyncio.sleep(0.3)
 
 
-async def _phase(here: Office, process_id: str) -> Phase:
-    return Phase((await here.library.processes.get(process_id)).phase)
+async def _phase(library: Library, process_id: str) -> Phase:
+    return Phase((await library.processes.get(process_id)).phase)
 
 
 def show(
@@ -220,64 +173,47 @@ def show(
 
 
 async def _show(process: str, with_audit: bool, as_json: bool) -> None:
-    async with installation.running(settings()) as here:
+    async with app_context() as context:
+        library = context.library
         if as_json:
-            shown = await summary(here, process)
+            shown = await _summary(context, process)
             if with_audit:
-                shown["audit"] = [finding.model_dump() for finding in await audited(here, process)]
+                shown["audit"] = [finding.model_dump() for finding in await audited(library, process)]
             print_json(shown)
             return
-        console.print(await picture(here.library, process))
-        await print_before_rounds(here, process)
-        await print_choices(here, process)
-        await print_plan(here, process)
+        console.print(await live_view(library, process))
+        await print_before_rounds(library, process)
+        await print_choices(library, process)
+        await print_plan(library, process)
         if with_audit:
-            await print_audit(here, process)
+            await print_audit(library, process)
 
 
-async def summary(here: Office, process_id: str) -> dict[str, Any]:
-    """A process as one JSON object."""
-    row = await here.library.processes.get(process_id)
-    seats = await here.library.room.seats(process_id)
-    plan = await here.library.plans.latest(process_id)
-    return {
-        "id": row.id,
-        "phase": row.phase,
-        "scene": row.scene_id or "",
-        "round": row.round,
-        "participants": [seat.alias for seat in seats],
-        "waiting": row.waiting,
-        "grade": row.grade,
-        "suspended_reason": row.suspended_reason,
-        "plan_revision": plan.revision if plan else 0,
-        "tokens": row.tokens,
-        "cost": f"{row.cost.normalize():f}",
-        "root": row.root_id,
-        "depth": row.depth,
-        "created_at": row.created_at.isoformat(),
-        "updated_at": row.updated_at.isoformat(),
-        "ended_at": row.ended_at.isoformat() if row.ended_at else None,
-    }
+async def _summary(context: AppContext, process_id: str) -> dict[str, Any]:
+    """The summary of a process as it goes to operators."""
+    await context.library.processes.get(process_id)  # raises for an unknown id
+    access = await authorize_in_process(context.library, OPERATOR, process_id, Action.READ_PROCESS)
+    return (await processes.summary(context, access)).model_dump(mode="json")
 
 
-async def print_before_rounds(here: Office, process_id: str) -> None:
+async def print_before_rounds(library: Library, process_id: str) -> None:
     """What the demander is asked about before the rounds: the tension as formulated, the people that were found."""
-    phase = await _phase(here, process_id)
+    phase = await _phase(library, process_id)
     if phase in (Phase.CONFIRMING, Phase.SELECTING):
-        record = await here.library.record(process_id)
+        record = await library.record(process_id)
         if record.tension is not None:
             console.print(Markdown(tension_markdown(record.tension)))
     if phase is Phase.SELECTING:
         table = Table("profile", "perspective", "rank", "score", box=None)
-        for found in await here.library.room.candidates(process_id):
+        for found in await library.room.candidates(process_id):
             table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}")
         console.print(table)
 
 
-async def print_choices(here: Office, process_id: str) -> None:
+async def print_choices(library: Library, process_id: str) -> None:
     """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
-    for ask in await here.library.inbox.of_process(process_id, open_only=True):
-        given = await choices(here.library, ask)
+    for ask in await library.inbox.of_process(process_id, open_only=True):
+        given = await choices_of(library, ask)
         if given is None:
             continue
         if given.residual is not None:
@@ -291,28 +227,28 @@ async def print_choices(here: Office, process_id: str) -> None:
             console.print(Text("Who could be added for it:", style="bold"))
             table = Table("profile", "perspective", "rank", "score", "because", box=None)
             for found in given.proposals:
-                why = ", ".join(f"{one['part']}: {_SIDES.get(one['facet'], one['facet'])}" for one in found.reasons)
+                why = ", ".join(f"{one['part']}: {_FACETS.get(one['facet'], one['facet'])}" for one in found.reasons)
                 table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}", why)
             console.print(table)
         if given.note:
             console.print(Text(given.note))
 
 
-async def print_plan(here: Office, process_id: str) -> None:
-    plan = await here.library.plans.latest(process_id)
+async def print_plan(library: Library, process_id: str) -> None:
+    plan = await library.plans.latest(process_id)
     if plan is not None:
-        console.print(Markdown(await here.library.texts.get(plan.markdown_text_id)))
+        console.print(Markdown(await library.texts.get(plan.markdown_text_id)))
 
 
-async def audited(here: Office, process_id: str) -> Any:
-    record = await here.library.record(process_id)
-    rounds = await here.library.rounds.projections(process_id)
+async def audited(library: Library, process_id: str) -> Any:
+    record = await library.record(process_id)
+    rounds = await library.rounds.projections(process_id)
     return audit(record, guards=[row.guards for row in rounds])
 
 
-async def print_audit(here: Office, process_id: str) -> None:
+async def print_audit(library: Library, process_id: str) -> None:
     table = Table("", "property", "finding", "figure", box=None, title="Audit", title_justify="left")
-    for finding in await audited(here, process_id):
+    for finding in await audited(library, process_id):
         table.add_row(str(finding.number), finding.claim, finding.result, finding.figure)
     console.print(table)
 
@@ -330,27 +266,27 @@ def list_processes(
     """List processes, newest first."""
     wanted: dict[str, Any] = {
         "scene": scene,
-        "phases": [phase.value] if phase else None,
+        "phase": [phase.value] if phase else None,
         "open": True if open_only else None,
         "person": person,
-        "since": since.replace(tzinfo=UTC) if since else None,
-        "until": until.replace(tzinfo=UTC) if until else None,
+        "since": since,
+        "until": until,
     }
     run(_list(wanted, limit, as_json))
 
 
 async def _list(wanted: dict[str, Any], limit: int, as_json: bool) -> None:
-    async with installation.running(settings()) as here:
-        page = await here.library.processes.list(**wanted, limit=limit)
-        if as_json:
-            print_json([await summary(here, row.id) for row in page.rows])
-            return
-        whole = [Column(name, no_wrap=True) for name in ("id", "phase", "round", "scene", "people", "waits", "created")]
-        table = Table(*whole, box=None)
-        for row in page.rows:
-            table.add_row(
-                row.id, row.phase, str(row.round), row.scene_id or "", str(row.participants),
-                "for people" if row.waiting else "", f"{row.created_at:%m-%d %H:%M}",
-            )  # fmt: skip
-        none = "no process is like this" if any(wanted.values()) else "no processes yet: `tongyao start --help`"
-        console.print(table if page.rows else Text(none))
+    async with app_context() as context:
+        found = await processes.list_processes(context, OPERATOR, **wanted, limit=limit)
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in found.processes])
+        return
+    columns = ("id", "phase", "round", "scene", "people", "waits", "created")
+    table = Table(*[Column(name, no_wrap=True) for name in columns], box=None)
+    for one in found.processes:
+        table.add_row(
+            one.id, one.phase, str(one.round), one.scene or "", str(one.participants),
+            "for people" if one.waiting else "", f"{one.created_at:%m-%d %H:%M}",
+        )  # fmt: skip
+    none = "no process is like this" if any(wanted.values()) else "no processes yet: `tongyao start --help`"
+    console.print(table if found.processes else Text(none))

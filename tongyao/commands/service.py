@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from dataclasses import replace
 
 import typer
 from pydantic import BaseModel
 from rich.markup import escape
 from rich.table import Table
 
-from tongyao.app.erasure import Erasing
-from tongyao.commands.common import EXIT_FAILED, console, fail, print_json, run, settings
+from tongyao.app import reconcile as reconciliation
+from tongyao.commands.common import EXIT_FAILED, app_context, console, fail, print_json, run, settings
 from tongyao.records.migrate import migrate
-from tongyao.runtime import installation, wiring
+from tongyao.runtime import installation
 from tongyao.runtime.doctor import Finding, examine, is_well
-from tongyao.runtime.reconcile import Report
-from tongyao.runtime.reconcile import reconcile as reconcile_records
 from tongyao.runtime.settings import every_variable
 from tongyao.runtime.temporal.connection import connect
 from tongyao.runtime.temporal.namespaces import ensure_namespace
@@ -41,7 +38,7 @@ def up() -> None:
 
 
 async def _up() -> None:
-    from tongyao.runtime.serve import opened  # the servers' libraries: a second that other commands need not wait
+    from tongyao.runtime.serve import gateway_running  # imports the web server: a second that other commands save
 
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
@@ -49,12 +46,12 @@ async def _up() -> None:
     config = settings()
     with console.status("bringing up Temporal and PostgreSQL"):
         service = installation.brought_up(config)
-        here = await service.__aenter__()
+        started = await service.__aenter__()
     try:
-        if here.joined:
-            fail(f"a service runs in {config.home} already (pid {here.addresses.owner_pid})", EXIT_FAILED)
-        async with opened(here, stop) as url:
-            for name, where in addresses(replace(here, gateway_url=url)).items():
+        if started.joined:
+            fail(f"a service runs in {config.home} already (pid {started.addresses.owner_pid})", EXIT_FAILED)
+        async with gateway_running(started, stop) as url:
+            for name, where in addresses(started, url).items():
                 console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False, soft_wrap=True)
             console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
             await stop.wait()
@@ -63,17 +60,17 @@ async def _up() -> None:
             await service.__aexit__(None, None, None)
 
 
-def addresses(here: installation.Office) -> dict[str, str]:
+def addresses(installed: installation.Installation, gateway_url: str = "") -> dict[str, str]:
     """Where everything is, the Temporal UI first."""
     shown = {
-        "Temporal UI": here.addresses.temporal_ui or "(of the server you named)",
-        "Temporal": here.addresses.temporal_address,
-        "PostgreSQL": _WITHOUT_PASSWORD.sub("…", here.addresses.database_url),
-        "State": str(here.settings.home),
-        "Engine": here.settings.chosen_engine,
+        "Temporal UI": installed.addresses.temporal_ui or "(of the server you named)",
+        "Temporal": installed.addresses.temporal_address,
+        "PostgreSQL": _WITHOUT_PASSWORD.sub("…", installed.addresses.database_url),
+        "State": str(installed.settings.home),
+        "Engine": installed.settings.chosen_engine,
     }
-    if here.gateway_url:
-        shown |= {"API": f"{here.gateway_url} (documents: /docs)", "MCP": f"{here.gateway_url}/mcp"}
+    if gateway_url:
+        shown |= {"API": f"{gateway_url} (documents: /docs)", "MCP": f"{gateway_url}/mcp"}
     return shown
 
 
@@ -139,7 +136,6 @@ def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object o
         console.print(f"{name.replace('_', ' ')}: {shown}", highlight=False)
 
 
-async def _reconcile() -> Report:
-    async with installation.running(settings()) as here:
-        erasing = Erasing(here.library, here.relay, wiring.forgetting(here.library))
-        return await reconcile_records(here.library, here.starting, erasing=erasing)
+async def _reconcile() -> reconciliation.Report:
+    async with app_context() as context:
+        return await reconciliation.reconcile(context)

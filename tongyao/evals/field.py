@@ -9,16 +9,16 @@ from typing import Final
 from pydantic import BaseModel
 
 from tongyao.field.encoders.encoder import Encoder
-from tongyao.field.perspectives import PERSPECTIVES, Found, View
+from tongyao.field.perspectives import PERSPECTIVES, Match, TensionScores
 from tongyao.field.relevance import relevant
-from tongyao.field.scene import MODEL_WEIGHT, Scene, Space
+from tongyao.field.scene import MODEL_WEIGHT, Scene, VectorSpace
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 
 TOP: Final = 10
 
 
-class Labelled(BaseModel):
+class LabelledNeed(BaseModel):
     """A need with the people who should be found, and how many of them make it pass."""
 
     need: str
@@ -52,11 +52,15 @@ def schemes(texts: dict[str, str], model: Encoder | None = None) -> dict[str, Sc
     if model is None:
         return {"lexical": lexical}
     pieces = lexical.pieces(texts)
-    space = Space(model, model.encode(pieces), MODEL_WEIGHT)
-    return {"lexical": lexical, "model": lexical.seen_by([space]), "hybrid": lexical.seen_by([*lexical.spaces, space])}
+    space = VectorSpace(model, model.encode(pieces), MODEL_WEIGHT)
+    return {
+        "lexical": lexical,
+        "model": lexical.with_spaces([space]),
+        "hybrid": lexical.with_spaces([*lexical.spaces, space]),
+    }
 
 
-def evaluate(texts: dict[str, str], needs: Sequence[Labelled], *, model: Encoder | None = None) -> list[Result]:
+def evaluate(texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Encoder | None = None) -> list[Result]:
     """Results by scheme, perspective and level, over the profiles `texts` (id → text).
 
     `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated where every need has its tension.
@@ -67,7 +71,7 @@ def evaluate(texts: dict[str, str], needs: Sequence[Labelled], *, model: Encoder
     for name, scene in schemes(texts, model).items():
         answers[name, "relevance"] = _ids(relevant(scene, asked, top=TOP))
         if len(tensions) == len(needs):
-            views = [View(scene, tension).lists(TOP) for tension in tensions]
+            views = [TensionScores(scene, tension).lists(TOP) for tension in tensions]
             answers |= {(name, way): _ids([view[way] for view in views]) for way in PERSPECTIVES}
     return [
         Result(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
@@ -76,7 +80,7 @@ def evaluate(texts: dict[str, str], needs: Sequence[Labelled], *, model: Encoder
     ]
 
 
-def evaluate_lists(needs: Sequence[Labelled], answers: Sequence[Sequence[str]], *, top: int = TOP) -> list[Row]:
+def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]], *, top: int = TOP) -> list[Row]:
     """A row per level in order of appearance, then one for all. `answers` are profile ids, best first."""
     levels = [*dict.fromkeys(need.level for need in needs), "all"]
     found = [len(set(answer[:top]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
@@ -107,5 +111,5 @@ def interval(passed: int, total: int) -> tuple[float, float]:
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
-def _ids(answers: Sequence[Sequence[Found]]) -> list[list[str]]:
+def _ids(answers: Sequence[Sequence[Match]]) -> list[list[str]]:
     return [[one.profile_id for one in each] for each in answers]

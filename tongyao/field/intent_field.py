@@ -1,4 +1,4 @@
-"""Module 1: a tension goes in, the people near it come out, seen from three perspectives (docs/field.md)."""
+"""The intent field: finds people for a tension or a raw text, from three perspectives (docs/field.md)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Final
 from pydantic import Field, ValidationError
 
 from tongyao.field.encoders.encoder import Encoder, EncoderUnusable
-from tongyao.field.index.approximate import WideScene
-from tongyao.field.index.filling import Indexer
-from tongyao.field.index.in_memory import HeldScene
+from tongyao.field.index.in_memory_scene import InMemoryScene
+from tongyao.field.index.indexed_scene import IndexedScene
+from tongyao.field.index.indexer import Indexer
 from tongyao.field.index.store import Index
-from tongyao.field.perspectives import PERSPECTIVES, Found, union
+from tongyao.field.perspectives import PERSPECTIVES, Match, union
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -24,15 +24,15 @@ from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.seats import CandidateRow
 
 FRESH_PEOPLE: Final = 200
-"""A search takes in so many new or changed people before it answers; more come in with the next ones."""
+"""New or changed people indexed at most by one search before it answers; the next ones continue."""
 
 PROFILE_CHARS: Final = 2_000
-"""Of a profile that is itself the question, the beginning."""
+"""Characters used of a profile that is itself the query."""
 
 log = logging.getLogger(__name__)
 
 
-class SceneField(Value):
+class SceneFieldSettings(Value):
     """Settings of discovery in one scene, under `field` of its settings (docs/field.md §3)."""
 
     k: int = Field(default=8, ge=1, le=50, description="People at most; a process may ask for fewer.")
@@ -44,7 +44,7 @@ class SceneField(Value):
 
 
 class IntentField:
-    """Searches the scenes of one database. No model is asked; one with weights encodes where an index was made by it."""
+    """Searches the scenes of one database, without language models. Encoders with weights are used where an index has their vectors."""
 
     def __init__(
         self, pool: Pool, *, load: Callable[[ModelSpec], Encoder] | None = None, model: ModelSpec | None = None
@@ -52,7 +52,7 @@ class IntentField:
         self._profiles = Profiles(pool)
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
-        self._scenes: dict[str, tuple[object, HeldScene | WideScene]] = {}
+        self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
         self._loading = asyncio.Lock()
 
     async def discover(
@@ -82,38 +82,38 @@ class IntentField:
 
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()
-    ) -> list[list[Found]]:
+    ) -> list[list[Match]]:
         """For each raw text the nearest people, best first. Raises `SceneUnknown`."""
         return await (await self._scene(scene, strict=True)).relevant(needs, top=top, excluded=excluded)
 
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str] = ()
-    ) -> dict[str, list[Found]]:
+    ) -> dict[str, list[Match]]:
         """Each perspective's own list for a formulated tension, a residual one too. Raises `SceneUnknown`."""
         chosen = await self._settings(scene, strict=True)
         held = await self._scene(scene)
         return await held.lists(tension, limit=top, excluded=excluded, threshold=chosen.threshold)
 
-    async def near_profile(self, profile_id: str, *, top: int) -> list[Found]:
+    async def near_profile(self, profile_id: str, *, top: int) -> list[Match]:
         """Who is near a profile, in its own scene, without itself. Raises `ProfileUnknown`."""
         profile = await self._profiles.get(profile_id)
         text = await self._texts.get((await self._profiles.version(profile_id)).text_id)
         [found] = await self.relevant([text[:PROFILE_CHARS]], scene=profile.scene_id, top=top, excluded=[profile_id])
         return found
 
-    async def _settings(self, scene: str, *, strict: bool = False) -> SceneField:
+    async def _settings(self, scene: str, *, strict: bool = False) -> SceneFieldSettings:
         try:
             kept = (await self._profiles.scene(scene)).settings.get("field", {})
-            return SceneField.model_validate(kept)
+            return SceneFieldSettings.model_validate(kept)
         except SceneUnknown:
             if strict:
                 raise
         except ValidationError as error:
             log.warning("scene %s: settings of its field are wrong and left aside (%d)", scene, error.error_count())
-        return SceneField()
+        return SceneFieldSettings()
 
-    async def _scene(self, scene: str, *, strict: bool = False) -> HeldScene | WideScene:
-        """The scene as it is now. Where a lexical index is live it is asked; else the scene is held in memory.
+    async def _scene(self, scene: str, *, strict: bool = False) -> InMemoryScene | IndexedScene:
+        """The current scene: through its lexical index where one is live, else in memory.
 
         `strict`: raises `SceneUnknown`; else a scene that is not there is empty.
         """
@@ -130,28 +130,28 @@ class IntentField:
             versions = await self._profiles.of_scene(scene)
             key = (marks, [(version.profile_id, version.version) for version in versions])
 
-            async def make() -> HeldScene:
+            async def make() -> InMemoryScene:
                 texts = await self._texts.get_many([version.text_id for version in versions], erased="")
                 samples = await self.indexer.store.samples(scene)
                 by_id = {version.profile_id: texts[version.text_id] for version in versions}
-                return await HeldScene.of(by_id, samples, self.indexer.store, models)
+                return await InMemoryScene.of(by_id, samples, self.indexer.store, models)
 
             return await self._kept(scene, key, make)
 
-    async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> HeldScene | WideScene:
+    async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
         held = self._scenes.get(scene)
         if held is None or held[0] != key:
             held = self._scenes[scene] = (key, await make())
         return held[1]
 
-    async def _wide(self, lexical: Index, models: Sequence[tuple[Index, Encoder]]) -> WideScene:
+    async def _wide(self, lexical: Index, models: Sequence[tuple[Index, Encoder]]) -> IndexedScene:
         learned = await self.indexer.learned(lexical)
         indexes = [lexical, *(index for index, _ in models)]
         encoders = [learned.encoder, *(encoder for _, encoder in models)]
-        return await WideScene.load(self.indexer.store, indexes, encoders, learned)
+        return await IndexedScene.load(self.indexer.store, indexes, encoders, learned)
 
     async def _usable(self, indexes: Sequence[Index]) -> list[tuple[Index, Encoder]]:
-        """Those whose encoder can be loaded here; without it the search goes on by the others."""
+        """Indexes whose encoder can be loaded here; the others are logged and skipped."""
         found = []
         for index in indexes:
             try:

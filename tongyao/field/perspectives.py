@@ -1,4 +1,4 @@
-"""Three ways of finding: resonance, complement, interference (docs/field.md §3). Never merged into one score."""
+"""The three perspectives: resonance, complement, interference (docs/field.md §3). They are never merged into one score."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tongyao.field.facets import Facet
-from tongyao.field.scene import Scene, Scores, Spoken
+from tongyao.field.scene import EncodedQueries, Scene, Scores
 from tongyao.protocol.model.tension import Tension
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 CLOSE: Final = 3.0
-"""From here a side counts as close: one standard deviation above the mean of the scene (`scene.UNIT`)."""
+"""Least score of a facet that counts as close: one standard deviation above the mean of the scene (`scene.UNIT`)."""
 
 SIDES: Final = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 OFFERS, MOVES, NEEDS = range(3)
@@ -24,8 +24,8 @@ Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Found:
-    """Somebody seen from one perspective. Reasons: `{part, facet, start, end, score}`, strongest first."""
+class Match:
+    """A person found from one perspective. Reasons: `{part, facet, start, end, score}`, strongest first."""
 
     perspective: str
     profile_id: str
@@ -33,29 +33,29 @@ class Found:
     reasons: list[dict[str, Any]]
 
 
-class View:
-    """A tension laid over a scene: every part of it against every side of everybody, computed once."""
+class TensionScores:
+    """Scores of every part of a tension against every facet of every person of a scene, computed once."""
 
     def __init__(
         self, scene: Scene, tension: Tension, excluded: Sequence[str] = (), *, threshold: float = 0.0,
-        spoken: Spoken | None = None,
+        encoded: EncodedQueries | None = None,
     ) -> None:  # fmt: skip
         parts = tension.targets()
         self._scene = scene
         self._labels = list(parts)
         self._threshold = threshold
-        asked = scene.ask(list(parts.values()), spoken)
+        asked = scene.ask(list(parts.values()), encoded)
         self._near = [scene.near(asked, [side]) for side in SIDES]
         self._scores = np.stack([near.scores for near in self._near])  # (sides, parts, people)
         self._people = scene.without(excluded)
 
-    def lists(self, limit: int) -> dict[str, list[Found]]:
+    def lists(self, limit: int) -> dict[str, list[Match]]:
         """Each perspective's best `limit` people."""
         return {"resonance": self.resonance(limit), "complement": self.complement(limit),
                 "interference": self.interference(limit)}  # fmt: skip
 
-    def resonance(self, limit: int) -> list[Found]:
-        """T against what people move toward; who says nothing of it is not in this list."""
+    def resonance(self, limit: int) -> list[Match]:
+        """T against the facet `moves`. People without that facet are left out."""
         if "T" not in self._labels:
             return []
         label = self._labels.index("T")
@@ -65,8 +65,8 @@ class View:
             "resonance", self._people[speak], self._scores[MOVES, label, self._people[speak]], links, limit
         )
 
-    def complement(self, limit: int) -> list[Found]:
-        """The best barrier against offers, and E against needs; who fits both ways stands above who fits one way."""
+    def complement(self, limit: int) -> list[Match]:
+        """The best barrier against `offers`, and E against `needs`. People close in both rank above those close in one."""
         barriers = [n for n, label in enumerate(self._labels) if label.startswith("B")] or [0]
         given = self._scores[OFFERS][barriers][:, self._people]
         best = np.array(barriers)[given.argmax(axis=0)]
@@ -80,8 +80,8 @@ class View:
         }
         return self._ranked("complement", self._people, np.where(two_way, give + take, give), links, limit, two_way)
 
-    def interference(self, limit: int) -> list[Found]:
-        """Close on one side, far on the others: the strongest single link minus the mean of the other sides."""
+    def interference(self, limit: int) -> list[Match]:
+        """Close on one facet, far on the others: the highest single score minus the mean of the other facets."""
         if not len(self._people):
             return []
         linking = [n for n, label in enumerate(self._labels) if label != "I"]
@@ -101,7 +101,7 @@ class View:
     def _ranked(
         self, perspective: str, people: Indices, scores: Scores, links: Mapping[int, list[tuple[int, int]]], limit: int,
         above: npt.NDArray[np.bool_] | None = None,
-    ) -> list[Found]:  # fmt: skip
+    ) -> list[Match]:  # fmt: skip
         # Among no more people than are asked for, being below the mean says little: they are put in order, not left out.
         few = self._threshold <= 0 and len(self._people) <= limit
         kept = np.ones(len(people), dtype=bool) if few else scores >= self._threshold
@@ -109,7 +109,7 @@ class View:
         first = above[kept] if above is not None else np.zeros(len(people), dtype=bool)
         order = np.lexsort((self._scene.precedence[people], -scores, ~first))[:limit]
         return [
-            Found(
+            Match(
                 perspective, self._scene.profile_ids[people[at]], float(scores[at]),
                 [self._reason(side, label, people[at]) for side, label in links[int(people[at])]],
             )
@@ -122,19 +122,19 @@ class View:
 
 
 def reason(scene: Scene, part: str, row: int, score: float) -> dict[str, Any]:
-    """Which part of the tension (or `need`) met which chunk; a span, no words."""
+    """One reason: which part of the tension (or `need`) matched which chunk, as a span without text."""
     chunk = scene.chunks[row]
     return {"part": part, "facet": chunk.facet.value, "start": chunk.start, "end": chunk.end, "score": score}
 
 
-def union(lists: Mapping[str, Sequence[Found]], limit: int, shares: Mapping[str, float] | None = None) -> list[Found]:
+def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str, float] | None = None) -> list[Match]:
     """The union's top `limit` people first, each list in turn and within its share; then the lists' other rows.
 
     Interference is never given less than another list: what cannot be divided goes to it first.
     """
     quotas = _quotas(limit, shares or dict.fromkeys(PERSPECTIVES, 1.0))
     taken: set[str] = set()
-    first: list[Found] = []
+    first: list[Match] = []
     waiting = {name: list(lists.get(name, ())) for name in PERSPECTIVES}
     for bounded in (True, False):  # then, what one list could not use goes to the others
         progress = True

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from tongyao.field.scene import searched
+from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
@@ -149,7 +149,7 @@ def _checked(id: str, value: object, seen: set[str], max_chars: int) -> str:
         raise ValueError("it is empty: write who this is and what they do")
     if len(text) > max_chars:
         raise ValueError(f"it has {len(text):,} characters; at most {max_chars:,}")
-    if not searched(text):
+    if not searchable_chunks(text):
         raise ValueError("it says nothing but a name: write what they do, and what they are looking for")
     return text
 

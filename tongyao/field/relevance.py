@@ -1,4 +1,4 @@
-"""Raw text against people: for a need that has no T, I, B and E yet (docs/field.md §3)."""
+"""Search with a raw text that has not been formulated into T, I, B and E (docs/field.md §3)."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from tongyao.field.facets import Facet
-from tongyao.field.perspectives import Found, reason
-from tongyao.field.scene import Scene, Spoken
+from tongyao.field.perspectives import Match, reason
+from tongyao.field.scene import EncodedQueries, Scene
 
 SIDES = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 
 
 def relevant(
-    scene: Scene, needs: Sequence[str], *, top: int, excluded: Sequence[str] = (), spoken: Spoken | None = None
-) -> list[list[Found]]:
+    scene: Scene, needs: Sequence[str], *, top: int, excluded: Sequence[str] = (), encoded: EncodedQueries | None = None
+) -> list[list[Match]]:
     """For each need the nearest `top` people, best first, each with their nearest chunk.
 
-    Everything but names is looked at: what somebody is looking for tells what they move toward.
+    All facets but `identity` are compared: what people need also tells what they move toward.
     """
-    near = scene.near(scene.ask(needs, spoken), SIDES)
+    near = scene.near(scene.ask(needs, encoded), SIDES)
     people = scene.without(excluded)
     answers = []
     for scores, chunks in zip(np.round(near.scores[:, people], 4), near.chunks[:, people], strict=True):
         order = np.lexsort((scene.precedence[people], -scores))[:top]
         answers.append(
             [
-                Found(
+                Match(
                     "relevance", scene.profile_ids[people[n]], float(scores[n]),
                     [reason(scene, "need", int(chunks[n]), float(scores[n]))] if chunks[n] >= 0 else [],
                 )

@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tongyao.field.bm25 import Counts, Said, bm25, standardised
+from tongyao.field.bm25 import QueryTerms, TermCounts, bm25, z_scores
 from tongyao.field.chunks import windows
 from tongyao.field.encoders.encoder import Vectors
-from tongyao.field.encoders.features import counted, words
+from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
@@ -70,14 +70,14 @@ class _Fitted:
     spans: list[tuple[int, int]]
     encoder: LexicalEncoder
     vectors: Vectors
-    counts: Counts
+    counts: TermCounts
 
 
 def _fit(text: str) -> _Fitted:
     spans = list(windows(text, chars=PIECE_CHARS))
     texts = [text[start:end] for start, end in spans]
     encoder = LexicalEncoder.fit(texts, dimension=SVD_DIMENSION, max_features=30_000)
-    return _Fitted(spans, encoder, encoder.encode(texts), Counts.of(counted(texts, words)))
+    return _Fitted(spans, encoder, encoder.encode(texts), TermCounts.of(count_features(texts, words)))
 
 
 def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
@@ -86,8 +86,8 @@ def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple
         return {}
     asked = list(targets.values())
     near: npt.NDArray[np.float64] = (fitted.encoder.encode(asked) @ fitted.vectors.T).astype(np.float64)
-    scores = SVD_WEIGHT * standardised(np.maximum(near, 0.0) ** 2) + standardised(
-        bm25(fitted.counts, Said.of(counted(asked, words)))
+    scores = SVD_WEIGHT * z_scores(np.maximum(near, 0.0) ** 2) + z_scores(
+        bm25(fitted.counts, QueryTerms.of(count_features(asked, words)))
     )
     orders = np.argsort(-scores, axis=1, kind="stable")
     chosen: dict[tuple[int, int], set[str]] = {}

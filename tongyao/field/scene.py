@@ -1,4 +1,4 @@
-"""People in memory: their chunks as vectors and as counts, and how near they are to a query."""
+"""Scoring of people against queries: chunk vectors and term counts in memory (docs/field.md §4)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from threadpoolctl import ThreadpoolController
 
-from tongyao.field.bm25 import Counts, Said, Statistics, bm25, standardised
+from tongyao.field.bm25 import CorpusStatistics, QueryTerms, TermCounts, bm25, z_scores
 from tongyao.field.encoders.encoder import Encoder, Vectors
-from tongyao.field.encoders.features import counted, words
+from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
 from tongyao.field.facets import Chunk, Facet, split
 from tongyao.protocol.model.sizes import language_of
@@ -23,17 +23,17 @@ SVD_WEIGHT: Final = 2.0
 MODEL_WEIGHT: Final = 2.0
 WORDS_WEIGHT: Final = 1.0
 UNIT: Final = 3.0
-"""The score of who is one standard deviation above the mean in everything, whichever spaces a query is asked in."""
+"""The score of a person who is one standard deviation above the mean in every space, whichever spaces a query uses."""
 
 ONE_THREAD: Final = ThreadpoolController()
-"""A handful of queries over a few thousand chunks: more threads of BLAS would mostly wait for each other."""
+"""Limits BLAS to one thread: for a few queries over a few thousand chunks more threads are slower."""
 
 Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Space:
-    """Every chunk as one encoder sees it: vectors, a row for each chunk of the scene."""
+class VectorSpace:
+    """The vectors of one encoder, a row for each chunk of the scene, and their weight in the score."""
 
     encoder: Encoder
     vectors: Vectors
@@ -41,21 +41,21 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Spoken:
-    """Queries as counts of hashed words, and as each encoder sees them: a row each, and whether it speaks their language."""
+class EncodedQueries:
+    """Queries as hashed term counts and, per encoder, as vectors; `speaking`: whether the encoder supports their language."""
 
     words: csr_matrix
     vectors: list[Vectors]
     speaking: list[npt.NDArray[np.bool_]]
 
     @cached_property
-    def said(self) -> Said:
-        """Which words they have."""
-        return Said.of(self.words)
+    def terms(self) -> QueryTerms:
+        """The distinct terms of the queries."""
+        return QueryTerms.of(self.words)
 
     @classmethod
-    def of(cls, queries: Sequence[str], encoders: Sequence[Encoder]) -> Spoken:
-        """Encode the queries, each by the encoders that speak its language; zeros elsewhere."""
+    def of(cls, queries: Sequence[str], encoders: Sequence[Encoder]) -> EncodedQueries:
+        """Encode each query with the encoders that support its language; zeros elsewhere."""
         languages = [language_of(query) for query in queries]
         vectors, speaking = [], []
         for encoder in encoders:
@@ -65,38 +65,39 @@ class Spoken:
                 made[speaks] = encoder.encode([q for q, s in zip(queries, speaks, strict=True) if s], query=True)
             vectors.append(made)
             speaking.append(speaks)
-        return cls(counted(queries, words), vectors, speaking)
+        return cls(count_features(queries, words), vectors, speaking)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Queries laid over a scene, before a side is chosen: how near every chunk is (queries, chunks), which words are said.
+class QuerySimilarities:
+    """Queries against all chunks of a scene: cosines per space, float64[queries, chunks], and the query terms.
 
-    `reference`: the same queries laid over those who tell mean and spread.
+    `reference`: the same queries against the people who give mean and standard deviation.
     """
 
     cosines: list[Scores]
     speaking: list[npt.NDArray[np.bool_]]
-    said: Said
-    statistics: Statistics | None
-    reference: Asked | None
+    terms: QueryTerms
+    statistics: CorpusStatistics | None
+    reference: QuerySimilarities | None
 
 
 @dataclass(frozen=True)
-class Side:
-    """The chunks of some sides: `rows` of the scene, whose (`people`, from which place of `rows` on), and people's words."""
+class FacetChunks:
+    """The chunks of some facets. `rows`: their rows in the scene, `owners`: whose; `people`: distinct owners, `starts`: where the
+    rows of each begin; `roots`: square root of their number; `counts`: term counts per person."""
 
     rows: npt.NDArray[np.int64]
     owners: npt.NDArray[np.int64]
     people: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
     roots: Scores
-    counts: Counts
+    counts: TermCounts
 
 
 @dataclass(frozen=True)
-class Raw:
-    """How near each person is, as each space and BM25 count it: (queries, people)."""
+class RawScores:
+    """Scores before standardisation, float64[queries, people]: one matrix per space, and BM25."""
 
     spaces: list[Scores]
     words: Scores
@@ -104,9 +105,8 @@ class Raw:
 
 @dataclass(frozen=True)
 class Nearness:
-    """How near each person is to each query, over the scene's spread, and their nearest chunk.
-
-    Both of the shape (queries, people); a chunk is a row of the scene, -1 where a person has none.
+    """`scores` float64[queries, people], standardised over the scene; `chunks` int64[queries, people], the row of the person's
+    nearest chunk, -1 where they have none on these facets.
     """
 
     scores: Scores
@@ -114,17 +114,17 @@ class Nearness:
 
 
 class Scene:
-    """People in the order of `profile_ids`, chunks in the order of people and of their texts.
+    """People in the order of `profile_ids`; chunks in the order of people and of their texts.
 
-    `counts`: hashed words of each chunk. `samples`: who stands behind others on a tie. `reference`: others of the same
-    scene, in the same spaces, who alone tell mean and spread (None: those who are here do). `statistics`: of hashed words
-    (sorted) in the whole scene, where these people are only some of it.
+    `owners`: number of the person of each chunk. `counts`: term counts of each chunk. `samples`: ids that rank behind others
+    on a tie. `reference`: other people of the same scene and spaces who give mean and standard deviation (None: the people
+    here do). `statistics`: BM25 statistics of the whole scene, by sorted features, where these people are only a part of it.
     """
 
     def __init__(
-        self, profile_ids: Sequence[str], owners: npt.NDArray[np.int64], chunks: Sequence[Chunk], spaces: Sequence[Space],
-        counts: Counts, *, samples: Iterable[str] = (), reference: Scene | None = None,
-        statistics: Callable[[npt.NDArray[np.int32]], Statistics] | None = None,
+        self, profile_ids: Sequence[str], owners: npt.NDArray[np.int64], chunks: Sequence[Chunk], spaces: Sequence[VectorSpace],
+        counts: TermCounts, *, samples: Iterable[str] = (), reference: Scene | None = None,
+        statistics: Callable[[npt.NDArray[np.int32]], CorpusStatistics] | None = None,
     ) -> None:  # fmt: skip
         self.profile_ids = list(profile_ids)
         self.chunks = list(chunks)
@@ -134,7 +134,7 @@ class Scene:
         self._reference = reference
         self._statistics = statistics
         self._samples = frozenset(samples)
-        self._sides: dict[tuple[Facet, ...], Side] = {}
+        self._sides: dict[tuple[Facet, ...], FacetChunks] = {}
         standing = sorted(
             range(len(self.profile_ids)), key=lambda n: (self.profile_ids[n] in self._samples, self.profile_ids[n])
         )
@@ -143,10 +143,10 @@ class Scene:
 
     @classmethod
     def of(cls, texts: dict[str, str], *, samples: Iterable[str] = ()) -> Scene:
-        """Chunk, fit and encode profiles given by id: all of a scene."""
+        """Chunk, fit and encode `texts` (id → profile), which are all of a scene."""
         owners, chunks, pieces = [], [], []
         for number, text in enumerate(texts.values()):
-            for chunk in searched(text):
+            for chunk in searchable_chunks(text):
                 owners.append(number)
                 chunks.append(chunk)
                 pieces.append(text[chunk.start : chunk.end])
@@ -154,51 +154,51 @@ class Scene:
         for owner, piece in zip(owners, pieces, strict=True):
             whole[owner].append(piece)
         encoder = LexicalEncoder.fit(pieces or ["-"], whole=["\n".join(one) for one in whole] or ["-"])
-        space = Space(encoder, encoder.encode(pieces), SVD_WEIGHT)
-        counts = Counts.of(counted(pieces, words))
+        space = VectorSpace(encoder, encoder.encode(pieces), SVD_WEIGHT)
+        counts = TermCounts.of(count_features(pieces, words))
         return cls(list(texts), np.array(owners, dtype=np.int64), chunks, [space], counts, samples=samples)
 
     @property
     def owner_ids(self) -> list[str]:
-        """Whose each chunk is."""
+        """The profile id of each chunk."""
         return [self.profile_ids[owner] for owner in self._owners]
 
     def pieces(self, texts: dict[str, str]) -> list[str]:
-        """The words of every chunk."""
+        """The text of every chunk. `texts`: id → profile."""
         return [
             texts[self.profile_ids[owner]][chunk.start : chunk.end]
             for owner, chunk in zip(self._owners, self.chunks, strict=True)
         ]
 
-    def seen_by(self, spaces: Sequence[Space]) -> Scene:
-        """The same people in other spaces."""
+    def with_spaces(self, spaces: Sequence[VectorSpace]) -> Scene:
+        """The same people and chunks with other spaces."""
         return Scene(
             self.profile_ids, self._owners, self.chunks, spaces, self._counts,
             samples=self._samples, statistics=self._statistics,
         )  # fmt: skip
 
     def without(self, profile_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Everybody's number but theirs."""
+        """The numbers of all people but these."""
         left_out = set(profile_ids)
         return np.array([n for n, id in enumerate(self.profile_ids) if id not in left_out], dtype=np.int64)
 
-    def ask(self, queries: Sequence[str], spoken: Spoken | None = None) -> Asked:
-        """Lay queries over the scene. `spoken`: their vectors in the order of `spaces`, where they are known."""
+    def ask(self, queries: Sequence[str], encoded: EncodedQueries | None = None) -> QuerySimilarities:
+        """Compare queries with every chunk. `encoded`: the same queries, encoded in the order of `spaces`, where they already are."""
         with ONE_THREAD.limit(limits=1):
-            spoken = spoken or Spoken.of(queries, [space.encoder for space in self.spaces])
-            return self._ask(spoken, self._statistics(spoken.said.features) if self._statistics else None)
+            encoded = encoded or EncodedQueries.of(queries, [space.encoder for space in self.spaces])
+            return self._ask(encoded, self._statistics(encoded.terms.features) if self._statistics else None)
 
-    def _ask(self, spoken: Spoken, statistics: Statistics | None) -> Asked:
+    def _ask(self, encoded: EncodedQueries, statistics: CorpusStatistics | None) -> QuerySimilarities:
         cosines = [
             np.maximum(vectors @ space.vectors.T, 0).astype(np.float64)
-            for space, vectors in zip(self.spaces, spoken.vectors, strict=True)
+            for space, vectors in zip(self.spaces, encoded.vectors, strict=True)
         ]
-        reference = self._reference._ask(spoken, statistics) if self._reference else None
-        return Asked(cosines, spoken.speaking, spoken.said, statistics, reference)
+        reference = self._reference._ask(encoded, statistics) if self._reference else None
+        return QuerySimilarities(cosines, encoded.speaking, encoded.terms, statistics, reference)
 
-    def near(self, asked: Asked, sides: Sequence[Facet]) -> Nearness:
-        """Each query against the chunks of `sides`: every space and BM25, standardised, weighted and summed."""
-        people, queries = len(self.profile_ids), len(asked.said.words)
+    def near(self, asked: QuerySimilarities, sides: Sequence[Facet]) -> Nearness:
+        """Each query against the chunks of these facets: every space and BM25, standardised, weighted and summed."""
+        people, queries = len(self.profile_ids), len(asked.terms.words)
         best = np.full((queries, people), -1)
         side = self._side(tuple(sides))
         if not len(side.rows) or not queries:
@@ -208,12 +208,12 @@ class Scene:
         if self._reference is not None and asked.reference is not None:
             known = self._reference._raw(asked.reference, self._reference._side(tuple(sides)))
 
-        scores = WORDS_WEIGHT * standardised(raw.words, known.words)
+        scores = WORDS_WEIGHT * z_scores(raw.words, known.words)
         weights = np.full((queries, 1), WORDS_WEIGHT)
         nearest = np.zeros((queries, len(side.rows)))
         for number, space in enumerate(self.spaces):
             weight = space.weight * asked.speaking[number][:, None]
-            scores += weight * standardised(raw.spaces[number], known.spaces[number])
+            scores += weight * z_scores(raw.spaces[number], known.spaces[number])
             nearest += weight * asked.cosines[number][:, side.rows]
             weights += weight
         for query, row in enumerate(nearest):
@@ -221,26 +221,26 @@ class Scene:
             best[query, side.owners[order]] = side.rows[order]
         return Nearness(scores * (UNIT / weights), best)
 
-    def _side(self, sides: tuple[Facet, ...]) -> Side:
+    def _side(self, sides: tuple[Facet, ...]) -> FacetChunks:
         if sides not in self._sides:
             among = np.array([chunk.facet in sides for chunk in self.chunks], dtype=bool)
             rows = np.flatnonzero(among)
             people, starts, sizes = np.unique(self._owners[rows], return_index=True, return_counts=True)
             counts = self._counts.grouped(np.where(among, self._owners, -1), len(self.profile_ids))
-            self._sides[sides] = Side(rows, self._owners[rows], people, starts, np.sqrt(sizes), counts)
+            self._sides[sides] = FacetChunks(rows, self._owners[rows], people, starts, np.sqrt(sizes), counts)
         return self._sides[sides]
 
-    def _raw(self, asked: Asked, side: Side) -> Raw:
-        """Summed over the chunks of each person; who has none on these sides is at zero."""
+    def _raw(self, asked: QuerySimilarities, side: FacetChunks) -> RawScores:
+        """Scores summed over the chunks of each person; 0 for people without chunks on these facets."""
         spaces = []
         for cosines in asked.cosines:
             dense = np.zeros((len(cosines), len(self.profile_ids)))
             if len(side.rows):
                 dense[:, side.people] = np.add.reduceat(cosines[:, side.rows] ** 2, side.starts, axis=1) / side.roots
             spaces.append(dense)
-        return Raw(spaces, bm25(side.counts, asked.said, asked.statistics))
+        return RawScores(spaces, bm25(side.counts, asked.terms, asked.statistics))
 
 
-def searched(text: str) -> list[Chunk]:
-    """The chunks of a profile that are searched: all but names."""
+def searchable_chunks(text: str) -> list[Chunk]:
+    """The chunks of a profile that are searched: all but those of the facet `identity`."""
     return [chunk for chunk in split(text) if chunk.facet is not Facet.IDENTITY]

@@ -1,4 +1,4 @@
-"""The gateway as a running server: API and MCP on one address."""
+"""The gateway as an HTTP server: API and MCP on one address."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from tongyao.app.context import Gateway
-from tongyao.app.errors import AddressTaken
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Unavailable
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.mcp.server import make_server
 
 
-def application(gateway: Gateway) -> FastAPI:
+def application(context: AppContext) -> FastAPI:
     """The API, with the MCP server (streamable HTTP, stateless) at `/mcp`."""
-    mcp = make_server(gateway)
+    mcp = make_server(context)
     mcp_app = mcp.streamable_http_app(streamable_http_path="/mcp", stateless_http=True, json_response=True)
 
     @asynccontextmanager
@@ -26,22 +26,23 @@ def application(gateway: Gateway) -> FastAPI:
         async with mcp.session_manager.run():
             yield
 
-    app = make_app(gateway, lifespan=lifespan)
+    app = make_app(context, lifespan=lifespan)
     app.router.routes.extend(mcp_app.routes)
     return app
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0: any free one. Raises `AddressTaken`."""
+    """A bound socket; port 0: any free one. Raises `Unavailable`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except OSError as error:
-        raise AddressTaken(
+        raise Unavailable(
+            "address_taken",
             f"the gateway cannot listen on {host}:{port} ({error.strerror or error}): "
-            "choose another TONGYAO_GATEWAY_PORT (0: any free one) or TONGYAO_GATEWAY_HOST"
+            "choose another TONGYAO_GATEWAY_PORT (0: any free one) or TONGYAO_GATEWAY_HOST",
         ) from None
     return bound
 
@@ -51,9 +52,9 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def serve(gateway: Gateway, stop: asyncio.Event, bound: socket.socket) -> None:
+async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
     """Serve on `bound` until `stop`; open streams of events are ended after three seconds."""
-    server = _Server(uvicorn.Config(application(gateway), log_level="warning", timeout_graceful_shutdown=3))
+    server = _Server(uvicorn.Config(application(context), log_level="warning", timeout_graceful_shutdown=3))
     running = asyncio.create_task(server.serve(sockets=[bound]))
     waiting = asyncio.create_task(stop.wait())
     try:
@@ -65,7 +66,7 @@ async def serve(gateway: Gateway, stop: asyncio.Event, bound: socket.socket) -> 
 
 
 class _Server(uvicorn.Server):
-    """Signals are for whoever runs this; uvicorn would take them for itself."""
+    """Leaves signals to the program that runs it; uvicorn would install handlers of its own."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

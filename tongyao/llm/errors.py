@@ -26,13 +26,13 @@ class EngineError(Exception):
 
 
 class OperatorNeeded(EngineError):
-    """Only an operator can mend it (expired key, no credit, no server): the process is suspended with it."""
+    """Only an operator can remove the cause (expired key, no credit, no server): the process is suspended."""
 
     reason = "operator_needed"
 
 
 class Transient(EngineError):
-    """It may pass: retried, bounded. `retry_after` in seconds when the server named it."""
+    """May succeed later: retried, a bounded number of times. `retry_after`: seconds, where the server named them."""
 
     reason = "transient"
 
@@ -49,7 +49,7 @@ class StepFailed(EngineError):
 
 
 class OutOfBudget(EngineError):
-    """The budget of the tree leaves no room for this call: it was not made. Data for the workflow, not a failure."""
+    """The tree's budget does not cover this call, which was not made. Data for the workflow, not a failure."""
 
     reason = "out_of_budget"
 
@@ -61,9 +61,7 @@ class Refused(StepFailed):
 
 
 class Unreadable(EngineError):
-    """An answer came, but not in the wanted shape. `text` is what came, for one repair call and then the
-    fallbacks.
-    """
+    """The answer does not have the required structure. `text`: the answer, for one repair call and the fallbacks."""
 
     reason = "unreadable"
 
@@ -73,18 +71,14 @@ class Unreadable(EngineError):
 
 
 class Cut(Unreadable):
-    """The answer ended at the token limit even after one retry with a larger one. It is never taken for
-    whole.
-    """
+    """The answer ended at the token limit, also after one retry with twice the limit. It is never used as complete."""
 
     reason = "cut"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a service said when it did not answer. `kind` and `code` are its own closed words, `message` free
-    text.
-    """
+    """A service's error response. `kind` and `code` are its own closed words, `message` is free text."""
 
     status: int
     kind: str = ""
@@ -126,7 +120,7 @@ KINDS: Final[dict[str, int]] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""An error inside a stream that began with status 200 is told by its kind."""
+"""Error kind → status, for errors inside a stream that began with status 200."""
 
 _OPERATOR_CODES: Final = (
     "spend_limit",
@@ -147,9 +141,7 @@ _OPERATOR_WORDS: Final = (
 
 
 def of_failure(failure: Failure) -> EngineError:
-    """The error that `failure` means. The message is ours; the service's own words are added by the caller
-    if safe.
-    """
+    """The error that `failure` means. Its message is ours; the caller adds the service's own where that is safe."""
     status = failure.status if failure.status >= 400 else KINDS.get(failure.kind, failure.status)
     if status >= 500 and status not in STATUSES:
         outcome, reason, advice = RETRY, "server_error", "the service failed"

@@ -77,9 +77,7 @@ class PriceTable(Value):
         ) / self.per_tokens
 
     def largest_cost(self, model: str, prompt_tokens: int, output_limit: int) -> Decimal | None:
-        """What a request may cost at most, for a reservation: its whole prompt written anew, the limit used
-        up.
-        """
+        """The most a request can cost, for a reservation: its whole prompt written to the cache, the limit used up."""
         return self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit))
 
 

@@ -1,13 +1,10 @@
-"""What a model is told at each step: Markdown files with a version, which a scene may override
-(docs/models.md).
-"""
+"""The prompts: versioned Markdown files per step and language, which a scene may override (docs/models.md §2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +13,16 @@ from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
 
+PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
+"""Beside the package `tongyao`. It is not looked up as a package: another folder `prompts` could be found first."""
+
 OVERRIDDEN: Final = "scene"
-"""The version of a prompt that a scene brought without a version of its own."""
+"""The version of a scene's prompt that names none."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One step's system prompt as it is sent: the step's own text, then the frame that nobody may
-    override.
-    """
+    """One step's system prompt as it is sent: the step's own text, then the frame, which cannot be overridden."""
 
     step: str
     language: Language
@@ -59,14 +57,14 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
 
 
 def judging(language: Language, draft: type[Draft]) -> str:
-    """What a model is told that judges a finished process, with the frame that every step has."""
+    """The prompt of the judge of a finished process, with the frame of every step."""
     body = split_front_matter(_file(language, "judge", None))[1]
     frame = split_front_matter(_file(language, "frame", None))[1].replace("{{shape}}", shape_of(draft))
     return f"{body.strip()}\n\n{frame.strip()}\n"
 
 
 def reask(language: Language, *, folder: Path | None = None) -> str:
-    """What is said before the complaints when an answer comes back."""
+    """The text before the complaints when an answer is sent back for repair."""
     return split_front_matter(_file(language, "reask", folder))[1].strip()
 
 
@@ -84,4 +82,4 @@ def split_front_matter(source: str) -> tuple[dict[str, str], str]:
 def _file(language: str, name: str, folder: Path | None) -> str:
     if folder is not None and (own := folder / language / f"{name}.md").is_file():
         return own.read_text("utf-8")
-    return files("prompts").joinpath(language, f"{name}.md").read_text("utf-8")
+    return (PROMPTS / language / f"{name}.md").read_text("utf-8")

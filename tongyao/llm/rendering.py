@@ -41,9 +41,7 @@ class Block:
 
 
 def data(kind: str, text: str, **attributes: object) -> str:
-    """`text` as an element that it cannot leave: whatever in it looks like our own tags loses its angle
-    bracket.
-    """
+    """`text` inside a `<data>` element. What looks like one of our own tags loses its angle bracket, so it cannot close it."""
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f'<data kind="{kind}"{named}>\n{_FORGED.sub("‹", text)}\n</data>'
 
@@ -76,7 +74,7 @@ def formulation(request: FormulationRequest) -> tuple[Block, ...]:
 
 
 def endpoint(request: EndpointRequest) -> tuple[Block, ...]:
-    """Profile, tension, then one block per round gone by; the turn itself, which nobody reads again, at the
+    """Profile, tension, then one block per past round; the turn itself, which no later call reads, at the
     end.
     """
     alias = request.alias

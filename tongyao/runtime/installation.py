@@ -1,4 +1,4 @@
-"""Where a command stands: the records, a Temporal client, the doors; on a service that runs, or one of its own."""
+"""Joins the servers of an installation that runs, or starts one; both yield the use cases' context and the addresses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from datetime import UTC, datetime
 from temporalio.client import Client
 from temporalio.runtime import Runtime
 
-from tongyao.app.message_relay import MessageRelay
-from tongyao.app.registration import Registering
-from tongyao.app.start import Starting
-from tongyao.records.library import Library
+from tongyao.app.context import AppContext
+from tongyao.app.start import start_announced
 from tongyao.records.migrate import migrate
 from tongyao.runtime import wiring
 from tongyao.runtime.local.processes import in_thread
@@ -31,24 +29,22 @@ class NotRunning(Exception):
 
 
 @dataclass(frozen=True)
-class Office:
-    """What a command works with. `worker` is set where this command runs the worker itself."""
+class Installation:
+    """`worker` is set if this program started the servers and the worker; else it joined those of another one."""
 
     settings: Settings
     addresses: ServiceAddresses
-    library: Library
-    client: Client
-    starting: Starting
-    registering: Registering
-    relay: MessageRelay
+    context: AppContext
     worker: WorkerProcess | None = None
-    joined: bool = True
-    gateway_url: str | None = None
+
+    @property
+    def joined(self) -> bool:
+        return self.worker is None
 
 
 @asynccontextmanager
-async def running(settings: Settings, *, runtime: Runtime | None = None) -> AsyncIterator[Office]:
-    """An office on what runs already: the servers the settings name, or the service of this home.
+async def running(settings: Settings, *, runtime: Runtime | None = None) -> AsyncIterator[Installation]:
+    """What runs already: the servers that the settings name, or the service of this home.
 
     Raises `NotRunning`, `DatabaseUnreachable`, `TemporalUnreachable`.
     """
@@ -57,37 +53,34 @@ async def running(settings: Settings, *, runtime: Runtime | None = None) -> Asyn
         raise NotRunning(f"no service runs in {settings.home}: start one with `tongyao up` (in another terminal)")
     async with AsyncExitStack() as stack:
         client = await connect(settings, address=addresses.temporal_address, runtime=runtime)
-        yield await _open(stack, settings, addresses, client=client)
+        yield Installation(settings, addresses, await _context(stack, settings, addresses, client))
 
 
 @asynccontextmanager
-async def brought_up(settings: Settings) -> AsyncIterator[Office]:
-    """An office on the service of this home, brought up for the length of the block when none runs.
-
-    What is started here is a whole installation: servers, schema, search attributes, a worker, the relay.
-    """
+async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
+    """The service of this home. If none runs it is started for the length of the block: servers, schema, worker, relay."""
     async with AsyncExitStack() as stack:
         service = LocalService(settings)
         addresses = await stack.enter_async_context(service)
+        client = await connect(settings, address=addresses.temporal_address)
         if service.joined:
-            yield await _open(stack, settings, addresses)
+            yield Installation(settings, addresses, await _context(stack, settings, addresses, client))
             return
         await in_thread(migrate, addresses.database_url)
-        client = await connect(settings, address=addresses.temporal_address)
         await register_search_attributes(client)
         environment = {**addresses.environment(), "TONGYAO_HOME": str(settings.home)}  # where the master key is
         worker = WorkerProcess(environment, log=settings.home / "logs" / "worker.log")
         stack.push_async_callback(worker.stop)
         await worker.start()
-        office = await _open(stack, settings, addresses, client=client, worker=worker)
+        context = await _context(stack, settings, addresses, client)
         stop = asyncio.Event()
-        tasks = [
-            asyncio.create_task(office.relay.run(stop)),
+        tasks: list[asyncio.Task[object]] = [
+            asyncio.create_task(context.relay.run(stop)),
             asyncio.create_task(worker.keep_running(stop)),
-            asyncio.create_task(_sweep(office.starting)),
+            asyncio.create_task(start_announced(context)),
         ]
         try:
-            yield office
+            yield Installation(settings, addresses, context, worker)
         finally:
             stop.set()
             for task in tasks:
@@ -95,38 +88,25 @@ async def brought_up(settings: Settings) -> AsyncIterator[Office]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _sweep(starting: Starting) -> None:
-    await starting.sweep()
-
-
-async def _open(
-    stack: AsyncExitStack,
-    settings: Settings,
-    addresses: ServiceAddresses,
-    *,
-    client: Client | None = None,
-    worker: WorkerProcess | None = None,
-) -> Office:
+async def _context(
+    stack: AsyncExitStack, settings: Settings, addresses: ServiceAddresses, client: Client
+) -> AppContext:
     library = await stack.enter_async_context(wiring.library(settings, database_url=addresses.database_url))
-    client = client or await connect(settings, address=addresses.temporal_address)
-    remembers = settings.retriever != "chunks"
-    return Office(
-        settings=settings,
-        addresses=addresses,
-        library=library,
-        client=client,
-        starting=Starting(library, client, settings.process, remember=remembers),
-        registering=Registering(
-            library, max_chars=settings.profile_max_chars, recite=reciting(client) if remembers else None
-        ),
-        relay=MessageRelay(library, client),
-        worker=worker,
-        joined=worker is None,
+    uses_highway = settings.retriever != "chunks"
+    return AppContext(
+        library,
+        client,
+        options=settings.gateway,
+        process_defaults=settings.process,
+        remember=uses_highway,
+        profile_max_chars=settings.profile_max_chars,
+        request_recitation=reciting(client) if uses_highway else None,
+        personal_data_stores=wiring.personal_data_stores(library),
     )
 
 
 def _named(settings: Settings) -> ServiceAddresses | None:
-    """Both servers named in the settings: a deployment, nothing local to look for."""
+    """The servers that the settings name, if they name both: a deployment."""
     if settings.database_url is None or settings.temporal_address is None:
         return None
     return ServiceAddresses(

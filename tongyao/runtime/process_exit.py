@@ -1,4 +1,4 @@
-"""The end of a program that has used the Temporal SDK."""
+"""How programs that have used the Temporal SDK end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 from typing import NoReturn
 
 
-def leave(code: int) -> NoReturn:
-    """End now, with what was printed written out.
+def exit_process(code: int) -> NoReturn:
+    """Flush logs and output, and end the process.
 
-    The SDK's threads outlive its client; now and then one returns to an interpreter that is half taken down, which ends the
-    program with SIGABRT or SIGSEGV after all its work is done. So nothing is taken down.
+    Exits without SDK teardown, which can crash at interpreter exit: threads of the SDK outlive its client, and one that
+    returns to a finalizing interpreter ends the program with SIGABRT or SIGSEGV.
     """
     logging.shutdown()
     sys.stdout.flush()

@@ -33,7 +33,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
-from tongyao.app.options import GatewayOptions
+from tongyao.app.context import GatewayOptions
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS

@@ -1,4 +1,4 @@
-"""Long profiles are recited in the background, once per version, and again where a seek calls for it (docs/highway.md)."""
+"""Starts the workflow `Recitation`: a long profile is recited in the background (docs/highway.md)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tongyao.protocol.contracts.recitation import RECITATION, RECITATION_QUEUE, 
 
 
 class Recite(Protocol):
-    """Have a profile version recited; `passes` and `encoder` where a seek calls for it. The same again is harmless."""
+    """Requests the recitation of a profile version; a seek may ask for more `passes` and an `encoder`."""
 
     async def __call__(self, profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None: ...
 
 
 def reciting(client: Client) -> Recite:
-    """Start the workflow `Recitation`, once for the same."""
+    """Requests recitations on this server; repeating a request is harmless."""
 
     async def recite(profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None:
         what = RecitationInput(profile_id=profile_id, version=version, passes=passes, encoder=encoder)

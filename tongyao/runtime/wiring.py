@@ -14,7 +14,7 @@ from activities.dependencies import Deps, Memory, Retriever
 from activities.model_calls import ModelCalls
 from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from activities.recite import ReciteLevel
-from tongyao.app.erasure import Forgetting
+from tongyao.app.context import PersonalDataStore
 from tongyao.llm import prices, prompts
 from tongyao.llm.engine import Engine
 from tongyao.protocol.contracts.reindex import ModelSpec
@@ -60,7 +60,7 @@ def keyring(settings: Settings) -> Keyring:
         raise BadKey(f"cannot read or make the master key {path}: {error.strerror}") from None
 
 
-def forgetting(records: Library) -> tuple[Forgetting, ...]:
+def personal_data_stores(records: Library) -> tuple[PersonalDataStore, ...]:
     """What stores something of people besides the records: the Highway, whether or not its extra is installed here."""
     from tongyao.highway.deletion import StoredMemories
 

@@ -1,4 +1,4 @@
-"""What turns text into vectors: an extension point (docs/field.md §5)."""
+"""The interface of encoders, which turn texts into vectors: an extension point (docs/field.md §5)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Vectors = npt.NDArray[np.float32]
 
 
 class EncoderUnusable(Exception):
-    """The encoder cannot be used as asked for: weights missing, a dimension it does not have. The message says what to do."""
+    """The encoder cannot be used: missing weights, or fewer dimensions than asked for. The message says what to do."""
 
 
 class IndexGone(RecordsError):
-    """The index was dropped: another one of its scene and kind took its place."""
+    """The index was dropped, because another one of its scene and kind replaced it."""
 
 
 class Encoder(Protocol):

@@ -1,4 +1,4 @@
-"""What the lexical encoder counts: Latin tokens, Chinese 1- and 2-grams, jieba's words; hashed."""
+"""Tokenisation and feature hashing: Latin tokens, Chinese 1- and 2-grams, words by jieba."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
 BITS: Final = 22
-"""Four million buckets: two features of one scene share one about once in a thousand."""
+"""4 million hash buckets: two features of one scene collide about once in a thousand."""
 
 _RUNS = re.compile(r"([\u3400-\u9fff\uf900-\ufaff]+)|([a-z0-9][a-z0-9+#.]*[a-z0-9+#]|[a-z0-9])")
 _HASHER = FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sign=False)
@@ -26,7 +26,7 @@ def runs(text: str) -> list[tuple[str, str]]:
 
 
 def grams(text: str) -> Iterator[str]:
-    """Latin tokens, and Chinese 1- and 2-grams: what the vectors are made of."""
+    """Latin tokens and Chinese 1- and 2-grams: the features of the lexical encoder."""
     for han, latin in runs(text):
         if latin:
             yield latin
@@ -36,7 +36,7 @@ def grams(text: str) -> Iterator[str]:
 
 
 def words(text: str) -> Iterator[str]:
-    """What BM25 counts: the same, and jieba's longer words."""
+    """The terms of BM25: those of `grams`, and words of other lengths by jieba."""
     cut = _cutter()
     for han, latin in runs(text):
         if latin:
@@ -47,7 +47,7 @@ def words(text: str) -> Iterator[str]:
             yield from ("w:" + word for word in cut(han) if len(word) != 2)
 
 
-def counted(texts: Iterable[str], analyse: Callable[[str], Iterable[str]]) -> csr_matrix:
+def count_features(texts: Iterable[str], analyse: Callable[[str], Iterable[str]]) -> csr_matrix:
     """One row of hashed feature counts per text; 2**BITS columns."""
     matrix: Any = _HASHER.transform(analyse(text) for text in texts)
     return csr_matrix(matrix)

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
-from tongyao.field.bm25 import totals
+from tongyao.field.bm25 import grouped_sums
 from tongyao.field.encoders.encoder import Vectors
-from tongyao.field.encoders.features import counted, grams
+from tongyao.field.encoders.features import count_features, grams
 
 DIMENSION: Final = 150
 MAX_FEATURES: Final = 60_000
@@ -23,16 +23,16 @@ RARITY: Final = 1.5
 """Power of the inverse document frequency."""
 
 FLATTENING: Final = 0.5
-"""Power of a direction's strength by which it is divided: 0 is a plain projection, 1 makes all equal (docs/field.md §4)."""
+"""Power of the singular value by which a component is divided: 0 is plain LSA, 1 weights all equally (docs/field.md §4)."""
 
 SPARSE_ENOUGH: Final = 40_000
-"""Entries below which searching for each is quicker than a table of all columns."""
+"""Number of entries below which a binary search per entry is faster than a table of all columns."""
 
 
 class LexicalEncoder:
-    """TF-IDF (sub-linear counts) and its `dimension` strongest directions. Same texts, same vectors.
+    """Latent semantic analysis: TF-IDF (sub-linear counts), reduced to `dimension` components. Deterministic.
 
-    A feature of one text only joins nothing and is dropped; beyond `max_features`, the rarest are.
+    Features of one text only are dropped, and the rarest beyond `max_features`.
     """
 
     name = "lexical"
@@ -46,11 +46,11 @@ class LexicalEncoder:
 
     @cached_property
     def version(self) -> str:
-        """A digest of what was learned: vectors of another fit cannot be compared with these."""
+        """A digest of the fitted arrays: vectors of another fit are not comparable."""
         return hashlib.sha256(self.to_bytes()).hexdigest()[:16]
 
     def to_bytes(self) -> bytes:
-        """What was learned, for the index; `from_bytes` makes the same encoder of it."""
+        """The fitted arrays as NPZ; `from_bytes` restores the encoder."""
         held = io.BytesIO()
         np.savez(held, features=self._features, idf=self._idf, components=self._components)
         return held.getvalue()
@@ -71,19 +71,19 @@ class LexicalEncoder:
         rarity: float = RARITY,
         flattening: float = FLATTENING,
     ) -> LexicalEncoder:
-        """Learn how rare features are from `texts` (chunks), and what goes together from `whole` texts.
+        """Fit the inverse document frequencies on `texts` (chunks) and the SVD on `whole` texts (None: on `texts`).
 
-        Directions are divided by the root of their strength: what everybody says does not outweigh a subject.
-        Vectors of a small scene are padded with zeros to `dimension`.
+        Components are divided by a power (`flattening`) of their singular value, so that frequent subjects do not outweigh
+        the others. Vectors of a small scene are padded with zeros to `dimension`.
         """
-        counts = counted(texts, grams)
+        counts = count_features(texts, grams)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         least = 2 if len(texts) > 3 else 1
         features = np.flatnonzero(frequency >= least)
         if len(features) > max_features:
             features = np.sort(features[np.argsort(-frequency[features], kind="stable")[:max_features]])
         idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** rarity
-        together = counts if whole is None else counted(whole, grams)
+        together = counts if whole is None else count_features(whole, grams)
         weighted = _weighted(_restricted(together, features), idf)
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
@@ -96,7 +96,7 @@ class LexicalEncoder:
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         """One row per text, of length 1 (or all zeros, where nothing is known), shape (texts, dimension)."""
-        weighted = _weighted(_restricted(counted(texts, grams), self._features), self._idf)
+        weighted = _weighted(_restricted(count_features(texts, grams), self._features), self._idf)
         vectors = np.asarray(weighted.astype(np.float32) @ self._components)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 1e-9)
@@ -123,6 +123,6 @@ def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr
     """Sub-linear counts times idf, rows of length 1."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     weights = (1 + np.log(counts.data)) * np.asarray(idf, dtype=np.float64)[counts.indices]
-    lengths = np.sqrt(totals(rows, weights**2, counts.shape[0]))
+    lengths = np.sqrt(grouped_sums(rows, weights**2, counts.shape[0]))
     lengths[lengths == 0] = 1
     return csr_matrix((weights / lengths[rows], counts.indices, counts.indptr), shape=counts.shape)

@@ -1,4 +1,4 @@
-"""Chunks as they stand in the index, and back: hashed words are packed as pairs of feature and count."""
+"""Encoding of chunks for the index: term counts packed as 32-bit pairs of hashed feature and count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from tongyao.field.bm25 import Counts
+from tongyao.field.bm25 import TermCounts
 from tongyao.field.encoders.encoder import Vectors
 from tongyao.field.encoders.features import BITS
 from tongyao.field.facets import Chunk
@@ -20,10 +20,12 @@ _MOST = (1 << _COUNT_BITS) - 1
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Chunks of some people, a row each: whose, which number, where, as a vector, and their words, packed (or none).
+class StoredChunks:
+    """Chunks of some people, one row each.
 
-    `rare`: the hashed words by which each may be looked up (where they are written).
+    `ids`: whose; `numbers`: the chunk's number within the profile; `chunks`: facet and span; `vectors` float32[rows, d];
+    `terms`: packed term counts (`packed`), or empty; `samples`: ids of people who came with Tongyao's own scenes; `rare`: the
+    hashed words by which a chunk can be looked up, when it is written.
     """
 
     ids: list[str]
@@ -39,14 +41,14 @@ class Stored:
 
 
 def packed(counts: csr_matrix) -> list[bytes]:
-    """Rows of hashed counts, 4 bytes a feature: its number and, in the lowest bits, how often (at most 1,023)."""
+    """Each row of hashed counts as bytes, 4 per feature: the feature, and in the lowest bits its count (at most 1,023)."""
     often = np.minimum(counts.data, _MOST).astype(np.uint32)
     pairs = ((counts.indices.astype(np.uint32) << _COUNT_BITS) | often).astype("<u4")
     return [pairs[start:end].tobytes() for start, end in pairwise(counts.indptr)]
 
 
-def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None) -> Counts:
-    """The words of packed rows: all of them, or those `among` some (sorted)."""
+def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None) -> TermCounts:
+    """Term counts of packed rows; with `among` (sorted) of these features only."""
     pairs = np.frombuffer(b"".join(terms), dtype="<u4")
     ends = np.cumsum([len(row) // 4 for row in terms], dtype=np.int64)
     often = pairs & _MOST
@@ -60,4 +62,4 @@ def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None)
         kept = kept[np.isin((pairs[kept] >> _COUNT_BITS).astype(np.int32), among)]
     features = (pairs[kept] >> _COUNT_BITS).astype(np.int32)
     rows = np.searchsorted(ends, kept, side="right")
-    return Counts.sorted(features, rows, often[kept].astype(np.float64), lengths)
+    return TermCounts.sorted(features, rows, often[kept].astype(np.float64), lengths)

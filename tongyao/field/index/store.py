@@ -1,4 +1,4 @@
-"""The field's tables: indexes, who is in them, their chunks. Spans and numbers only, no words (docs/field.md §6)."""
+"""The field's tables: indexes, their members, their chunks. They hold spans and numbers, no texts (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from psycopg.types.json import Jsonb
 
 from tongyao.field.encoders.encoder import Encoder, IndexGone
 from tongyao.field.facets import Chunk, Facet
-from tongyao.field.index.packing import Stored
+from tongyao.field.index.packing import StoredChunks
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, reading, session, transaction
 
 EF_SEARCH: Final = 80
-"""Measured: recall@10 and time for this and other values stand in docs/field.md §6."""
+"""HNSW `ef_search`; recall@10 and time for several values are in docs/field.md §6."""
 
 _ONE_WRITER: Final = 0x66696C  # any constant that no other program uses as the first half of an advisory lock
 BUILD_MEMORY: Final = "224MB"
-"""Of shared memory, when workers build together: what `shm_size` in docker-compose.yml allows."""
+"""`maintenance_work_mem` of an index build; parallel builds must fit into `shm_size` of docker-compose.yml."""
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
 _FACETS: Final = {facet.value: facet for facet in Facet}
 _NEAREST: Final = "field_nearest(%(index)s, %(vectors)s::halfvec[], %(sides)s, %(without)s, %(most)s, %(ef)s)"
@@ -34,7 +34,7 @@ _BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) 
 
 
 class Index(Value):
-    """One encoder's view of one scene. `people`: how many there were when it was opened."""
+    """The vectors of one scene by one encoder. `people`: how many there were when it was opened; `behind`: not up to date."""
 
     id: int
     scene_id: str
@@ -49,12 +49,12 @@ class Index(Value):
     behind: bool = False
 
     def fits(self, encoder: Encoder) -> bool:
-        """Whether vectors of `encoder` may be compared with those in it."""
+        """Whether its vectors are comparable with those of `encoder`."""
         return (self.encoder, self.version, self.dimension) == (encoder.name, encoder.version, encoder.dimension)
 
 
-class Member(Value):
-    """A profile's current version that an index does not hold yet."""
+class PendingProfile(Value):
+    """A current profile version that an index does not hold yet."""
 
     profile_id: str
     version: int
@@ -62,8 +62,8 @@ class Member(Value):
 
 
 @dataclass(frozen=True)
-class Question:
-    """The `most` chunks of one side that are nearest to `vector` (as `written`), looked for among `ef` at a time."""
+class NearestQuery:
+    """A nearest-neighbour query: the `most` chunks of one facet nearest to `vector` (as `written`), with HNSW `ef_search` = `ef`."""
 
     vector: str
     side: Facet
@@ -72,13 +72,13 @@ class Question:
 
 
 class IndexStore:
-    """Reads and writes of the index tables."""
+    """Queries on the index tables."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def indexes(self, scene: str) -> list[Index]:
-        """Those of a scene, live ones first; `behind`: somebody came or changed since."""
+        """The indexes of a scene, live ones first."""
         async with reading(self._pool, Index) as cursor:
             await cursor.execute(
                 f"SELECT {_INDEX}, {_BEHIND} FROM field_indexes i WHERE scene_id = %s ORDER BY state = 'live' DESC, id",
@@ -92,7 +92,7 @@ class IndexStore:
             await cursor.execute(f"SELECT {_INDEX} FROM field_indexes WHERE id = %s", [id])
             found = await cursor.fetchone()
         if found is None:
-            raise IndexGone(f"index {id} is there no more: another re-index of its scene took its place")
+            raise IndexGone(f"index {id} was dropped: a later re-index of its scene replaced it")
         return found
 
     async def learned(self, index: Index) -> bytes:
@@ -105,7 +105,7 @@ class IndexStore:
     async def open(
         self, scene: str, kind: str, encoder: Encoder, *, people: int, learned: bytes | None = None, spec: ModelSpec | None = None,
     ) -> Index:  # fmt: skip
-        """A new, empty index that is being filled; one that was being filled by another encoder is dropped."""
+        """Create an empty index in state `filling`; drop one of the same scene and kind that was being filled."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT id FROM field_indexes WHERE scene_id = %s AND kind = %s AND state = 'filling' FOR UPDATE",
@@ -135,9 +135,9 @@ class IndexStore:
             )
         return made
 
-    async def missing(self, index: Index, *, most: int) -> list[Member]:
+    async def missing(self, index: Index, *, most: int) -> list[PendingProfile]:
         """At most `most` profiles of the scene whose current version `index` does not hold."""
-        async with reading(self._pool, Member) as cursor:
+        async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
                    JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
@@ -149,9 +149,9 @@ class IndexStore:
             )
             return await cursor.fetchall()
 
-    async def stale(self, index: Index, profile_ids: Sequence[str]) -> list[Member]:
+    async def stale(self, index: Index, profile_ids: Sequence[str]) -> list[PendingProfile]:
         """Those of `profile_ids` whose current version `index` does not hold."""
-        async with reading(self._pool, Member) as cursor:
+        async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
                    JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
@@ -161,9 +161,9 @@ class IndexStore:
             )
             return await cursor.fetchall()
 
-    async def people(self, scene: str, most: int) -> list[Member]:
-        """At most `most` people of a scene: the same ones as long as nobody comes or goes."""
-        async with reading(self._pool, Member) as cursor:
+    async def people(self, scene: str, most: int) -> list[PendingProfile]:
+        """At most `most` people of a scene, chosen deterministically (by hash of the id)."""
+        async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
                    JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
@@ -181,7 +181,7 @@ class IndexStore:
         return int(row["people"]) if row else 0
 
     async def samples(self, scene: str) -> set[str]:
-        """Who came with Tongyao's own scenes rather than registered: they stand behind others on a tie."""
+        """Ids of people who came with Tongyao's own scenes; they rank behind registered people on a tie."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT id FROM profiles
@@ -191,7 +191,7 @@ class IndexStore:
             return {row["id"] for row in await cursor.fetchall()}
 
     async def counts(self, index: Index) -> tuple[int, int]:
-        """How many people `index` holds, and how many the scene has."""
+        """The number of people in `index`, and in its scene."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT (SELECT count(*) FROM field_members WHERE index_id = %s) AS held,
@@ -202,8 +202,8 @@ class IndexStore:
         assert row is not None
         return int(row["held"]), int(row["people"])
 
-    async def put(self, index: Index, members: Sequence[Member], stored: Stored) -> None:
-        """Replace what `index` holds of these people. Who left or changed meanwhile is left out; repeating changes nothing."""
+    async def put(self, index: Index, members: Sequence[PendingProfile], stored: StoredChunks) -> None:
+        """Replace the chunks of these people. Those who left or changed meanwhile are left out. Idempotent."""
         ids = [member.profile_id for member in members]
         async with transaction(self._pool) as connection:
             await register_vector_async(connection)
@@ -241,7 +241,7 @@ class IndexStore:
                 )
 
     async def switch(self, index: Index) -> None:
-        """Build what makes `index` fast, make it live, and drop the one it replaces."""
+        """Build the database indexes of `index`, make it live, and drop the one it replaces."""
         async with transaction(self._pool) as connection:
             await connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
             await connection.execute("SELECT field_index_sides(%s, %s)", [index.id, index.dimension])
@@ -275,7 +275,7 @@ class IndexStore:
             return [row["profile_id"] for row in await cursor.fetchall()]
 
     async def settle(self, scene: str) -> None:
-        """Forget the changes that every live index of the scene holds by now."""
+        """Delete the recorded changes that every live index of the scene now holds."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """DELETE FROM field_changes c USING profiles p
@@ -286,21 +286,21 @@ class IndexStore:
                 [scene],
             )
 
-    async def near(self, index: Index, asked: Sequence[Question], *, without: Sequence[str]) -> list[str]:
-        """People with a chunk among the nearest of any question."""
+    async def near(self, index: Index, asked: Sequence[NearestQuery], *, without: Sequence[str]) -> list[str]:
+        """Ids of people with a chunk among the nearest of any query."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                f"SELECT DISTINCT profile_id FROM {_NEAREST}", _questions(index, asked, without)
+                f"SELECT DISTINCT profile_id FROM {_NEAREST}", _parameters(index, asked, without)
             )
             return [row["profile_id"] for row in await cursor.fetchall()]
 
     async def around(
-        self, index: Index, asked: Sequence[Question], words: Sequence[int], *, using: int, also: Sequence[str],
+        self, index: Index, asked: Sequence[NearestQuery], words: Sequence[int], *, using: int, also: Sequence[str],
         without: Sequence[str],
-    ) -> Stored:  # fmt: skip
-        """The chunks of everybody `near`, of at most `using` people for each hashed word, who use it, and of `also`.
+    ) -> StoredChunks:  # fmt: skip
+        """The chunks of the people of `near`, of at most `using` people per hashed word of `words`, and of `also`.
 
-        One statement on one connection: handing over what it found would take longer than looking on two at once saves.
+        One statement on one connection: two in parallel would save less than passing ids between them costs.
         """
         people = sql.SQL(
             f"""ARRAY(SELECT profile_id FROM {_NEAREST}
@@ -310,15 +310,15 @@ class IndexStore:
                 UNION SELECT unnest(%(also)s::text[]))"""
         ).format(_partition(index.id))
         values = {"words": list(words), "using": using, "also": list(also)}
-        return await self._chunks(index, people, _questions(index, asked, without) | values)
+        return await self._chunks(index, people, _parameters(index, asked, without) | values)
 
-    async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> Stored:
-        """Everything `index` holds of these people, people in the order of their ids."""
+    async def chunks(self, index: Index, profile_ids: Sequence[str], *, terms: bool = True) -> StoredChunks:
+        """All chunks of these people in `index`, in the order of ids."""
         return await self._chunks(index, sql.SQL("%(people)s"), {"people": sorted(profile_ids)}, terms=terms)
 
     async def _chunks(
         self, index: Index, people: sql.Composable, values: dict[str, Any], *, terms: bool = True
-    ) -> Stored:
+    ) -> StoredChunks:
         async with session(self._pool) as connection, connection.cursor(binary=True, row_factory=tuple_row) as cursor:
             await cursor.execute(
                 sql.SQL(
@@ -337,7 +337,7 @@ class IndexStore:
             .reshape(len(rows), index.dimension + 2)[:, 2:]
             .astype(np.float32)
         )
-        return Stored(
+        return StoredChunks(
             ids=list(ids),
             numbers=list(numbers),
             chunks=[Chunk(_FACETS[one], start, end) for one, start, end in zip(facets, starts, ends, strict=True)],
@@ -347,7 +347,7 @@ class IndexStore:
         )
 
     async def some_people(self, index: Index, most: int) -> list[str]:
-        """At most `most` of those it holds: the same ones as long as nobody comes or goes."""
+        """At most `most` people of the index, chosen deterministically (by hash of the id)."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT profile_id FROM field_members WHERE index_id = %s ORDER BY md5(profile_id) LIMIT %s",
@@ -365,11 +365,11 @@ def _partition(index: int) -> sql.Identifier:
     return sql.Identifier(f"field_chunks_{index}")
 
 
-def _questions(index: Index, asked: Sequence[Question], without: Sequence[str]) -> dict[str, Any]:
+def _parameters(index: Index, asked: Sequence[NearestQuery], without: Sequence[str]) -> dict[str, Any]:
     return {"index": index.id, "vectors": [one.vector for one in asked], "sides": [one.side.value for one in asked],
             "without": list(without), "most": [one.most for one in asked], "ef": [one.ef for one in asked]}  # fmt: skip
 
 
 def written(vector: npt.NDArray[np.float32]) -> str:
-    """As PostgreSQL reads it."""
+    """A vector in the text form of pgvector."""
     return "[" + ",".join(f"{value:.5g}" for value in vector.tolist()) + "]"

@@ -1,11 +1,10 @@
-"""No request is read beyond a limit: neither what says how long it is, nor what does not."""
+"""Refuses request bodies above a limit, whether their length is declared or not."""
 
 from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tongyao.app.problems import Problem
-from tongyao.gateway.api.common import answer
+from tongyao.gateway.problems import HttpProblem, problem_response
 
 
 class BodyLimit:
@@ -18,8 +17,8 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        said = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, over = 0, False, said.isdigit() and int(said) > self._most
+        declared = dict(scope["headers"]).get(b"content-length", b"")
+        read, started, over = 0, False, declared.isdigit() and int(declared) > self._most
 
         async def counted() -> Message:
             nonlocal read, over
@@ -32,7 +31,7 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if not over or started:  # whatever the application says of a body that was cut off is not the answer
+            if not over or started:  # drops what the application answers to a body that was cut off
                 started = True
                 await send(message)
 
@@ -43,5 +42,5 @@ class BodyLimit:
                 if not over or started:
                     raise
         if over and not started:
-            problem = Problem("too_long", f"the request is too long: at most {self._most:,} bytes", status=413)
-            await answer(problem)(scope, receive, send)
+            problem = HttpProblem(413, "too_long", f"the request is too long: at most {self._most:,} bytes")
+            await problem_response(problem)(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Where one is told that something waits."""
+"""The channels over which one is notified."""
 
 from __future__ import annotations
 
@@ -6,44 +6,50 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
-from tongyao.app import channels
+from tongyao.app.notifications import channels
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import Here, Who, action, address_of
+from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
 
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
-async def list_channels(profile_id: Id, here: Here, who: Who) -> list[channels.ChannelView]:
-    return await channels.channels(here, who, profile_id)
+async def list_channels(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> list[channels.ChannelView]:
+    return await channels.list_channels(context, caller, profile_id)
 
 
 @router.put("/mail", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
 async def set_mail(
     profile_id: Id,
-    given: channels.MailGiven,
+    body: channels.MailBody,
     request: Request,
-    here: Here,
-    who: Who,
+    context: CurrentContext,
+    caller: CurrentCaller,
     language: Literal["en", "zh"] = "en",
 ) -> channels.ChannelView:
     """A code is sent there; the address is used once it came back."""
-    await request.app.state.limits.join(who, address_of(request))
-    return await channels.set_mail(here, who, profile_id, given, language=language)
+    await rate_limits_of(request).count_registration(caller, address_of(request))
+    return await channels.set_mail(context, caller, profile_id, body, language=language)
 
 
 @router.put("/mail/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
-async def confirm_mail(profile_id: Id, given: channels.Code, here: Here, who: Who) -> channels.ChannelView:
-    return await channels.confirm_mail(here, who, profile_id, given)
+async def confirm_mail(
+    profile_id: Id, body: channels.CodeBody, context: CurrentContext, caller: CurrentCaller
+) -> channels.ChannelView:
+    return await channels.confirm_mail(context, caller, profile_id, body)
 
 
 @router.put("/webhook", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
-async def set_webhook(profile_id: Id, given: channels.WebhookGiven, here: Here, who: Who) -> channels.ChannelView:
+async def set_webhook(
+    profile_id: Id, body: channels.WebhookBody, context: CurrentContext, caller: CurrentCaller
+) -> channels.ChannelView:
     """Signed with the secret that is shown this once (Standard Webhooks)."""
-    return await channels.set_webhook(here, who, profile_id, given)
+    return await channels.set_webhook(context, caller, profile_id, body)
 
 
 @router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))
-async def remove_channel(profile_id: Id, kind: Literal["mail", "webhook"], here: Here, who: Who) -> None:
-    await channels.remove(here, who, profile_id, kind)
+async def remove_channel(
+    profile_id: Id, kind: Literal["mail", "webhook"], context: CurrentContext, caller: CurrentCaller
+) -> None:
+    await channels.remove_channel(context, caller, profile_id, kind)

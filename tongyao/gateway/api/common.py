@@ -1,58 +1,46 @@
-"""What the resources share: who asks, under which key, and which action of the table an operation is."""
+"""Dependencies of the routes: the context, the caller, the idempotency key; and the mark of an operation's action."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
-from fastapi.responses import JSONResponse
 
 from tongyao.app.authorization import Caller
-from tongyao.app.context import Gateway
+from tongyao.app.context import AppContext
 from tongyao.app.permissions import Action
-from tongyao.app.problems import Problem, Unauthenticated
-from tongyao.gateway.access.rate_limits import Limits, TooOften
+from tongyao.gateway.access.authentication import bearer_token
+from tongyao.gateway.access.rate_limits import RateLimits
 
 
-def gateway_of(request: Request) -> Gateway:
-    gateway: Gateway = request.app.state.gateway
-    return gateway
+def _context_of(request: Request) -> AppContext:
+    context: AppContext = request.app.state.context
+    return context
 
 
-def secret_of(authorization: str | None) -> str | None:
-    """The token in an Authorization header. Raises `Unauthenticated` for other schemes."""
-    if authorization is None:
-        return None
-    scheme, _, secret = authorization.partition(" ")
-    if scheme.lower() != "bearer" or not secret.strip():
-        raise Unauthenticated("token_unreadable", "send `Authorization: Bearer <token>`")
-    return secret.strip()
+async def _caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> Caller:
+    limits = rate_limits_of(request)
+    return await limits.authenticate(_context_of(request).library, bearer_token(authorization), address_of(request))
 
 
-async def caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> Caller:
-    limits: Limits = request.app.state.limits
-    return await limits.identify(gateway_of(request).library, secret_of(authorization), address_of(request))
+def rate_limits_of(request: Request) -> RateLimits:
+    limits: RateLimits = request.app.state.rate_limits
+    return limits
 
 
 def address_of(request: Request) -> str:
+    """The network address of the client."""
     return request.client.host if request.client else "unknown"
 
 
 def action(action: Action) -> dict[str, Any]:
-    """Marks an operation in the OpenAPI document with its action: the tests hold the two tables together."""
+    """Marks an operation in the OpenAPI document with its action: tests compare it with the table of permissions."""
     return {"x-tongyao-action": action.value}
 
 
-def answer(problem: Problem) -> JSONResponse:
-    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
-    if isinstance(problem, TooOften):
-        headers["Retry-After"] = str(problem.retry_after)
-    return JSONResponse(problem.body(), problem.status, headers, media_type="application/problem+json")
-
-
-Here = Annotated[Gateway, Depends(gateway_of)]
-Who = Annotated[Caller, Depends(caller_of)]
-Key = Annotated[
+CurrentContext = Annotated[AppContext, Depends(_context_of)]
+CurrentCaller = Annotated[Caller, Depends(_caller_of)]
+IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."

@@ -1,4 +1,4 @@
-"""What happens in a process: as a stream (SSE) that can be resumed, and as pages."""
+"""The events of a process: as a stream (SSE) that can be resumed, and as pages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app import processes
-from tongyao.app.authorization import authenticate, in_process
-from tongyao.app.context import Gateway
+from tongyao.app.authorization import authorize_in_process
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, Problem
 from tongyao.app.permissions import Action
-from tongyao.app.problems import Problem
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import Here, Who, action, secret_of
+from tongyao.gateway.access.authentication import authenticate, bearer_token
+from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.events import EventCursor
@@ -23,7 +24,7 @@ from tongyao.records.process.events import EventCursor
 router = APIRouter(prefix="/processes", tags=["events"])
 
 POLL_SECONDS: Final = 0.5
-MOST: Final = 2**62
+_MAX_SEQ: Final = 2**62
 
 
 class History(Value):
@@ -34,13 +35,13 @@ class History(Value):
 @router.get("/{process_id}/history", openapi_extra=action(Action.READ_EVENTS))
 async def read_history(
     process_id: Id,
-    here: Here,
-    who: Who,
-    after: Annotated[int, Query(ge=0, le=MOST)] = 0,
+    context: CurrentContext,
+    caller: CurrentCaller,
+    after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> History:
     """From the records, so also when Temporal's retention is over."""
-    events, last = await processes.history(here, who, process_id, after=after, limit=limit)
+    events, last = await processes.read_history(context, caller, process_id, after=after, limit=limit)
     return History(events=events, next=last)
 
 
@@ -53,38 +54,39 @@ async def read_history(
 async def stream_events(
     process_id: Id,
     request: Request,
-    here: Here,
-    who: Who,
+    context: CurrentContext,
+    caller: CurrentCaller,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
-    after: Annotated[int, Query(ge=0, le=MOST)] = 0,
+    after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
 ) -> Response:
     """Server-sent events; `id` is the event's `seq`. Resume with `Last-Event-ID`. Ends when the process has ended."""
     if last_event_id is not None:
-        if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > MOST:
-            raise Problem("bad_event_id", "Last-Event-ID is the `id` of the last event you have", status=422)
+        if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > _MAX_SEQ:
+            raise BadInput("bad_event_id", "Last-Event-ID is the `id` of the last event you have")
         after = int(last_event_id)
-    standing = await in_process(here.library, who, process_id, Action.READ_EVENTS)
-    if standing.process.ended_at is not None and after >= await here.library.events.last_seq(process_id):
+    access = await authorize_in_process(context.library, caller, process_id, Action.READ_EVENTS)
+    if access.process.ended_at is not None and after >= await context.library.events.last_seq(process_id):
         return Response(status_code=204)
     return EventSourceResponse(
-        _stream(here, process_id, secret_of(request.headers.get("authorization")), EventCursor(seq=after)), ping=15
+        _stream(context, process_id, bearer_token(request.headers.get("authorization")), EventCursor(seq=after)),
+        ping=15,
     )
 
 
 async def _stream(
-    gateway: Gateway, process_id: str, secret: str | None, after: EventCursor
+    context: AppContext, process_id: str, secret: str | None, after: EventCursor
 ) -> AsyncIterator[ServerSentEvent]:
-    """Asks at each look who this is: a revoked token hears nothing more."""
+    """Authenticates again at every poll, so that a stream ends when its token is revoked."""
     while True:
         try:
-            caller = await authenticate(gateway.library, secret)
-            standing = await in_process(gateway.library, caller, process_id, Action.READ_EVENTS)
+            caller = await authenticate(context.library, secret)
+            access = await authorize_in_process(context.library, caller, process_id, Action.READ_EVENTS)
         except Problem:
             return
-        async for cursor, event in processes.new_events(gateway, standing, after):
+        async for cursor, event in processes.new_events(context, access, after):
             after = cursor
             if event is not None:
                 yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=str(cursor.seq))
-        if standing.process.ended_at is not None:
+        if access.process.ended_at is not None:
             return
         await asyncio.sleep(POLL_SECONDS)

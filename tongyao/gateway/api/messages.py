@@ -1,13 +1,13 @@
-"""Messages to a process, and what became of them."""
+"""Messages to a process, what became of them, and the inbox."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tongyao.app import messages
+from tongyao.app import inbox, messages
 from tongyao.app.permissions import Action
-from tongyao.app.wire import Id, Incoming
-from tongyao.gateway.api.common import Here, Key, Who, action
+from tongyao.app.wire import Id, MessageBody
+from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action
 
 router = APIRouter(tags=["messages"])
 
@@ -18,10 +18,15 @@ router = APIRouter(tags=["messages"])
     responses={202: {"model": messages.Receipt}, 409: {"description": "The process refuses it; `code` says why."}},
 )
 async def send_message(
-    process_id: Id, message: Incoming, response: Response, here: Here, who: Who, key: Key = None
+    process_id: Id,
+    message: MessageBody,
+    response: Response,
+    context: CurrentContext,
+    caller: CurrentCaller,
+    key: IdempotencyKey = None,
 ) -> messages.Receipt:
     """200: applied. 202: kept; it is delivered as soon as a worker answers. 409: refused, and nothing was changed."""
-    receipt = await messages.send(here, who, process_id, message, key=key, via="api")
+    receipt = await messages.send_message(context, caller, process_id, message, key=key, via="api")
     if receipt.state == "waiting":
         response.status_code = 202
         response.headers["Location"] = f"/messages/{receipt.id}"
@@ -29,5 +34,11 @@ async def send_message(
 
 
 @router.get("/messages/{message_id}", openapi_extra=action(Action.READ_MESSAGE))
-async def read_message(message_id: Id, here: Here, who: Who) -> messages.Receipt:
-    return await messages.message_state(here, who, message_id)
+async def read_message(message_id: Id, context: CurrentContext, caller: CurrentCaller) -> messages.Receipt:
+    return await messages.message_state(context, caller, message_id)
+
+
+@router.get("/inbox", response_model_exclude_none=True, openapi_extra=action(Action.READ_INBOX))
+async def read_inbox(context: CurrentContext, caller: CurrentCaller, view: bool = False) -> list[inbox.Ask]:
+    """The most urgent first; `view=true`: with what you may see of each process."""
+    return await inbox.inbox(context, caller, with_view=view)

@@ -1,4 +1,4 @@
-"""Pictures of a process, made of what the caller may see of it: relations and tasks, as SVG and as Mermaid; the machine."""
+"""Pictures of what the caller may see of a process (relations and tasks, as SVG and as Mermaid), and its machine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 from fastapi import APIRouter, Response
 
 from tongyao.app import processes
-from tongyao.app.authorization import in_process
+from tongyao.app.authorization import authorize_in_process
+from tongyao.app.errors import NotFound
 from tongyao.app.permissions import Action
 from tongyao.app.pictures.files import NAMES, pictures
-from tongyao.app.problems import NotFound
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import Here, Who, action
+from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
 from tongyao.protocol.documents.machine import Machine, machine_of
 
 router = APIRouter(prefix="/processes/{process_id}", tags=["pictures"])
@@ -21,18 +21,18 @@ _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
 
 
 @router.get("/machine", openapi_extra=action(Action.READ_PLAN))
-async def read_machine(process_id: Id, here: Here, who: Who) -> Machine:
+async def read_machine(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Machine:
     """The plan as a neutral workflow machine; a draft, which runs nothing."""
-    return machine_of(await processes.plan(here, who, process_id), process_id)
+    return machine_of(await processes.read_plan(context, caller, process_id), process_id)
 
 
-def _reading(name: str) -> Callable[..., Awaitable[Response]]:
-    async def read_picture(process_id: Id, here: Here, who: Who) -> Response:
+def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
+    async def read_picture(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Response:
         """A picture, of as much as you may see now."""
-        standing = await in_process(here.library, who, process_id, Action.READ_PLAN)
-        view = await processes.read(here, who, process_id)
-        aliases, seen = list(view.roster or ()), list(view.observations or ())
-        picture = pictures(aliases, seen, view.plan, language=standing.process.language).get(name)
+        access = await authorize_in_process(context.library, caller, process_id, Action.READ_PLAN)
+        view = await processes.party_view(context, access)
+        aliases, observations = list(view.roster or ()), list(view.observations or ())
+        picture = pictures(aliases, observations, view.plan, language=access.process.language).get(name)
         if picture is None:
             raise NotFound(
                 "no_picture_yet", f"there is nothing to draw of {process_id} (yet): it is {view.phase.value}"
@@ -45,7 +45,7 @@ def _reading(name: str) -> Callable[..., Awaitable[Response]]:
 for _name in NAMES:
     router.add_api_route(
         f"/pictures/{_name}",
-        _reading(_name),
+        _route_for(_name),
         name=f"read_{_name.replace('.', '_')}",
         openapi_extra=action(Action.READ_PLAN),
         response_class=Response,

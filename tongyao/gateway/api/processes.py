@@ -1,4 +1,4 @@
-"""Processes: started by demanders, read by each party as the views allow."""
+"""Starting processes, and reading them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from tongyao.app import processes
+from tongyao.app import processes, start
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import Here, Key, Who, action
+from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.views import PartyView
@@ -24,17 +24,23 @@ class Started(Value):
 
 
 @router.post("", status_code=201, openapi_extra=action(Action.START_PROCESS))
-async def start_process(demand: processes.Demand, response: Response, here: Here, who: Who, key: Key = None) -> Started:
+async def start_process(
+    body: start.StartProcessBody,
+    response: Response,
+    context: CurrentContext,
+    caller: CurrentCaller,
+    key: IdempotencyKey = None,
+) -> Started:
     """Returns at once. What it asks of you comes into `/inbox`, at first to confirm the tension; `Location` shows it."""
-    started = Started(id=await processes.start(here, who, demand, key=key))
+    started = Started(id=await start.start_process(context, caller, body, key=key))
     response.headers["Location"] = f"/processes/{started.id}"
     return started
 
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PROCESSES))
 async def list_processes(
-    here: Here,
-    who: Who,
+    context: CurrentContext,
+    caller: CurrentCaller,
     role: Literal["demander", "participant"] = "demander",
     scene: Annotated[str | None, Query(max_length=200)] = None,
     phase: Annotated[list[str] | None, Query(max_length=20)] = None,
@@ -47,29 +53,29 @@ async def list_processes(
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> processes.ProcessList:
     """Yours, as demander or as participant, newest first; for operators all."""
-    return await processes.processes(
-        here, who, role=role, scene=scene, phase=phase, open=open, parent=parent, person=person, since=since,
+    return await processes.list_processes(
+        context, caller, role=role, scene=scene, phase=phase, open=open, parent=parent, person=person, since=since,
         until=until, limit=limit, cursor=cursor,
     )  # fmt: skip
 
 
 @router.get("/{process_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROCESS))
-async def read_process(process_id: Id, here: Here, who: Who) -> PartyView:
+async def read_process(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> PartyView:
     """Everything you may see of it now; what you may not see is absent."""
-    return await processes.read(here, who, process_id)
+    return await processes.read_process(context, caller, process_id)
 
 
 @router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
-async def read_candidates(process_id: Id, here: Here, who: Who) -> list[CandidateRow]:
-    return await processes.candidates(here, who, process_id)
+async def read_candidates(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> list[CandidateRow]:
+    return await processes.read_candidates(context, caller, process_id)
 
 
 @router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
-async def read_plan(process_id: Id, here: Here, who: Who) -> Plan:
-    return await processes.plan(here, who, process_id)
+async def read_plan(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Plan:
+    return await processes.read_plan(context, caller, process_id)
 
 
 @router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))
-async def read_delivery(process_id: Id, here: Here, who: Who) -> Delivery:
+async def read_delivery(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Delivery:
     """Your own part of the plan."""
-    return await processes.delivery(here, who, process_id)
+    return await processes.read_delivery(context, caller, process_id)

@@ -7,47 +7,49 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from tongyao.app import profiles, search
 from tongyao.app.authorization import permit
+from tongyao.app.people import profiles, search
 from tongyao.app.permissions import Action
-from tongyao.app.wire import Given, Id
-from tongyao.gateway.api.common import Here, Who, action
+from tongyao.app.wire import Body, Id
+from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 
 
-class SceneGiven(Given):
+class SceneBody(Body):
     title: str = Field(min_length=1, max_length=200)
     public: tuple[str, ...] = Field(default=(), max_length=5, description='`["name"]`: cards show names.')
 
 
 @router.get("", openapi_extra=action(Action.LIST_SCENES))
-async def list_scenes(here: Here, who: Who) -> list[dict[str, str]]:
-    permit(who, Action.LIST_SCENES)
-    return await profiles.scenes(here)
+async def list_scenes(context: CurrentContext, caller: CurrentCaller) -> list[dict[str, str]]:
+    permit(caller, Action.LIST_SCENES)
+    return await profiles.list_scenes(context)
 
 
 @router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
-async def write_scene(scene: Id, given: SceneGiven, here: Here, who: Who) -> dict[str, str]:
-    permit(who, Action.WRITE_SCENE)
-    settings: dict[str, Any] = {"public": list(given.public)} if given.public else {}
-    await here.library.profiles.put_scene(scene, given.title, settings or None)
-    return {"id": scene, "title": given.title}
+async def write_scene(scene: Id, body: SceneBody, context: CurrentContext, caller: CurrentCaller) -> dict[str, str]:
+    permit(caller, Action.WRITE_SCENE)
+    settings: dict[str, Any] = {"public": list(body.public)} if body.public else {}
+    await context.library.profiles.put_scene(scene, body.title, settings or None)
+    return {"id": scene, "title": body.title}
 
 
 @router.get("/{scene}/people", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PEOPLE))
 async def list_people(
     scene: Id,
-    here: Here,
-    who: Who,
+    context: CurrentContext,
+    caller: CurrentCaller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
 ) -> list[search.Card]:
     """What is public of people: an opaque id, language, grade; names only where the scene says so."""
-    return await search.cards(here, who, scene, limit=limit, after=after)
+    return await search.list_people(context, caller, scene, limit=limit, after=after)
 
 
 @router.post("/{scene}/search", response_model_exclude_none=True, openapi_extra=action(Action.SEARCH_PEOPLE))
-async def search_people(scene: Id, sought: search.Sought, here: Here, who: Who) -> list[search.Card]:
+async def search_people(
+    scene: Id, body: search.SearchBody, context: CurrentContext, caller: CurrentCaller
+) -> list[search.Card]:
     """Who is near a text, a tension or your profile, and why. It changes nothing, so it takes no key."""
-    return await search.search(here, who, scene, sought)
+    return await search.search_people(context, caller, scene, body)

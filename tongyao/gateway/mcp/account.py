@@ -1,4 +1,4 @@
-"""Tools for what is one's own: where one is told that something waits, and the agent one has elsewhere."""
+"""Tools for the caller's own account: notification channels, and the agent they have elsewhere."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Annotated, Any, Final, Literal
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from tongyao.app import agents, profiles
-from tongyao.app import channels as telling
-from tongyao.app.authorization import Caller, permit
-from tongyao.app.context import Gateway
-from tongyao.app.permissions import Action, Role
-from tongyao.gateway.access.rate_limits import Limits
-from tongyao.gateway.mcp.common import Token, Who, address, plain
+from tongyao.app.authorization import Caller, permit_own
+from tongyao.app.context import AppContext
+from tongyao.app.notifications import channels as notification_channels
+from tongyao.app.people import agents
+from tongyao.app.permissions import Action
+from tongyao.gateway.mcp.common import Callers, Token, as_json
 
 ACTIONS: Final[dict[str, Action]] = {
     "channels": Action.CHANNELS,
@@ -31,18 +30,22 @@ ACTIONS: Final[dict[str, Action]] = {
 Kind = Literal["mail", "webhook"]
 
 
-def own_tools(gateway: Gateway, who: Who, limits: Limits) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
-    """They set what is there and need no key: the same again leaves the same behind."""
+def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
+    """These tools need no key: repeating a call leaves the same state."""
 
     async def owner(token: str, ctx: Context, action: Action) -> Caller:
-        caller = await who(token, ctx)
-        permit(caller, action, Role.OWNER if caller.role is Role.PERSON else None)
+        caller = await callers.authenticate(token, ctx)
+        permit_own(caller, action)
         return caller
 
     async def channels(ctx: Context, token: Token = "") -> Any:
         """Where you are told that something waits for you."""
         caller = await owner(token, ctx, Action.CHANNELS)
-        return {"channels": [plain(one) for one in await telling.channels(gateway, caller, caller.person)]}
+        return {
+            "channels": [
+                as_json(one) for one in await notification_channels.list_channels(context, caller, caller.person)
+            ]
+        }
 
     async def set_channel(
         ctx: Context,
@@ -54,28 +57,36 @@ def own_tools(gateway: Gateway, who: Who, limits: Limits) -> list[Callable[..., 
         """Be told there. A mail address gets a code, for `confirm_channel`; a webhook its secret, shown this once."""
         caller = await owner(token, ctx, Action.CHANNELS)
         if kind == "webhook":
-            return plain(await telling.set_webhook(gateway, caller, caller.person, telling.WebhookGiven(url=to)))
-        await limits.join(caller, address(ctx))
-        mail = telling.MailGiven(address=to)
-        return plain(await telling.set_mail(gateway, caller, caller.person, mail, language=language))
+            return as_json(
+                await notification_channels.set_webhook(
+                    context, caller, caller.person, notification_channels.WebhookBody(url=to)
+                )
+            )
+        await callers.count_registration(caller, ctx)
+        mail = notification_channels.MailBody(address=to)
+        return as_json(await notification_channels.set_mail(context, caller, caller.person, mail, language=language))
 
     async def confirm_channel(
         ctx: Context, code: Annotated[str, Field(description="As the mail says it.")], token: Token = ""
     ) -> Any:
         """Confirm that the mail address is yours, with the code that was sent there."""
         caller = await owner(token, ctx, Action.CHANNELS)
-        return plain(await telling.confirm_mail(gateway, caller, caller.person, telling.Code(code=code)))
+        return as_json(
+            await notification_channels.confirm_mail(
+                context, caller, caller.person, notification_channels.CodeBody(code=code)
+            )
+        )
 
     async def remove_channel(ctx: Context, kind: Kind, token: Token = "") -> Any:
         """Be told there no more."""
         caller = await owner(token, ctx, Action.CHANNELS)
-        await telling.remove(gateway, caller, caller.person, kind)
+        await notification_channels.remove_channel(context, caller, caller.person, kind)
         return {"removed": kind}
 
     async def source(ctx: Context, token: Token = "") -> Any:
         """The agent of yours that is asked in seats whose endpoint is `agent`, and how it did."""
         caller = await owner(token, ctx, Action.SOURCE)
-        return plain(await agents.read_source(gateway, caller, caller.person))
+        return as_json(await agents.read_source(context, caller, caller.person))
 
     async def set_source(
         ctx: Context,
@@ -86,19 +97,18 @@ def own_tools(gateway: Gateway, who: Who, limits: Limits) -> list[Callable[..., 
     ) -> Any:
         """Name the agent that you have elsewhere: it is asked whenever a turn waits in a seat whose endpoint is `agent`."""
         caller = await owner(token, ctx, Action.SOURCE)
-        given = agents.SourceGiven.model_validate({"kind": kind, "config": config, "credentials": credentials or {}})
-        return plain(await agents.set_source(gateway, caller, caller.person, given))
+        body = agents.SourceBody.model_validate({"kind": kind, "config": config, "credentials": credentials or {}})
+        return as_json(await agents.set_source(context, caller, caller.person, body))
 
     async def remove_source(ctx: Context, token: Token = "") -> Any:
         """Have that agent asked no more. Its seats wait for you then, or switch them to your proxy."""
         caller = await owner(token, ctx, Action.SOURCE)
-        await agents.remove_source(gateway, caller, caller.person)
+        await agents.remove_source(context, caller, caller.person)
         return {"removed": True}
 
     async def fetch_profile(ctx: Context, token: Token = "") -> Any:
         """Fetch your profile from your agent: a new version of it, unless it is the same."""
         caller = await owner(token, ctx, Action.SOURCE)
-        version = await agents.fetch_profile(gateway, caller, caller.person)
-        return plain(profiles.version_view(version))
+        return as_json(await agents.fetch_profile(context, caller, caller.person))
 
     return [channels, set_channel, confirm_channel, remove_channel, source, set_source, remove_source, fetch_profile]

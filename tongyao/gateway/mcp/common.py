@@ -1,14 +1,16 @@
-"""What all tools of the MCP server share: their arguments' words, who calls, and how a model becomes an answer."""
+"""What the tools of the MCP server share: types of arguments, the caller, and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from pydantic import BaseModel, Field
 
 from tongyao.app.authorization import Caller
+from tongyao.app.context import AppContext
+from tongyao.gateway.access.authentication import bearer_token
+from tongyao.gateway.access.rate_limits import RateLimits
 
 Token = Annotated[
     str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")
@@ -17,15 +19,30 @@ Key = Annotated[
     str, Field(description="Of your own making; the same key again is the same request, so repeating is safe.")
 ]
 ProcessId = Annotated[str, Field(description="The id of the process.")]
-Who = Callable[[str, Context], Awaitable[Caller]]
-"""From a call's own token and its context to the caller. Raises `Problem`."""
 
 
-def plain(model: BaseModel) -> dict[str, Any]:
+class Callers:
+    """Authenticates the callers of tools. `default_token`: for calls that bring no token (stdio)."""
+
+    def __init__(self, context: AppContext, *, default_token: str = "") -> None:
+        self._library, self._default_token = context.library, default_token
+        self._limits = RateLimits(context.options)
+
+    async def authenticate(self, token: str, ctx: Context) -> Caller:
+        """The caller by the call's token, else by its Authorization header, else by the default. Raises `Problem`."""
+        secret = token or bearer_token((ctx.headers or {}).get("authorization")) or self._default_token
+        return await self._limits.authenticate(self._library, secret, address_of(ctx))
+
+    async def count_registration(self, caller: Caller, ctx: Context) -> None:
+        """Raises `Problem` above the limit."""
+        await self._limits.count_registration(caller, address_of(ctx))
+
+
+def as_json(model: BaseModel) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True)
 
 
-def address(context: Context) -> str:
-    """Where a call comes from, for counting."""
-    client = getattr(context.request_context.request, "client", None)
+def address_of(ctx: Context) -> str:
+    """The network address of the client."""
+    client = getattr(ctx.request_context.request, "client", None)
     return client.host if client else "stdio"

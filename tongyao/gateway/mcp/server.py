@@ -1,4 +1,4 @@
-"""The MCP server: plain tools with explicit handles and keys. Nothing blocks, and repeating a call is safe (docs/mcp.md)."""
+"""The MCP server (docs/mcp.md). No tool blocks, and repeating a call is safe."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, ValidationError
 
-from tongyao.app import messages, processes, profiles
-from tongyao.app import search as search_people
-from tongyao.app.authorization import Caller, in_process, permit
-from tongyao.app.context import Gateway
+from tongyao.app import inbox, messages, processes
+from tongyao.app.authorization import authorize_in_process, permit
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Problem, not_valid, problem_of
+from tongyao.app.people import profiles
+from tongyao.app.people import search as people_search
 from tongyao.app.permissions import Action
-from tongyao.app.problems import Problem, problem_of, why
-from tongyao.app.wire import INCOMING
-from tongyao.gateway.access.rate_limits import Limits
-from tongyao.gateway.api.common import secret_of
+from tongyao.app.start import StartProcessBody, start_process
+from tongyao.app.wire import MESSAGE_BODY
 from tongyao.gateway.mcp import account
-from tongyao.gateway.mcp.common import Key, ProcessId, Token, address, plain
+from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,34 +49,30 @@ INSTRUCTIONS: Final = (
 )
 
 
-def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
-    """The server. `token`: whose it is when a call names none and no Authorization header came (stdio)."""
+def make_server(context: AppContext, *, token: str = "") -> MCPServer:
+    """The server. `token`: for calls that bring none themselves or in an Authorization header (stdio)."""
     server = MCPServer("tongyao", title="Tongyao", instructions=INSTRUCTIONS, log_level="WARNING")
-    limits = Limits(gateway.options)
+    callers = Callers(context, default_token=token)
 
-    async def who(given: str, context: Context) -> Caller:
-        header = (context.headers or {}).get("authorization")
-        return await limits.identify(gateway.library, given or secret_of(header) or token, address(context))
-
-    async def send(given: str, context: Context, process: str, key: str, **message: Any) -> dict[str, Any]:
-        incoming = INCOMING.validate_python({name: one for name, one in message.items() if one is not None})
-        caller = await who(given, context)
-        return plain(await messages.send(gateway, caller, process, incoming, key=key, via="mcp"))
+    async def send(token: str, ctx: Context, process: str, key: str, **fields: Any) -> dict[str, Any]:
+        body = MESSAGE_BODY.validate_python({name: one for name, one in fields.items() if one is not None})
+        caller = await callers.authenticate(token, ctx)
+        return as_json(await messages.send_message(context, caller, process, body, key=key, via="mcp"))
 
     def tool(function: Callable[P, Coroutine[Any, Any, Any]]) -> None:
-        server.add_tool(_readable(function), structured_output=False)
+        server.add_tool(_with_readable_errors(function), structured_output=False)
 
     async def scenes(ctx: Context, token: Token = "") -> Any:
         """The scenes there are: places in which people can be found."""
-        permit(await who(token, ctx), Action.LIST_SCENES)
-        return {"scenes": await profiles.scenes(gateway)}
+        permit(await callers.authenticate(token, ctx), Action.LIST_SCENES)
+        return {"scenes": await profiles.list_scenes(context)}
 
     async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
         """Who is in a scene. Public are an id, language and grade; names only where the scene says so."""
-        found = await search_people.cards(
-            gateway, await who(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
+        found = await people_search.list_people(
+            context, await callers.authenticate(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
         )
-        return {"people": [plain(one) for one in found]}
+        return {"people": [as_json(one) for one in found]}
 
     async def search(
         ctx: Context,
@@ -91,17 +87,18 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         token: Token = "",
     ) -> Any:
         """Who is near a text, a tension or your profile, and why."""
-        sought = search_people.Sought.model_validate(
+        body = people_search.SearchBody.model_validate(
             {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
         )
-        found = await search_people.search(gateway, await who(token, ctx), scene, sought)
-        return {"people": [plain(one) for one in found]}
+        found = await people_search.search_people(context, await callers.authenticate(token, ctx), scene, body)
+        return {"people": [as_json(one) for one in found]}
 
     async def join(ctx: Context, key: Key, scene: str, name: str, text: str, email: str | None = None) -> Any:
         """Introduce yourself, in your own words. You get an id and a token, which is shown this once: keep it."""
-        await limits.join(caller := await who("", ctx), address(ctx))
-        said = profiles.Introduction(scene=scene, name=name, text=text, email=email)
-        return plain(await profiles.join(gateway, caller, said, key=key))
+        caller = await callers.authenticate("", ctx)
+        await callers.count_registration(caller, ctx)
+        body = profiles.RegisterBody(scene=scene, name=name, text=text, email=email)
+        return as_json(await profiles.register(context, caller, body, key=key))
 
     async def demand(
         ctx: Context,
@@ -119,7 +116,7 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
         token: Token = "",
     ) -> Any:
         """Start a process, with the people named or with those found in the scene. Returns its id at once."""
-        wish = processes.Demand.model_validate(
+        body = StartProcessBody.model_validate(
             {
                 "intent": intent,
                 "scene": scene,
@@ -128,19 +125,19 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
                 "settings": settings or {},
             }
         )
-        return {"process": await processes.start(gateway, await who(token, ctx), wish, key=key)}
+        return {"process": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
 
     async def status(ctx: Context, process: ProcessId, token: Token = "") -> Any:
         """How far a process is, and everything you may see of it now."""
-        caller = await who(token, ctx)
-        standing = await in_process(gateway.library, caller, process, Action.READ_PROCESS)
-        view = await messages.view_of(gateway, standing)
-        return {"process": plain(await processes.summary(gateway, standing)), "view": plain(view)}
+        caller = await callers.authenticate(token, ctx)
+        access = await authorize_in_process(context.library, caller, process, Action.READ_PROCESS)
+        view = await processes.party_view(context, access)
+        return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 
     async def pending(ctx: Context, view: bool = True, token: Token = "") -> Any:
         """What waits for you in all processes, the most urgent first; with what you may see, to answer it."""
-        found = await messages.pending(gateway, await who(token, ctx), with_view=view)
-        return {"pending": [plain(one) for one in found]}
+        found = await inbox.inbox(context, await callers.authenticate(token, ctx), with_view=view)
+        return {"pending": [as_json(one) for one in found]}
 
     async def respond(
         ctx: Context,
@@ -177,10 +174,10 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
 
     async def plan(ctx: Context, process: ProcessId, token: Token = "") -> Any:
         """The plan, every claim with its source; and your own part of it."""
-        caller = await who(token, ctx)
-        made = await processes.plan(gateway, caller, process)
-        view = await processes.read(gateway, caller, process)
-        return {"plan": plain(made), "delivery": plain(view.delivery) if view.delivery else None}
+        caller = await callers.authenticate(token, ctx)
+        plan = await processes.read_plan(context, caller, process)
+        view = await processes.read_process(context, caller, process)
+        return {"plan": as_json(plan), "delivery": as_json(view.delivery) if view.delivery else None}
 
     async def switch(
         ctx: Context,
@@ -199,21 +196,20 @@ def make_server(gateway: Gateway, *, token: str = "") -> MCPServer:
 
     for function in (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave):
         tool(function)
-    for own in account.own_tools(gateway, who, limits):
-        tool(own)
+    for function in account.own_tools(context, callers):
+        tool(function)
     return server
 
 
-def _readable(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Errors on purpose as text that says what to do."""
+def _with_readable_errors(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Answers expected errors as text that says what to do."""
 
     @wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return await function(*args, **kwargs)
         except ValidationError as error:
-            wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {why(one)}" for one in error.errors()[:3])
-            raise ToolError(f"not_valid: {wrong}".encode("utf-8", "replace").decode()) from None
+            raise ToolError(_text(not_valid(error))) from None
         except Exception as error:
             if (problem := problem_of(error)) is None:
                 raise
@@ -223,5 +219,5 @@ def _readable(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coro
 
 
 def _text(problem: Problem) -> str:
-    zh = problem.more.get("zh")
-    return f"{problem.code}: {problem.detail}" + (f" ({zh})" if zh else "")
+    zh = problem.details.get("zh")
+    return f"{problem.code}: {problem}" + (f" ({zh})" if zh else "")

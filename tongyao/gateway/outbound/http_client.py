@@ -1,4 +1,4 @@
-"""Requests to addresses that people name: never into the network this server stands in, unless it is allowed."""
+"""HTTP requests to addresses that people entered: never into the private network of this server, unless it is allowed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ def client(*, private_allowed: bool, seconds: float) -> httpx.AsyncClient:
     Its requests raise `AddressForbidden` for others. `seconds`: for every wait, of connecting and of each read.
     """
     return httpx.AsyncClient(
-        transport=_Public() if not private_allowed else None, timeout=seconds, follow_redirects=False, trust_env=False
+        transport=_PublicTransport() if not private_allowed else None,
+        timeout=seconds,
+        follow_redirects=False,
+        trust_env=False,
     )
 
 
-class _Public(httpx.AsyncHTTPTransport):
-    """Connects to the very address that was looked at: a name that changes meanwhile leads nowhere else."""
+class _PublicTransport(httpx.AsyncHTTPTransport):
+    """Connects to the address it has checked, so a name that resolves differently a moment later changes nothing."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.host

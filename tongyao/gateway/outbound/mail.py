@@ -7,7 +7,7 @@ from typing import Literal
 
 import aiosmtplib
 
-from tongyao.app.notifier import NotSent, Outgoing
+from tongyao.app.notifications.notifier import NotSent, Outgoing
 
 SECONDS = 20.0
 Encryption = Literal["starttls", "tls", "none"]
@@ -53,5 +53,5 @@ class MailNotifier:
             raise NotSent(f"recipient refused ({codes[0]})", permanent=min(codes) >= 500) from None
         except (aiosmtplib.SMTPSenderRefused, aiosmtplib.SMTPDataError) as refused:
             raise NotSent(f"mail refused ({refused.code})", permanent=refused.code >= 500) from None
-        except (aiosmtplib.SMTPException, OSError) as error:  # unreachable, no login, no TLS: for operators to mend
+        except (aiosmtplib.SMTPException, OSError) as error:  # unreachable, no login, no TLS: operators have to act
             raise NotSent(f"mail server: {type(error).__name__}") from None

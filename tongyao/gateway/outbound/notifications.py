@@ -1,7 +1,7 @@
-"""Telling people that something waits: from the records, so that no process waits for a mail server (docs/api.md, "Being told").
+"""Sends notifications from the records, so that no process waits for a mail server (docs/api.md, "Being told").
 
-Each thing is told once per person and channel. What definitely did not get through is tried again; a server that dies
-between sending and noting it sends once more, under the same id.
+Each notification is sent once per person and channel. One that was not accepted is retried. A gateway that dies between
+sending and recording it sends again, under the same id.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 import structlog
 from pydantic import SecretStr
 
-from tongyao.app import notification_texts as wording
-from tongyao.app.notifier import Notifier, NotSent, Outgoing
+from tongyao.app.notifications import notification_texts
+from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_views import event_for_party
@@ -27,10 +27,12 @@ from tongyao.records.process.events import RecordedEvent
 log = structlog.get_logger()
 
 STALE: Final = timedelta(days=1)
-"""What happened longer ago is told nobody any more: at a first start nobody hears the whole past."""
+"""Older events are not notified: a first start does not send the whole past."""
 IDLE_SECONDS: Final = 2.0
 ASKS: Final = frozenset(Ask)
-TOLD: Final = frozenset({EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED})
+NOTIFIED: Final = frozenset(
+    {EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED}
+)
 
 
 def retry_seconds(attempts: int) -> float:
@@ -38,14 +40,21 @@ def retry_seconds(attempts: int) -> float:
     return float(min(30 * 4 ** (attempts - 1), 6 * 3600))
 
 
-class Notifying:
+class LogNotifier:
+    """For people without a channel, and for operators: a line in the log, with ids alone."""
+
+    async def send(self, outgoing: Outgoing) -> None:
+        log.info("notification", id=outgoing.id, **outgoing.data)
+
+
+class NotificationSender:
     """`notifiers`: by kind of channel. `public_url`: where people find this installation."""
 
     def __init__(self, library: Library, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
         self._library, self._notifiers, self._public_url = library, notifiers, public_url
 
     async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
-        """Until `stop`. Any number may run; each notification is with one of them at a time."""
+        """Run until `stop`. Several may run: a notification is leased to one of them at a time."""
         while not stop.is_set():
             try:
                 busy = await self.once()
@@ -59,13 +68,13 @@ class Notifying:
                     continue
 
     async def once(self) -> int:
-        """Make notifications of what is new, send what is due; returns how many were sent or tried."""
-        await self.make()
+        """Create notifications for what is new, and send what is due; returns how many were tried."""
+        await self.create()
         due = await self._library.notifications.due()
         await asyncio.gather(*(self._try(one) for one in due))
         return len(due)
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         notifications = self._library.notifications
         await notifications.from_inbox()
         for process_id, cursor in await notifications.behind():
@@ -74,7 +83,7 @@ class Notifying:
             await notifications.from_events(process_id, events, notices)
 
     async def _notices(self, process_id: str, event: RecordedEvent) -> list[Notice]:
-        if event.kind not in TOLD or datetime.now(UTC) - event.at > STALE:
+        if event.kind not in NOTIFIED or datetime.now(UTC) - event.at > STALE:
             return []
         row = await self._library.processes.get(process_id)
         alias = str(event.data.get("alias", DEMANDER))
@@ -115,14 +124,14 @@ class Notifying:
                 await records.ended(one.id, "failed")
             else:
                 await records.postpone(one.id, retry_seconds(one.attempts))
-        except Exception as error:  # a notifier of somebody's own: whatever it raises ends nothing else
+        except Exception as error:  # an implementation from outside may raise anything
             log.error("notifier failed", id=one.id, channel=one.channel, error=type(error).__name__)
             await records.postpone(one.id, retry_seconds(one.attempts))
         else:
             await records.ended(one.id, "sent")
 
     async def _outgoing(self, one: Notification) -> Outgoing | None:
-        """None: nothing to tell any more (answered, or too late), or nowhere to tell it."""
+        """None when it was answered meanwhile, is too old, or has no channel."""
         channel = await self._channel(one)
         what = str(one.about["what"])
         due: datetime | None = None
@@ -140,8 +149,8 @@ class Notifying:
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=wording.subject(what, one.about, language),
-            text=wording.text(
+            subject=notification_texts.subject(what, one.about, language),
+            text=notification_texts.text(
                 what, one.about, process=one.process_id, due=due, where=self._public_url, language=language
             ),
             data=data,

@@ -1,4 +1,4 @@
-"""Notifier by signed webhook (notifiers/signing.py says how a receiver verifies it)."""
+"""Notifier by signed webhook (app/notifications/webhook_signing.py says how a receiver verifies it)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 import httpx
 
-from tongyao.app.notifier import NotSent, Outgoing
-from tongyao.app.webhook_signing import sign
-from tongyao.gateway.outbound import http_client as guarded
+from tongyao.app.notifications.notifier import NotSent, Outgoing
+from tongyao.app.notifications.webhook_signing import sign
+from tongyao.gateway.outbound import http_client
 
 SECONDS: Final = 10.0
 AGAIN: Final = frozenset({408, 409, 425, 429})
@@ -27,11 +27,11 @@ class WebhookNotifier:
         headers = sign(outgoing.secret.get_secret_value(), outgoing.id, body) | {"content-type": "application/json"}
         try:
             async with (
-                guarded.client(private_allowed=self._private_allowed, seconds=SECONDS) as client,
+                http_client.client(private_allowed=self._private_allowed, seconds=SECONDS) as client,
                 client.stream("POST", outgoing.address, content=body, headers=headers) as answer,
             ):
                 status = answer.status_code
-        except guarded.AddressForbidden:
+        except http_client.AddressForbidden:
             raise NotSent("address forbidden", permanent=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NotSent(f"webhook: {type(error).__name__}") from None

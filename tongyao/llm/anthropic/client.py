@@ -13,8 +13,7 @@ import httpx2
 from anthropic import AsyncAnthropic, DefaultAioHttpClient
 
 KEPT_SECONDS: Final = 4.0
-"""How long an idle connection is kept: less than the five seconds after which servers commonly close theirs, since a
-request that meets the closing is lost."""
+"""How long an idle connection is kept. Servers commonly close theirs after 5 s, and a request on a closing connection is lost."""
 
 
 def client_of(api_key: str, *, base_url: str | None, seconds: float, max_retries: int = 0) -> AsyncAnthropic:
@@ -29,6 +28,6 @@ def client_of(api_key: str, *, base_url: str | None, seconds: float, max_retries
 
 
 def nobody_there(error: anthropic.APIConnectionError) -> bool:
-    """Whether no connection could be made. One that was made and broke is called by the same name further up."""
+    """Whether no connection could be made; the SDK raises the same error for a connection that broke later."""
     cause = error.__cause__
     return isinstance(cause, httpx2.ConnectError) and isinstance(cause.__cause__, aiohttp.ClientConnectorError)

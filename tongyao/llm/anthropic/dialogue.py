@@ -1,4 +1,4 @@
-"""One call: as many requests as it takes to get one whole answer, within one time and with one bill."""
+"""One model call: the requests that it takes to get one complete answer, within one time-out, with their usage summed up."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from tongyao.protocol.model.value import Draft
 
 
 class Dialogue:
-    """What one call sends, and what it has used so far: `usage`, `cost` and `labels` count every request of
-    it.
-    """
+    """One call's requests; `usage`, `cost` and `labels` sum up what all of them have used so far."""
 
     def __init__(
         self,
@@ -48,13 +46,13 @@ class Dialogue:
         self._ends = asyncio.get_running_loop().time() + seconds
 
     async def whole_answer(self, limit: int) -> Reply:
-        """A reply that ended by itself: a cut one is asked for once more with twice `limit`.
+        """A complete reply. One that was cut at `limit` is asked for once more with twice as much.
 
         Raises `Refused`, `Cut` when it was cut both times, `Unreadable` when it is empty, and what
         `converse` raises.
         """
-        for room in (limit, 2 * limit):
-            reply = await self._request(room)
+        for max_tokens in (limit, 2 * limit):
+            reply = await self._request(max_tokens)
             match reply.stop_reason:
                 case "refusal":
                     what = f"{self._model} declined to answer {self._step}"
@@ -71,8 +69,8 @@ class Dialogue:
         raise Cut(f"{what}: raise its limit or invite fewer people", text=reply.text)
 
     async def _request(self, limit: int) -> Reply:
-        """One request; again without what the server refuses to know, named or not."""
-        trying = knocked = False
+        """One reply; where the server refuses a parameter, the request is repeated without it."""
+        without_output_config = other_header = False
         while True:
             body = self._parameters.body(
                 self._model,
@@ -87,27 +85,27 @@ class Dialogue:
             try:
                 reply = await converse(self._client, body, beat=self._beat, idle=self._idle, total=left)
             except OperatorNeeded as stop:
-                if stop.reason == "unauthorized" and not knocked and self._parameters.try_other_header():
-                    knocked = True
+                if stop.reason == "unauthorized" and not other_header and self._parameters.try_other_header():
+                    other_header = True
                     continue
-                if knocked:
+                if other_header:
                     self._parameters.give_up_header()
                 raise
             except Rejected as rejected:
                 if self._parameters.learn(body, rejected.failure):
                     continue
-                if not trying and self._parameters.try_without(body, rejected.failure):
-                    trying = True
+                if not without_output_config and self._parameters.try_without(body, rejected.failure):
+                    without_output_config = True
                     continue
-                if trying:
+                if without_output_config:
                     self._parameters.restore(body)
                 error = of_failure(rejected.failure)
                 error.args = (f"{error}{self._safe_words(rejected.failure.message)}",)
                 raise error from None
-            self._pay(reply)
+            self._add_usage(reply)
             return reply
 
-    def _pay(self, reply: Reply) -> None:
+    def _add_usage(self, reply: Reply) -> None:
         self.usage += replace(reply.usage, requests=0)
         for model in (self._model, reply.model):
             if (cost := self._prices.cost(model, reply.usage)) is not None:
@@ -116,7 +114,7 @@ class Dialogue:
         self.labels.append("price_unknown")
 
     def _safe_words(self, message: str) -> str:
-        """The service's own words for an operator, unless they repeat what anybody wrote."""
+        """The service's message for the operator; empty where it quotes the request, which may hold people's texts."""
         words = message[:300]
         sent = [self._system, *(str(message["content"]) for message in self._messages)]
         starts = range(max(0, len(words) - _OVERLAP) + 1)
@@ -127,14 +125,14 @@ class Dialogue:
 _OVERLAP: Final = 24
 
 
-def messages_of(blocks: tuple[Block, ...], mending: str, reask: Reask | None) -> list[dict[str, Any]]:
-    """The user's message of `blocks`; after a complaint, the conversation that goes on with `mending`."""
+def messages_of(blocks: tuple[Block, ...], repair_prompt: str, reask: Reask | None) -> list[dict[str, Any]]:
+    """The user's message of `blocks`; for a repair also the previous answer, `repair_prompt` and the complaints."""
     mark = {"cache_control": {"type": "ephemeral"}}
     content = [{"type": "text", "text": block.text} | (mark if block.cache else {}) for block in blocks]
     messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
     if reask is None:
         return messages
-    said = "\n".join((mending, "", *(f"- {line(complaint)}" for complaint in reask.complaints)))
+    said = "\n".join((repair_prompt, "", *(f"- {line(complaint)}" for complaint in reask.complaints)))
     if not reask.previous.strip():
         content.append({"type": "text", "text": said})
         return messages

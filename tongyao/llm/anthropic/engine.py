@@ -21,7 +21,7 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS, DraftT, RequestT, Step
 
 PROMPT_TOKENS: Final = 5_000
-"""More than the longest of our own prompts has."""
+"""An upper bound of the shipped system prompts."""
 
 SHARE_OF_TIME: Final = 0.95
 """Of the call's time-out: the engine gives up a little earlier than its caller, and so can tell what was used."""
@@ -31,8 +31,7 @@ PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
 
 
 class AnthropicEngine:
-    """Answers every step through `client` (made for `api_key` and `base_url`; `max_retries=0`: retries are
-    durable).
+    """Answers every step through the SDK's client, without its retries: Temporal retries.
 
     `models` names the model of a step, `steps` replaces its whole settings; both override `DEFAULTS`. `idle`
     is how long a stream may be silent; `cache=False` sends no cache breakpoints. Close with `aclose`.
@@ -70,7 +69,7 @@ class AnthropicEngine:
         return self._steps[step].limit + self._steps[step].limit_each * units
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The prompt written anew (counted high) and `max_tokens` used up; a second, doubled request is beyond it."""
+        """The whole prompt written to the cache and `max_tokens` used up; a second request with a doubled limit is not in it."""
         read = PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
         limit = self.limit_for(step, units)
         cost = self._prices.largest_cost(self.model_for(step), read, limit)

@@ -1,4 +1,4 @@
-"""The body of a request, without what the server or the model turned out not to take."""
+"""The body of a request, without the parameters that the server or the model has refused."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tongyao.protocol.model.value import Draft
 log = logging.getLogger(__name__)
 
 _ABOUT_THE_TEXT: Final = ("too long", "context", "tokens", "credit", "content filter", "messages", "at least one")
-"""What a refusal speaks of that leaving out a parameter would not mend."""
+"""Words of a refusal that leaving out a parameter would not cure."""
 
 _NUMBER: Final = re.compile(r"\d+")
 
 
 class Parameters:
-    """Remembers, for one server, what each model does without: schema, effort, breakpoints, long answers.
+    """Remembers, for one server, what each model does not accept: schema, effort, cache breakpoints, long answers.
 
-    Servers that speak the Messages API differ in these. The first refusal that names one is the lesson.
+    Servers that implement the Messages API differ in these. The first refusal that names one is remembered.
     """
 
     def __init__(self, *, cache: bool = True, api_key: str = "") -> None:
-        """`api_key`, when given, may be tried in the other header as well: `X-Api-Key`, without `Authorization`."""
+        """`api_key`: given where it may also be tried as `X-Api-Key`, without `Authorization`."""
         self._cache = cache
         self._key, self._other_header = api_key, False
         self._unknown: set[tuple[str, str]] = set()
@@ -62,7 +62,7 @@ class Parameters:
         return body if self._cache and self._knows(model, "cache_control") else _without_breakpoints(body)
 
     def learn(self, body: Mapping[str, Any], failure: Failure) -> bool:
-        """Whether `failure` names something that can be left out or lowered; it is so from now on."""
+        """Leave out or lower the parameter that `failure` names, from now on. Returns whether it names one."""
         words = failure.message.lower()
         if "max_tokens" in words:
             return self._lower(body, words)
@@ -80,20 +80,20 @@ class Parameters:
         return bool(learned)
 
     def try_other_header(self) -> bool:
-        """Whether to repeat a request that was not let in with the key in the header older servers look into; once."""
+        """Whether to repeat an unauthorized request with the key in `X-Api-Key`, which older servers read; once."""
         if not self._key or self._other_header:
             return False
         self._other_header = True
         return True
 
     def give_up_header(self) -> None:
-        """Neither header was let in: the key is wrong, not its place."""
+        """Neither header was accepted: the key is wrong, so the next request uses the standard one."""
         self._key, self._other_header = "", False
 
     def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
-        """Whether to repeat without `output_config` a request that was refused for a reason that names nothing.
+        """Whether to repeat without `output_config` a request whose refusal names no parameter.
 
-        Some servers say no more than "bad request" to what they do not know. If that was not it, `restore` it.
+        Some servers answer an unknown parameter with no more than "bad request". `restore` undoes it.
         """
         words = failure.message.lower()
         if "output_config" not in body or any(word in words for word in _ABOUT_THE_TEXT):

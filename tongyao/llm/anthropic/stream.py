@@ -1,6 +1,4 @@
-"""One request to a Messages API, streamed: its text, why it stopped, what it used; or the error that it
-was.
-"""
+"""One streamed request to a Messages API: text, stop reason and usage of the reply, or an error of `tongyao.llm.errors`."""
 
 from __future__ import annotations
 
@@ -22,12 +20,12 @@ from tongyao.llm.engine import Usage
 from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
 
 BEAT_SECONDS: Final = 1.0
-"""A heartbeat costs a message to the server, and deltas come a hundred times as often."""
+"""Least time between two heartbeats: each is a message to Temporal, and deltas come a hundred times as often."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back. `stop_reason` is the service's own word: `end_turn`, `max_tokens`, `refusal`, …"""
+    """A reply. `stop_reason` is the service's own word: `end_turn`, `max_tokens`, `refusal`, …"""
 
     text: str
     stop_reason: str
@@ -36,9 +34,7 @@ class Reply:
 
 
 class Rejected(Exception):
-    """The service refused the request as it is (400, 422): the caller may try without what the message
-    names.
-    """
+    """The service refused the request (400, 422); the caller may repeat it without the parameter that the message names."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -74,9 +70,9 @@ async def converse(
 
 
 class _Pulse:
-    """Life signs: an event defers the idle limit, one in a second is passed on as a heartbeat.
+    """Called for each event: extends the idle time-out, and passes on at most one heartbeat a second.
 
-    To move a limit costs more than to read an event, so it is moved for one event in a twentieth of its time.
+    Rescheduling a time-out costs more than reading an event, so it is done at most twenty times per `idle`.
     """
 
     def __init__(self, beat: Callable[[], None], defer: Callable[[], None], idle: float) -> None:
@@ -133,7 +129,7 @@ async def _read(client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse) 
 
 
 def _whole(message: Mapping[str, Any]) -> Reply:
-    """From a server that answers in one piece although a stream was asked for."""
+    """The reply of a server that does not stream although a stream was requested."""
     parts = (block.get("text", "") for block in message["content"] if block.get("type") == "text")
     return Reply(
         "".join(parts),
@@ -176,7 +172,7 @@ def _of_connection(error: anthropic.APIConnectionError, client: AsyncAnthropic) 
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from any of the three forms in use; None when the server named none or nonsense."""
+    """Seconds, from any of the three header forms in use; None where there is none or it cannot be read."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
             return max(0.0, float(milliseconds) / 1000)

@@ -1,7 +1,7 @@
 """Text → draft: bare JSON, JSON in a fenced block, JSON between words; else the answer is unreadable.
 
 Near misses are put right first (`tongyao.llm.structured_output.coercion`). JSON with a slip of the pen (a quotation mark that is not
-escaped, a comma too many) is mended where the object still has its end; a text that breaks off is never completed.
+escaped, a comma too many) is repaired where the object still has its end; a text that breaks off is never completed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """The object that `text` is; else the one in a fence; else the longest one among its words; else one mended."""
+    """The object that `text` is; else the one in a fence; else the longest one in its prose; else a repaired one."""
     bare = _THOUGHTS.sub("", text).strip()
     start, end = bare.find("{"), bare.rfind("}")
     candidates = [bare, *(match.group(1) for match in _FENCE.finditer(bare))]
@@ -83,7 +83,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
     among = max(_objects_among(bare), key=lambda one: one[1], default=None)
     if among is not None:
         return among[0]
-    return _mended(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None
+    return _repaired(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
@@ -113,7 +113,7 @@ def _ends(text: str) -> bool:
     return text.rstrip("`\n ").endswith("}")
 
 
-def _mended(text: str) -> dict[str, Any] | None:
+def _repaired(text: str) -> dict[str, Any] | None:
     from json_repair import repair_json
 
     try:

@@ -1,4 +1,4 @@
-"""A worker as a child process of its own: it can be killed and started again while everything else goes on."""
+"""A worker as a child process, which can be killed and started again while everything else goes on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from tongyao.runtime.local.supervise import die_with_parent
 
 log = structlog.get_logger()
 READY_SECONDS = 60
+WORKER_FILE = Path(__file__).resolve().parents[3] / "worker.py"
+"""Workers are started by the path of their file: a module name could be found in the current directory first."""
 
 
 class WorkerProcess:
-    """`python -m worker ROLE` with `environment` on top of ours; what it prints goes to `log`."""
+    """`python worker.py ROLE` with `environment` added to the environment of this process; its output goes to `log`."""
 
     def __init__(self, environment: Mapping[str, str], *, log: Path, role: str = "all") -> None:
         self._environment = {**os.environ, **environment}
@@ -29,12 +31,12 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        """Returns when it polls. Raises `LocalServiceError` with the end of its log when it cannot."""
+        """Return when the worker polls. Raises `LocalServiceError` with the end of its log if it ends before."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
         began = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "worker", self._role],
+                [sys.executable, str(WORKER_FILE), self._role],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -54,13 +56,13 @@ class WorkerProcess:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def kill(self) -> None:
-        """SIGKILL: what is in flight is lost with it, and taken up by whoever comes next."""
+        """SIGKILL. The server gives the activities that were running to another worker."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
     async def stop(self) -> None:
-        """Let it end in its orderly way; kill it when that takes too long."""
+        """SIGTERM; SIGKILL if it has not ended after 30 s."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.terminate()
@@ -70,11 +72,11 @@ class WorkerProcess:
             self.kill()
 
     async def keep_running(self, stop: asyncio.Event) -> None:
-        """Start it again whenever it has died, until `stop`; and again, while the servers it needs are coming back."""
+        """Start the worker again whenever it has ended, until `stop`."""
         while not stop.is_set():
             if self._process is not None and (ended := self._process.poll()) is not None:
                 log.warning("the worker ended and is started again", exit_code=ended, log=str(self._log))
-                with suppress(LocalServiceError, TimeoutError):  # its log says why
+                with suppress(LocalServiceError, TimeoutError):  # its log says why; tried again a second later
                     await self.start()
             try:
                 await asyncio.wait_for(stop.wait(), 1)

@@ -1,0 +1,77 @@
+"""Feedback on a plan: what became of it, said by somebody of the process, now or long after its end (docs/plans.md)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.people.registration import register_profile
+from tongyao.app.wire import Body
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
+
+
+class FeedbackBody(Body):
+    """`revision`: of the plan, by default the latest. `to_profile`: also add `text` to the author's own profile."""
+
+    alias: str = DEMANDER
+    usefulness: int | None = Field(default=None, ge=1, le=5)
+    outcome: Result | None = None
+    text: str = ""
+    revision: int | None = None
+    to_profile: bool = False
+
+
+class Feedback(Value):
+    """What was stored. `profile`: the profile that has the text as well, and its version."""
+
+    revision: int
+    profile: tuple[str, int] | None = None
+
+
+async def give_feedback(context: AppContext, process_id: str, body: FeedbackBody) -> Feedback:
+    """Store feedback beside a plan. Raises `BadInput`; `NotFound` without a plan."""
+    if body.usefulness is None and body.outcome is None and not body.text.strip():
+        raise BadInput("feedback_empty", "say something: usefulness, outcome or text")
+    if body.to_profile and not body.text.strip():
+        raise BadInput("text_missing", "only your own words are added to a profile: give them as text", field="text")
+    plan = await context.library.plans.latest(process_id)
+    if plan is None:
+        raise NotFound("no_plan_yet", f"{process_id} has no plan (yet)")
+    row = FeedbackRow(
+        alias=body.alias,
+        usefulness=body.usefulness,
+        outcome=body.outcome,
+        revision=body.revision or plan.revision,
+    )
+    try:
+        stored = await context.library.feedback.put(process_id, row, words=body.text)
+    except NothingToJudge as error:
+        raise BadInput("nothing_to_judge", str(error)) from None
+    profile = await _add_to_profile(context, process_id, stored) if body.to_profile else None
+    return Feedback(revision=stored.revision, profile=profile)
+
+
+async def _add_to_profile(context: AppContext, process_id: str, row: FeedbackRow) -> tuple[str, int]:
+    """Add the author's own words to their profile as a new version, unless they are in it; returns the profile and version."""
+    library = context.library
+    seats = {seat.alias: seat.person for seat in await library.room.seats(process_id)}
+    person = seats.get(row.alias) or (await library.processes.get(process_id)).demander
+    try:
+        profile = await library.profiles.get(person)
+        version = await library.profiles.version(person)
+    except ProfileUnknown:
+        raise BadInput("no_profile", f"{row.alias} has no profile to add it to; the feedback itself is kept") from None
+    before = await library.texts.get(version.text_id)
+    words = (await library.feedback.words(process_id, row.alias, row.revision)).strip()
+    if words in before:
+        return person, version.version
+    day = f"{row.at:%Y-%m-%d}" if row.at else ""
+    text = f"{before.rstrip()}\n\n## {day}\n\n{words}\n"
+    new = await register_profile(
+        context, person, scene=profile.scene_id, name=profile.display_name, contact=profile.contact, text=text
+    )
+    return person, new.version

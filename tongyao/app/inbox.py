@@ -1,0 +1,81 @@
+"""The inbox: what processes ask of a caller, by when, and how to answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from tongyao.app.authorization import Caller, authorize_in_process, permit
+from tongyao.app.choices import Choices, choices_of
+from tongyao.app.context import AppContext
+from tongyao.app.permissions import PARTICIPANT_ASKS, Action, Role
+from tongyao.app.processes import party_view
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.views import PartyView
+from tongyao.records.process.inbox import InboxRow
+
+ANSWER_WITH: Final[dict[str, str]] = {
+    "confirm_tension": '{"kind": "confirm_tension"}, or revise_tension with your own `tension`',
+    "select_participants": '{"kind": "select_participants", "participants": ["p-…", "p-…"]}: of the candidates, or others',
+    "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `parts`, or `nothing_new`',
+    "decision": '{"kind": "decide", "decision": one of the `options`}; where they say so, replan without who declined, '
+    "or conclude",
+    "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}',
+    "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
+    "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
+    "declined",
+    "resume": '{"kind": "resume"}, once the cause is mended',
+}
+"""Which message answers which ask."""
+
+
+class Ask(Value):
+    """Something that waits for you: what, by when, and how to answer; `view`: what you may see, to answer it.
+
+    `choices`: for the demander, what there is to choose among; `subject`: the residual that it is about.
+    """
+
+    process_id: str
+    ask: str
+    alias: str
+    round: int = Field(description="The round, or for `answer` the revision of the plan, for `residual` its number.")
+    subject: str = ""
+    due_at: str | None
+    remaining_seconds: int | None = Field(default=None, description="While it is suspended: the time left after that.")
+    opened_at: str
+    answer_with: str
+    choices: Choices | None = None
+    view: PartyView | None = None
+
+
+async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False) -> list[Ask]:
+    """Everything that waits for the caller, the most urgent first."""
+    permit(caller, Action.READ_INBOX)
+    inbox = context.library.inbox
+    rows = await inbox.of_operators() if caller.operator else await inbox.of_person(caller.person)
+    if caller.role is Role.PARTICIPANT:
+        seat = (caller.process_id, caller.alias)
+        rows = [row for row in rows if (row.process_id, row.alias) == seat and row.ask in PARTICIPANT_ASKS]
+    return [await _ask(context, caller, row, with_view=with_view) for row in rows]
+
+
+async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:
+    view = None
+    if with_view:
+        access = await authorize_in_process(context.library, caller, row.process_id, Action.READ_PROCESS)
+        view = await party_view(context, access)
+    answer_with = ANSWER_WITH.get(row.ask, "")
+    return Ask(
+        process_id=row.process_id,
+        ask=row.ask,
+        alias=row.alias,
+        round=row.round,
+        due_at=row.due_at.isoformat() if row.due_at else None,
+        remaining_seconds=row.remaining_seconds,
+        opened_at=row.opened_at.isoformat(),
+        answer_with=answer_with % row.round if "%d" in answer_with else answer_with,
+        subject=row.subject,
+        choices=await choices_of(context.library, row) if not caller.operator else None,
+        view=view,
+    )

@@ -1,0 +1,103 @@
+"""The channels over which people are notified. A mail address is used once its owner has confirmed it with a code."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tongyao.app.authorization import Caller, authorize_for_profile
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, Unavailable
+from tongyao.app.notifications import notification_texts
+from tongyao.app.notifications.notifier import NotSent, Outgoing
+from tongyao.app.notifications.webhook_signing import new_secret
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Body
+from tongyao.protocol.model.value import Value
+from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode
+from tongyao.records.privacy.texts import text_id
+
+Email = Annotated[str, Field(max_length=254, pattern=r"^[^@\s]{1,64}@[^@\s]{1,189}$")]
+Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
+
+
+class MailBody(Body):
+    address: Email
+
+
+class WebhookBody(Body):
+    url: Url
+
+
+class CodeBody(Body):
+    code: str = Field(min_length=1, max_length=100)
+
+
+class ChannelView(Value):
+    """`secret` signs what is sent to a webhook; it is shown when it is made, and not again."""
+
+    kind: ChannelKind
+    address: str
+    confirmed: bool
+    secret: str | None = None
+
+
+async def list_channels(context: AppContext, caller: Caller, person: str) -> list[ChannelView]:
+    authorize_for_profile(caller, person, Action.CHANNELS)
+    return [_view(one) for one in await context.library.notifications.channels(person)]
+
+
+async def set_mail(context: AppContext, caller: Caller, person: str, body: MailBody, *, language: str) -> ChannelView:
+    """Set the address and send a code to it, for `confirm_mail`. Raises `BadInput` when this installation sends no mail."""
+    authorize_for_profile(caller, person, Action.CHANNELS)
+    try:
+        channel = await send_code(context, person, body.address, language=language)
+    except NotSent:
+        raise Unavailable("mail_away", "the code could not be sent; check the address and try again") from None
+    return _view(channel)
+
+
+async def send_code(context: AppContext, person: str, address: str, *, language: str) -> Channel:
+    """Set an address, not confirmed yet, and send a code to it. Raises `NotSent`, `BadInput`."""
+    notifier = context.notifiers.get("mail")
+    if notifier is None:
+        raise BadInput("no_mail", "this installation sends no mail: use a webhook, or look into the inbox")
+    channel, code = Channel(person=person, kind="mail", address=address), secrets.token_urlsafe(9)
+    await context.library.notifications.set_channel(channel, code=code)
+    subject, text = notification_texts.code_mail(code, language)
+    await notifier.send(
+        Outgoing(id=text_id("code", person, code), address=address, subject=subject, text=text, data={"what": "code"})
+    )
+    return channel
+
+
+async def confirm_mail(context: AppContext, caller: Caller, person: str, body: CodeBody) -> ChannelView:
+    """Raises `BadInput` for a code that is not the last one sent."""
+    authorize_for_profile(caller, person, Action.CHANNELS)
+    try:
+        await context.library.notifications.confirm(person, "mail", body.code)
+    except WrongCode as error:
+        raise BadInput("wrong_code", str(error), field="code") from None
+    found = await context.library.notifications.channels(person)
+    return next(_view(one) for one in found if one.kind == "mail")
+
+
+async def set_webhook(context: AppContext, caller: Caller, person: str, body: WebhookBody) -> ChannelView:
+    """Set the address; the secret is new each time. Raises `BadInput` for one without TLS, unless the installation allows it."""
+    authorize_for_profile(caller, person, Action.CHANNELS)
+    if not body.url.startswith("https://") and not context.options.private_addresses:
+        raise BadInput("not_https", "a webhook's address begins with https://", field="url")
+    channel = Channel(person=person, kind="webhook", address=body.url, secret=new_secret(), confirmed=True)
+    await context.library.notifications.set_channel(channel)
+    return _view(channel, secret=channel.secret)
+
+
+async def remove_channel(context: AppContext, caller: Caller, person: str, kind: Literal["mail", "webhook"]) -> None:
+    authorize_for_profile(caller, person, Action.CHANNELS)
+    await context.library.notifications.remove_channel(person, kind)
+
+
+def _view(channel: Channel, *, secret: str | None = None) -> ChannelView:
+    return ChannelView(kind=channel.kind, address=channel.address, confirmed=channel.confirmed, secret=secret)

@@ -1,0 +1,123 @@
+"""People's own agents: registering one, and fetching the profile from it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field, SecretStr, ValidationError
+
+from tongyao.app.authorization import Caller, authorize_for_profile
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotFound, Unavailable, not_valid
+from tongyao.app.people.profile_source import ProfileSource, SourceError
+from tongyao.app.people.profiles import VersionView, version_view
+from tongyao.app.people.registration import register_profile
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Body
+from tongyao.protocol.model.value import Value
+from tongyao.records.people.sources import SourceRow, SourceUnknown
+
+
+class SourceBody(Body):
+    """`config` and `credentials` as the kind wants them; of `http` see docs/extending.md."""
+
+    kind: str = Field(default="http", min_length=1, max_length=50)
+    config: dict[str, Any] = Field(default_factory=dict, max_length=20)
+    credentials: dict[str, SecretStr] = Field(default_factory=dict, max_length=20)
+
+
+class SourceTurnView(Value):
+    process_id: str
+    alias: str
+    round: int
+    state: str
+    why: str
+    attempts: int
+
+
+class SourceView(Value):
+    """One's agent, without its credentials, and how it did when it was asked."""
+
+    kind: str
+    config: dict[str, Any]
+    created_at: datetime
+    turns: tuple[SourceTurnView, ...] = ()
+
+
+async def source_of(context: AppContext, person: str) -> ProfileSource:
+    """The agent of a person. Raises `NotFound`, and `BadInput` for a kind that this installation does not have."""
+    try:
+        row = await context.library.sources.get(person)
+    except SourceUnknown as error:
+        raise NotFound("no_such_source", str(error)) from None
+    return _make(context, person, row.kind, row.config, await context.library.sources.credentials(row))
+
+
+async def set_source(context: AppContext, caller: Caller, person: str, body: SourceBody) -> SourceView:
+    """Register one's agent, or replace it. It is asked in seats whose endpoint is `agent`. Raises `BadInput`."""
+    authorize_for_profile(caller, person, Action.SOURCE)
+    credentials = {name: value.get_secret_value() for name, value in body.credentials.items()}
+    _make(context, person, body.kind, body.config, credentials)
+    await context.library.sources.put(person, body.kind, body.config, credentials)
+    return await _view(context, await context.library.sources.get(person))
+
+
+async def read_source(context: AppContext, caller: Caller, person: str) -> SourceView:
+    authorize_for_profile(caller, person, Action.SOURCE)
+    try:
+        row = await context.library.sources.get(person)
+    except SourceUnknown as error:
+        raise NotFound("no_such_source", str(error)) from None
+    return await _view(context, row)
+
+
+async def remove_source(context: AppContext, caller: Caller, person: str) -> None:
+    authorize_for_profile(caller, person, Action.SOURCE)
+    await context.library.sources.remove(person)
+
+
+async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
+    """Store the profile that one's agent has as a new version; the same text again is the same version.
+
+    Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long), `Unavailable`.
+    """
+    authorize_for_profile(caller, person, Action.SOURCE)
+    profile = await context.library.profiles.get(person)
+    source = await source_of(context, person)
+    try:
+        text = await source.get_profile()
+    except SourceError as error:
+        code = f"source_{error.code}"
+        raise (BadInput if error.permanent else Unavailable)(code, str(error)) from None
+    version = await register_profile(
+        context, person, scene=profile.scene_id, name=profile.display_name, text=text, contact=profile.contact
+    )
+    return version_view(version)
+
+
+def _make(
+    context: AppContext, person: str, kind: str, config: dict[str, Any], credentials: dict[str, str]
+) -> ProfileSource:
+    make = context.profile_sources.get(kind)
+    if make is None:
+        known = ", ".join(sorted(context.profile_sources)) or "none"
+        raise BadInput("unknown_kind", f"there are no agents of kind {kind!r} here; known: {known}")
+
+    async def save_credentials(changed: dict[str, str]) -> None:
+        await context.library.sources.keep(person, changed)
+
+    try:
+        return make(config, credentials, save_credentials)
+    except ValidationError as error:
+        raise not_valid(error) from None
+    except ValueError as error:
+        raise BadInput("not_valid", str(error)) from None
+
+
+async def _view(context: AppContext, row: SourceRow) -> SourceView:
+    turns = await context.library.sources.turns(row.person)
+    shown = tuple(
+        SourceTurnView.model_validate(one.model_dump(include=set(SourceTurnView.model_fields))) for one in turns
+    )
+    return SourceView(kind=row.kind, config=row.config, created_at=row.created_at, turns=shown)

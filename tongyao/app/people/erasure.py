@@ -1,0 +1,172 @@
+"""Erasing a person (docs/erasure.md).
+
+The order matters. First nobody reads or asks for their texts any more, and what was made of them is rewritten or removed.
+Steps that were running may still store what they had read before: they are waited for, and what they stored is rewritten
+as well. Then the key is destroyed. Last, the histories are deleted in which an operator signalled their texts by hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import structlog
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.enums.v1 import PendingActivityState
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from tongyao.app.authorization import Caller, authorize_for_profile
+from tongyao.app.context import AppContext
+from tongyao.app.permissions import Action
+from tongyao.protocol.model.messages import Author, Cancel, Leave
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+from tongyao.records.privacy import erasure
+
+log = structlog.get_logger()
+
+PATIENCE_SECONDS = 180.0
+"""How long running steps are waited for: a little longer than a proxy's own limit."""
+
+
+class Erased(Value):
+    """What was done. With `steps_under_way`, the key is still to be destroyed. `left`, `cancelled`: open processes.
+
+    `histories` were deleted now, `histories_later` are deleted when their processes have ended.
+    """
+
+    person: str
+    texts: int
+    rewritten: int
+    removed: int
+    left: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
+    histories_later: int = 0
+    steps_under_way: int = 0
+
+
+async def erase(context: AppContext, caller: Caller, person: str, *, patience: float = PATIENCE_SECONDS) -> Erased:
+    """Erase a person. Returns when it is done or when `patience` (seconds) ends: then `finish_erasures` destroys the key.
+
+    Raises `NotAllowed`, `PersonUnknown`, `DatabaseUnreachable`.
+    """
+    authorize_for_profile(caller, person, Action.DELETE_PROFILE)
+    return await _erase(context, person, patience)
+
+
+async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
+    """Make everything of a person unreadable at once, and go on in the background; `finish_erasures` does what is left.
+
+    Raises `NotAllowed`, `NotFound`, `ProfileUnknown`.
+    """
+    authorize_for_profile(caller, person, Action.DELETE_PROFILE)
+    await context.library.profiles.get(person)
+    await erasure.Erasing(context.library.pool).begin(person)
+    task = asyncio.create_task(_erase(context, person, PATIENCE_SECONDS), name="erase")
+    _BACKGROUND.add(task)
+    task.add_done_callback(_ended)
+
+
+async def finish_erasures(context: AppContext) -> tuple[list[str], list[str]]:
+    """Finish erasures that were interrupted, and delete histories of processes that have ended since.
+
+    Returns the people erased now, and the processes whose history was deleted.
+    """
+    people = await erasure.Erasing(context.library.pool).unfinished()
+    for person in people:
+        await _erase(context, person, PATIENCE_SECONDS)
+    return people, await _delete_histories(context)
+
+
+_BACKGROUND: set[asyncio.Task[Erased]] = set()
+"""Keeps references: asyncio itself keeps only weak ones to running tasks."""
+
+
+def _ended(task: asyncio.Task[Erased]) -> None:
+    _BACKGROUND.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("erasure interrupted: `tongyao reconcile` goes on with it", error=type(error).__name__)
+
+
+async def _erase(context: AppContext, person: str, patience: float) -> Erased:
+    records = erasure.Erasing(context.library.pool)
+    seats = await records.begin(person)
+    left = [seat for seat in seats if seat.open and seat.alias != DEMANDER]
+    cancelled = [seat for seat in seats if seat.open and seat.alias == DEMANDER]
+    operator = Author(role="operator")
+    for seat in left:
+        leave = Leave(key=f"erased/{seat.alias}", author=operator, alias=seat.alias)
+        await context.relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
+    for seat in cancelled:
+        cancel = Cancel(key="erased", author=operator, branch=True)
+        await context.relay.send(seat.process_id, cancel, author_id="operator:erasure", via="erasure")
+    for store in context.personal_data_stores:
+        await store.forget(person)
+    await records.rewrite(person)
+    processes = await records.open_in_trees([seat.process_id for seat in seats])
+    running = await _wait_for_steps(context.client, processes, datetime.now(UTC), patience)
+    await records.rewrite(person)
+    if running:
+        log.warning("erasure waits for steps under way: `tongyao reconcile` goes on with it", steps=running)
+        tombstone = await records.tombstone(person)
+    else:
+        tombstone = await records.finish(person)
+    histories = await _delete_histories(context)
+    log.info("erased", texts=tombstone.report.get("texts", 0), processes=len(seats), steps_under_way=running)
+    return Erased(
+        person=person,
+        texts=tombstone.report.get("texts", 0),
+        rewritten=tombstone.report.get("rewritten", 0),
+        removed=tombstone.report.get("removed", 0),
+        left=tuple(seat.process_id for seat in left),
+        cancelled=tuple(seat.process_id for seat in cancelled),
+        histories=tuple(histories),
+        histories_later=await records.histories_waiting(),
+        steps_under_way=running,
+    )
+
+
+async def _wait_for_steps(client: Client, processes: Sequence[str], since: datetime, patience: float) -> int:
+    """Wait until no step runs that began before `since`; returns how many still run when `patience` ends."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + patience
+    while (running := sum([await _running_steps(client, one, since) for one in processes])) and loop.time() < end:
+        await asyncio.sleep(0.25)
+    return running
+
+
+async def _running_steps(client: Client, process_id: str, since: datetime) -> int:
+    try:
+        description = await client.get_workflow_handle(process_id).describe()
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return 0
+        raise
+    return sum(
+        one.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
+        and one.last_started_time.ToDatetime(tzinfo=UTC) < since
+        for one in description.raw_description.pending_activities
+    )
+
+
+async def _delete_histories(context: AppContext) -> list[str]:
+    """Delete the workflow histories of ended processes into which an operator signalled texts of erased people."""
+    records = erasure.Erasing(context.library.pool)
+    deleted = []
+    for process_id in await records.histories():
+        request = DeleteWorkflowExecutionRequest(
+            namespace=context.client.namespace, workflow_execution=WorkflowExecution(workflow_id=process_id)
+        )
+        try:
+            await context.client.workflow_service.delete_workflow_execution(request)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:  # NOT_FOUND: its retention was over
+                log.warning("history not deleted yet", process=process_id, why=error.status.name)
+                continue
+        await records.history_deleted(process_id)
+        deleted.append(process_id)
+    return deleted

@@ -1,0 +1,261 @@
+"""Registering, profiles and mandates."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID, uuid5
+
+import structlog
+from pydantic import Field
+
+from tongyao.app.authorization import Caller, authorize_for_profile, authorize_in_process, permit
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotAllowed, NotFound
+from tongyao.app.notifications.channels import Email, send_code
+from tongyao.app.notifications.notifier import NotSent
+from tongyao.app.people.registration import register_profile
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Body, Id, checked_key
+from tongyao.protocol.model.messages import Author, SetMandate
+from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.requests import Mandate
+from tongyao.protocol.model.tension import Grade
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules import views
+from tongyao.records.people.profiles import ProfileVersion
+
+log = structlog.get_logger()
+
+_NAMESPACE = UUID("0d4f7c52-4c36-5d0e-9d36-7c1b1a2f6e60")
+MAX_PROFILE = 2_000_000
+Line = Annotated[str, Field(max_length=500)]
+
+
+class RegisterBody(Body):
+    """Who somebody is, in their own words. With an address they can be told when something waits for them."""
+
+    scene: Id
+    name: str = Field(min_length=1, max_length=200)
+    text: str = Field(min_length=1, max_length=MAX_PROFILE)
+    email: Email | None = None
+
+
+class Registered(Value):
+    """A new profile. `token` is shown this once; a repeated request finds the profile again, and no token used before."""
+
+    profile_id: str
+    version: int
+    grade: str
+    token: str | None
+    note: str = ""
+
+
+class ProfileBody(Body):
+    scene: Id | None = Field(default=None, description="Only where the profile is body.")
+    name: str | None = Field(default=None, min_length=1, max_length=200)
+    text: str = Field(min_length=1, max_length=MAX_PROFILE)
+
+
+class ProfileView(Value):
+    """A profile and its versions; `text` is for its owner alone."""
+
+    id: str
+    scene: str
+    name: str
+    version: int
+    grade: str
+    language: str
+    chars: int
+    created_at: datetime
+    text: str | None = None
+
+
+class VersionView(Value):
+    version: int
+    grade: str
+    language: str
+    chars: int
+    created_at: datetime
+
+
+class MandateBody(Body):
+    """What your proxy may speak of, must never disclose, and whether it may speak at all. Works at its next call."""
+
+    may_speak: bool = True
+    topics: tuple[Line, ...] = Field(default=(), max_length=100)
+    never: tuple[Line, ...] = Field(default=(), max_length=100)
+    addition: str = Field(default="", max_length=2_000)
+
+
+async def register(context: AppContext, caller: Caller, body: RegisterBody, *, key: str | None) -> Registered:
+    """Store a new profile and issue its owner's token. It is never an existing person's, even for a known mail address.
+
+    The same key with the same input is the same registration. As long as its token has not been used, a repetition
+    revokes that token and issues another: the first answer may have been lost.
+    """
+    permit(caller, Action.JOIN)
+    if not context.options.open_registration and not caller.operator:
+        raise NotAllowed("registration is not open here: ask whoever runs this installation")
+    content = json.dumps([body.scene, body.name, body.text, body.email], ensure_ascii=False)
+    profile_id = f"p-{uuid5(_NAMESPACE, checked_key(key) + hashlib.sha256(content.encode()).hexdigest()).hex[:20]}"
+    known = await context.library.tokens.list(person=profile_id)
+    contact = {"email": body.email} if body.email else None
+    version = await register_profile(
+        context, profile_id, scene=body.scene, name=body.name, text=body.text, contact=contact
+    )
+    if any(token.used_at is not None for token in known):
+        return Registered(
+            profile_id=profile_id,
+            version=version.version,
+            grade=version.grade,
+            token=None,
+            note="registered before; its token has been used and is not shown again",
+        )
+    await context.library.tokens.revoke_all(profile_id)
+    days = context.options.token_days
+    if body.email is not None:
+        await _offer_mail(context, profile_id, body.email, version.language)
+    issued = await context.library.tokens.issue(
+        "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
+    )
+    note = "keep the token: it is shown this once"
+    if version.grade == Grade.C:
+        note += (
+            ". Grade C: the text says little of where you stand, or of what you want to change; you are found by what it "
+            "says, so write more (`PUT /profiles/{id}`)"
+        )
+    return Registered(
+        profile_id=profile_id, version=version.version, grade=version.grade, token=issued.secret, note=note
+    )
+
+
+async def _offer_mail(context: AppContext, profile_id: str, address: str, language: str) -> None:
+    """Send a confirmation code, if mail is sent here. A mail server that is away does not make a registration fail."""
+    if "mail" in context.notifiers and not await context.library.notifications.channels(profile_id):
+        try:
+            await send_code(context, profile_id, address, language=language)
+        except NotSent as failed:
+            log.warning("code not sent", profile=profile_id, why=str(failed))
+
+
+async def list_scenes(context: AppContext) -> list[dict[str, str]]:
+    return [{"id": scene.id, "title": scene.title} for scene in await context.library.profiles.scenes()]
+
+
+async def read_profile(context: AppContext, caller: Caller, profile_id: str) -> ProfileView:
+    authorize_for_profile(caller, profile_id, Action.READ_PROFILE)
+    profile = await context.library.profiles.get(profile_id)
+    version = await context.library.profiles.version(profile_id)
+    text = None if caller.operator else await context.library.texts.get(version.text_id)
+    return ProfileView(
+        id=profile.id,
+        scene=profile.scene_id,
+        name=profile.display_name,
+        version=version.version,
+        grade=version.grade,
+        language=version.language,
+        chars=version.chars,
+        created_at=profile.created_at,
+        text=text,
+    )
+
+
+async def list_versions(context: AppContext, caller: Caller, profile_id: str) -> list[VersionView]:
+    """Every version, oldest first."""
+    authorize_for_profile(caller, profile_id, Action.READ_PROFILE)
+    return [version_view(one) for one in await _all_versions(context, profile_id)]
+
+
+async def write_profile(context: AppContext, caller: Caller, profile_id: str, body: ProfileBody) -> VersionView:
+    """A new version of one's own profile; an operator may also make a profile under an id of their choice."""
+    authorize_for_profile(caller, profile_id, Action.WRITE_PROFILE)
+    known = await context.library.profiles.get_many([profile_id])
+    old = known.get(profile_id)
+    if old is None and body.scene is None:
+        raise NotFound("no_such_profile", f"there is no profile {profile_id!r}; to make one, name its `scene`")
+    if old is not None and body.scene not in (None, old.scene_id):
+        raise BadInput("scene_fixed", f"{profile_id} is in scene {old.scene_id}; profiles do not move")
+    scene = old.scene_id if old else body.scene
+    assert scene is not None
+    name = body.name or (old.display_name if old else profile_id)
+    return version_view(
+        await register_profile(
+            context, profile_id, scene=scene, name=name, text=body.text, contact=old.contact if old else None
+        )
+    )
+
+
+async def export_profile(context: AppContext, caller: Caller, profile_id: str) -> dict[str, Any]:
+    """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where."""
+    authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
+    library = context.library
+    profile = await library.profiles.get(profile_id)
+    kept = await _all_versions(context, profile_id)
+    texts = await library.texts.get_many([one.text_id for one in kept], erased="[erased]")
+    projections: dict[str, list[Projection]] = {}
+    cursor: str | None = None
+    while True:
+        page = await library.processes.list(participant=profile_id, cursor=cursor)
+        for row in page.rows:
+            seat = next(one for one in await library.room.seats(row.id) if one.person == profile_id)
+            view = views.for_party(await library.record(row.id), role="participant", alias=seat.alias)
+            projections[row.id] = list(view.own or ())
+        if (cursor := page.next) is None:
+            break
+    return {
+        "profile": {
+            "id": profile.id,
+            "scene": profile.scene_id,
+            "name": profile.display_name,
+            "contact": profile.contact,
+        },
+        "versions": [{**version_view(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
+        "mandate": (await library.mandate(profile_id)).model_dump(mode="json"),
+        "channels": [one.model_dump(exclude={"secret"}) for one in await library.notifications.channels(profile_id)],
+        "said": {pid: [one.model_dump(mode="json") for one in turns] for pid, turns in projections.items()},
+    }
+
+
+async def read_mandate(context: AppContext, caller: Caller, profile_id: str) -> Mandate:
+    authorize_for_profile(caller, profile_id, Action.MANDATE)
+    await context.library.profiles.get(profile_id)
+    return await context.library.mandate(profile_id)
+
+
+async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body: MandateBody) -> Mandate:
+    """Replace the mandate, and note the change in every open process of theirs. It works from the next call on."""
+    authorize_for_profile(caller, profile_id, Action.MANDATE)
+    library = context.library
+    await library.profiles.get(profile_id)
+    content = body.model_dump(exclude={"may_speak"})
+    text_id = await library.texts.put(profile_id, "mandate", json.dumps(content, ensure_ascii=False, sort_keys=True))
+    await library.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
+    cursor: str | None = None
+    while True:
+        page = await library.processes.list(participant=profile_id, open=True, cursor=cursor)
+        for row in page.rows:
+            await _note_mandate(context, caller, row.id, text_id)
+        if (cursor := page.next) is None:
+            break
+    return await library.mandate(profile_id)
+
+
+async def _note_mandate(context: AppContext, caller: Caller, process_id: str, key: str) -> None:
+    """Tell the process. Whether it takes the message or not, the mandate holds already."""
+    access = await authorize_in_process(context.library, caller, process_id, Action.SEND_MESSAGE)
+    author = Author(role="participant", alias=access.alias)
+    message = SetMandate(key=f"mandate-{key}", author=author, alias=access.alias)
+    await context.relay.send(process_id, message, author_id=access.author_id, via="api", wait=2.0)
+
+
+def version_view(version: ProfileVersion) -> VersionView:
+    return VersionView.model_validate(version.model_dump(include=set(VersionView.model_fields)))
+
+
+async def _all_versions(context: AppContext, profile_id: str) -> list[ProfileVersion]:
+    latest = await context.library.profiles.version(profile_id)
+    profiles = context.library.profiles
+    return [*[await profiles.version(profile_id, number) for number in range(1, latest.version)], latest]

@@ -1,0 +1,64 @@
+"""Storing a profile (docs/protocol.md §2.4): it is checked, graded and stored as a new version of its owner."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, Final
+
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput
+from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
+from tongyao.protocol.rules.profile_grade import grade_profile
+from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
+
+_ID: Final = re.compile(r"[\w][\w.@:-]{0,119}")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+async def register_profile(
+    context: AppContext,
+    profile_id: str,
+    *,
+    scene: str,
+    name: str,
+    text: str,
+    contact: dict[str, Any] | None = None,
+) -> ProfileVersion:
+    """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`."""
+    if not _ID.fullmatch(profile_id):
+        raise BadInput(
+            "profile_id", f"{profile_id!r} cannot be an id: letters, digits, and . @ : - _, at most 120", field="id"
+        )
+    clean = checked_text(text, profile=profile_id, max_chars=context.profile_max_chars)
+    try:
+        version = await context.library.profiles.save(
+            profile_id,
+            scene_id=scene,
+            display_name=name.strip() or profile_id,
+            text=clean,
+            grade=grade_profile(clean).value,
+            language=language_of(clean),
+            contact=contact,
+        )
+    except ProfileUnknown as error:
+        raise BadInput("profile_taken", str(error), field="id") from None
+    if context.request_recitation is not None and version.chars > WHOLE_PROFILE_CHARS:
+        await context.request_recitation(version.profile_id, version.version)
+    return version
+
+
+def checked_text(text: str, *, profile: str, max_chars: int) -> str:
+    """`text` in canonical form: NFC, no control characters. Raises `BadInput` when it is empty or too long."""
+    clean = _CONTROL.sub("", unicodedata.normalize("NFC", text)).strip()
+    if not clean:
+        raise BadInput(
+            "profile_empty", f"the profile {profile} is empty: write who this is and what they do", field="text"
+        )
+    if len(clean) > max_chars:
+        raise BadInput(
+            "profile_too_long",
+            f"the profile {profile} has {len(clean):,} characters; at most {max_chars:,}: shorten it",
+            field="text",
+        )
+    return clean

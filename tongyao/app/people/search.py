@@ -1,0 +1,131 @@
+"""Searching people near a raw text, a tension, or one's own profile. The results are cards, never texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tongyao.app.authorization import Caller, authorize_for_profile, permit
+from tongyao.app.context import AppContext, FoundPerson, PeopleSearch
+from tongyao.app.errors import ADD_PEOPLE, BadInput, NotOffered
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Body, Id, TensionBody
+from tongyao.protocol.model.value import Value
+from tongyao.records.people.profiles import ProfileVersion
+
+
+class SearchBody(Body):
+    """What to search near: exactly one of the three."""
+
+    text: str = Field(default="", max_length=5_000, description="A need in plain words: people by relevance.")
+    tension: TensionBody | None = Field(default=None, description="Formulated: people from three perspectives.")
+    profile_id: Id | None = Field(default=None, description="Your own profile: people by relevance to it.")
+    limit: int = Field(default=20, ge=1, le=100, description="People, of each perspective.")
+
+    @model_validator(mode="after")
+    def _one(self) -> SearchBody:
+        if bool(self.text.strip()) + (self.tension is not None) + (self.profile_id is not None) != 1:
+            raise ValueError("say one of `text`, `tension`, `profile_id`")
+        return self
+
+
+class Reason(Value):
+    """`part` of the query (T, I, B1 …, E, or need) matches this facet of the person."""
+
+    part: str
+    facet: str
+    score: float
+
+
+class Card(Value):
+    """What is public of a person in a scene: never their text; the name only where the scene says so."""
+
+    profile_id: str
+    language: str
+    grade: str
+    name: str | None = None
+    perspective: Literal["relevance", "resonance", "complement", "interference"] | None = None
+    score: float | None = None
+    reasons: tuple[Reason, ...] | None = None
+
+
+async def list_people(
+    context: AppContext, caller: Caller, scene: str, *, limit: int = 50, after: str = ""
+) -> list[Card]:
+    """The public cards of a scene in the order of ids, those behind `after`. Raises `SceneUnknown`."""
+    permit(caller, Action.LIST_PEOPLE)
+    people = await _of_scene(context, scene)
+    return await _shown(context, scene, [people[one] for one in sorted(people) if one > after][:limit])
+
+
+async def search_people(context: AppContext, caller: Caller, scene: str, body: SearchBody) -> list[Card]:
+    """The people near the query, best first within each perspective, without the caller.
+
+    Raises `SceneUnknown`; `NotFound` for a profile that is not the caller's; `NotOffered` where there is no field.
+    """
+    permit(caller, Action.SEARCH_PEOPLE)
+    if context.people_search is None:
+        raise NotOffered("no_field", "this gateway cannot look for people; start a process instead")
+    people = await _of_scene(context, scene)
+    if not people:
+        raise BadInput("empty_scene", f"nobody is in scene {scene!r} yet: {ADD_PEOPLE}", field="scene")
+    found = await _found(context, context.people_search, caller, scene, body)
+    return [card for one in found for card in await _cards_of(context, scene, people, one)]
+
+
+async def _found(
+    context: AppContext, search: PeopleSearch, caller: Caller, scene: str, body: SearchBody
+) -> Sequence[Sequence[FoundPerson]]:
+    excluded, top = [caller.person] if caller.person else [], body.limit
+    if body.tension is not None:
+        tension = body.tension.tension()
+        return list((await search.perspectives(tension, scene=scene, top=top, excluded=excluded)).values())
+    if body.profile_id is None:
+        return await search.relevant([body.text], scene=scene, top=top, excluded=excluded)
+    authorize_for_profile(caller, body.profile_id, Action.READ_PROFILE)
+    if (await context.library.profiles.get(body.profile_id)).scene_id != scene:
+        raise BadInput("another_scene", f"{body.profile_id} is not in scene {scene}", field="profile_id")
+    return [await search.near_profile(body.profile_id, top=top)]
+
+
+async def _of_scene(context: AppContext, scene: str) -> dict[str, ProfileVersion]:
+    await context.library.profiles.scene(scene)
+    return {one.profile_id: one for one in await context.library.profiles.of_scene(scene)}
+
+
+async def _cards_of(
+    context: AppContext, scene: str, people: dict[str, ProfileVersion], found: Sequence[FoundPerson]
+) -> list[Card]:
+    there = [one for one in found if one.profile_id in people]
+    shown = await _shown(context, scene, [people[one.profile_id] for one in there])
+    return [
+        card.model_copy(
+            update={
+                "perspective": one.perspective,
+                "score": one.score,
+                "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in one.reasons),
+            }
+        )
+        for card, one in zip(shown, there, strict=True)
+    ]
+
+
+def _labels(reason: dict[str, object]) -> dict[str, object]:
+    return {name: reason[name] for name in Reason.model_fields}
+
+
+async def _shown(context: AppContext, scene: str, versions: Sequence[ProfileVersion]) -> list[Card]:
+    public = (await context.library.profiles.scene(scene)).settings.get("public", [])
+    ids = [one.profile_id for one in versions]
+    names = await context.library.profiles.get_many(ids) if "name" in public else {}
+    return [
+        Card(
+            profile_id=one.profile_id,
+            language=one.language,
+            grade=one.grade,
+            name=names[one.profile_id].display_name if one.profile_id in names else None,
+        )
+        for one in versions
+    ]

@@ -1,0 +1,65 @@
+"""Issuing, listing and revoking tokens."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import Field
+
+from tongyao.app.authorization import Caller, permit_own
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotAllowed, NotFound
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Body, Id
+from tongyao.records.people.tokens import Issued, Token
+
+
+class IssueTokenBody(Body):
+    """A further token: for yourself, or, with `participant`, for one process under your alias (for an agent of yours)."""
+
+    role: Literal["operator", "person", "participant"]
+    person: Id | None = None
+    process_id: Id | None = None
+    label: str = Field(default="", max_length=200)
+    seconds: int | None = Field(default=None, gt=0, le=3_660 * 24 * 3600, description="How long it is good for.")
+
+
+async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
+    """People issue tokens for themselves, operators for anybody. Raises `NotAllowed`, `BadInput`, `NotFound`."""
+    permit_own(caller, Action.ISSUE_TOKEN)
+    if not caller.operator and (body.role == "operator" or body.person not in (None, caller.person)):
+        raise NotAllowed("you can make tokens for yourself only")
+    person = body.person or caller.person or None
+    if body.role == "operator":
+        person = None
+    elif person is None:
+        raise BadInput("person_missing", "say whose token it is: `person`", field="person")
+    process_id, alias = None, None
+    if body.role == "participant":
+        if body.process_id is None:
+            raise BadInput("process_missing", "say for which process: `process_id`", field="process_id")
+        process_id = body.process_id
+        seats = await context.library.room.seats(process_id)
+        alias = next((seat.alias for seat in seats if seat.person == person), None)
+        if alias is None:
+            raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
+    lasts = timedelta(seconds=body.seconds) if body.seconds else None
+    return await context.library.tokens.issue(
+        body.role, person=person, process_id=process_id, alias=alias, label=body.label, lasts=lasts
+    )
+
+
+async def list_tokens(context: AppContext, caller: Caller, *, person: str | None = None) -> list[Token]:
+    """The caller's tokens, newest first, without their secrets; for operators all, or those of `person`."""
+    permit_own(caller, Action.LIST_TOKENS)
+    return await context.library.tokens.list(person=person if caller.operator else caller.person)
+
+
+async def revoke_token(context: AppContext, caller: Caller, token_id: str) -> Token:
+    """Raises `NotFound` for a token that is not the caller's."""
+    permit_own(caller, Action.REVOKE_TOKEN)
+    token = await context.library.tokens.get(token_id)
+    if not caller.operator and token.person != caller.person:
+        raise NotFound("no_such_token", f"there is no token {token_id!r}")
+    return await context.library.tokens.revoke(token_id)

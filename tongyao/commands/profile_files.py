@@ -1,0 +1,45 @@
+"""Profiles given as files: their text, and their registration under an id made of the path."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput
+from tongyao.app.people.registration import checked_text, register_profile
+
+LOCAL_SCENE: Final = "local"
+"""The scene of profiles that are given as files without a scene."""
+
+
+def read_text(path: Path, *, field: str) -> str:
+    """The text of a file. Raises `BadInput`."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except IsADirectoryError:
+        raise BadInput("not_a_file", f"{path} is a folder: name the files in it", field=field) from None
+    except OSError as error:
+        raise BadInput("no_such_file", f"cannot read {path}: {error.strerror}", field=field) from None
+    except UnicodeDecodeError as error:
+        raise BadInput("not_utf8", f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8", field=field) from None
+
+
+async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
+    """`given` if it is an id; for a file, the id under which its profile is registered. Raises `BadInput`."""
+    path = Path(given)
+    if not (path.suffix or "/" in given or path.exists()):
+        return given
+    text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
+    heading = re.search(r"^#\s+(.+)$", text, re.M)
+    profile_id = re.sub(r"[^\w.-]+", "-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
+    if not scene:
+        await context.library.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
+    elif scene not in {known.id for known in await context.library.profiles.scenes()}:
+        raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
+    else:
+        profile_id = f"{scene}-{profile_id}"
+    name = heading.group(1).strip() if heading else path.stem
+    await register_profile(context, profile_id, scene=scene or LOCAL_SCENE, name=name, text=text)
+    return profile_id

@@ -1,0 +1,74 @@
+"""What fitting on a scene yields: the lexical encoder and document frequencies of words (docs/field.md §6)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tongyao.field.bm25 import CorpusStatistics
+from tongyao.field.encoders.features import count_features, words
+from tongyao.field.encoders.lexical import LexicalEncoder
+from tongyao.field.scene import searchable_chunks
+
+RARE_PEOPLE: Final = 3
+RARE_SHARE: Final = 0.002
+"""A word is rare if at most so many people, or at most this share of them, use it. Rare words are looked up exactly."""
+
+
+@dataclass(frozen=True)
+class FittedScene:
+    """`encoder`, and for BM25: `documents` people, their `average` length, and `frequency`, how many people use each of
+    `features` (sorted hashed words that at least two people use)."""
+
+    encoder: LexicalEncoder
+    documents: int
+    average: float
+    features: npt.NDArray[np.int32]
+    frequency: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> FittedScene:
+        """Fit on these profiles."""
+        pieces = [[text[chunk.start : chunk.end] for chunk in searchable_chunks(text)] for text in texts]
+        whole = ["\n".join(one) for one in pieces]
+        encoder = LexicalEncoder.fit([piece for one in pieces for piece in one] or ["-"], whole=whole or ["-"])
+        counts = count_features(whole or ["-"], words)
+        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        features = np.flatnonzero(frequency >= 2)
+        return cls(
+            encoder, counts.shape[0], float(counts.sum() / counts.shape[0]) or 1.0, features.astype(np.int32),
+            frequency[features].astype(np.int32),
+        )  # fmt: skip
+
+    def rare(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Which of these hashed words are rare: the encoder knows little or nothing of them. bool, one per feature."""
+        return self.statistics(features).frequency <= max(RARE_PEOPLE, RARE_SHARE * self.documents)
+
+    def statistics(self, features: npt.NDArray[np.int32]) -> CorpusStatistics:
+        """BM25 statistics of these features; an unknown feature counts as used by one person."""
+        if len(self.features) == 0:
+            return CorpusStatistics(self.documents, self.average, np.ones(len(features), dtype=np.int64))
+        places = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
+        known = self.features[places] == features
+        return CorpusStatistics(self.documents, self.average, np.where(known, self.frequency[places], 1))
+
+    def to_bytes(self) -> bytes:
+        held = io.BytesIO()
+        np.savez(
+            held, encoder=np.frombuffer(self.encoder.to_bytes(), dtype=np.uint8), features=self.features,
+            frequency=self.frequency, documents=self.documents, average=self.average,
+        )  # fmt: skip
+        return held.getvalue()
+
+    @classmethod
+    def from_bytes(cls, learned: bytes) -> FittedScene:
+        with np.load(io.BytesIO(learned), allow_pickle=False) as held:
+            return cls(
+                LexicalEncoder.from_bytes(held["encoder"].tobytes()), int(held["documents"]), float(held["average"]),
+                held["features"], held["frequency"],
+            )  # fmt: skip

@@ -1,0 +1,38 @@
+"""From a token to a caller."""
+
+from __future__ import annotations
+
+from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.errors import Unauthenticated
+from tongyao.app.permissions import Role
+from tongyao.records.library import Library
+
+
+def bearer_token(authorization: str | None) -> str | None:
+    """The token of an Authorization header; None without a header. Raises `Unauthenticated` for other schemes."""
+    if authorization is None:
+        return None
+    scheme, _, secret = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise Unauthenticated("token_unreadable", "send `Authorization: Bearer <token>`")
+    return secret.strip()
+
+
+async def authenticate(library: Library, secret: str | None) -> Caller:
+    """The caller with this token; without one, the anonymous caller. Raises `Unauthenticated` for an invalid token."""
+    if not secret:
+        return ANONYMOUS
+    token = await library.tokens.find(secret)
+    if token is None:
+        raise Unauthenticated("token_unknown", "this token is not known here: check that it is whole")
+    if token.revoked_at is not None:
+        raise Unauthenticated("token_revoked", "this token was revoked: ask for a new one")
+    if token.expired:
+        raise Unauthenticated("token_expired", "this token has expired: ask for a new one")
+    return Caller(
+        role=Role(token.role),
+        person=token.person or "",
+        process_id=token.process_id or "",
+        alias=token.alias or "",
+        id=token.id,
+    )

@@ -1,0 +1,184 @@
+"""An agent behind plain HTTP: the profile is a GET, a conversation a POST, the bearer token that of OAuth 2.
+
+`GET profile_url` answers text, or JSON `{"text": …}`. `POST chat_url` takes `{"messages": [{role, content}]}` and answers
+`{"content": …}`, or as the chat completions that many servers offer (`choices[0].message.content`).
+An expired token is renewed with the refresh token (RFC 6749, 6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import httpx
+from pydantic import ConfigDict, Field
+
+from tongyao.app.people.profile_source import ChatMessage, SaveCredentials, SourceError
+from tongyao.gateway.outbound import http_client
+from tongyao.protocol.model.value import Value
+
+CHAT_SECONDS: Final = 110.0
+PROFILE_SECONDS: Final = 30.0
+MAX_BYTES: Final = 8_000_000
+EARLY_SECONDS: Final = 30.0
+"""A token that ends so soon is renewed before it is used."""
+
+Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
+
+
+class HttpConfig(Value):
+    """Where the agent is. `token_url` only where tokens expire; `model` where the server wants one named."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    profile_url: Url | None = None
+    chat_url: Url
+    token_url: Url | None = None
+    model: str | None = Field(default=None, max_length=200)
+    scope: str | None = Field(default=None, max_length=500)
+
+
+class Credentials(Value):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    access_token: str = Field(default="", max_length=10_000)
+    refresh_token: str = Field(default="", max_length=10_000)
+    client_id: str = Field(default="", max_length=500)
+    client_secret: str = Field(default="", max_length=2_000)
+    expires_at: float = Field(default=0.0, description="Seconds since the epoch; 0: not known.")
+
+
+class HttpProfileSource:
+    """One person's agent. Raises `ValueError` for a config that is none."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        credentials: Mapping[str, str],
+        save_credentials: SaveCredentials,
+        *,
+        private_allowed: bool = False,
+        seconds: float = CHAT_SECONDS,
+    ) -> None:
+        self._config = HttpConfig.model_validate(dict(config))
+        self._auth = _Bearer(self._config, Credentials.model_validate(dict(credentials)), save_credentials)
+        self._private_allowed, self._seconds = private_allowed, seconds
+
+    async def get_profile(self) -> str:
+        if self._config.profile_url is None:
+            raise SourceError("no_profile", "no `profile_url` is set for this agent", permanent=True)
+        body, kind = await self._ask("GET", self._config.profile_url, min(PROFILE_SECONDS, self._seconds))
+        return _text(body, "text") if "json" in kind else body.decode("utf-8", "replace")
+
+    async def chat(self, messages: Sequence[ChatMessage]) -> str:
+        request: dict[str, Any] = {"messages": [one.model_dump() for one in messages]}
+        if self._config.model is not None:
+            request["model"] = self._config.model
+        body, _ = await self._ask("POST", self._config.chat_url, self._seconds, json=request)
+        return _text(body, "content")
+
+    async def _ask(self, method: str, url: str, seconds: float, **more: Any) -> tuple[bytes, str]:
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                http_client.client(private_allowed=self._private_allowed, seconds=seconds) as client,
+                client.stream(method, url, auth=self._auth, **more) as answer,
+            ):
+                _check(answer.status_code)
+                body = b""
+                async for part in answer.aiter_bytes():
+                    body += part
+                    if len(body) > MAX_BYTES:
+                        raise SourceError("too_long", f"the agent answered more than {MAX_BYTES:,} bytes")
+                return body, answer.headers.get("content-type", "")
+        except http_client.AddressForbidden as error:
+            raise SourceError("address_forbidden", f"{error}: give a public https:// address", permanent=True) from None
+        except (TimeoutError, httpx.TimeoutException):
+            raise SourceError("timed_out", f"the agent did not answer within {seconds:.0f} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise SourceError("unreachable", f"the agent cannot be reached ({type(error).__name__})") from None
+
+
+class _Bearer(httpx.Auth):
+    """Sends the token; renews it when it is about to end, or when the server says that it has."""
+
+    requires_response_body = False
+
+    def __init__(self, config: HttpConfig, credentials: Credentials, save_credentials: SaveCredentials) -> None:
+        self._config, self._credentials, self._save_credentials = config, credentials, save_credentials
+        self._renewing = asyncio.Lock()
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        used = self._credentials.access_token
+        if self._renewable and (not used or 0 < self._credentials.expires_at < time.time() + EARLY_SECONDS):
+            async with self._renewing:
+                if self._credentials.access_token == used:
+                    await self._renewed((yield self._renewal()))
+            used = self._credentials.access_token
+        if used:
+            request.headers["Authorization"] = f"Bearer {used}"
+        answer = yield request
+        if answer.status_code == 401 and self._renewable:
+            async with self._renewing:
+                if self._credentials.access_token == used:
+                    await self._renewed((yield self._renewal()))
+            request.headers["Authorization"] = f"Bearer {self._credentials.access_token}"
+            yield request
+
+    @property
+    def _renewable(self) -> bool:
+        return bool(self._config.token_url and self._credentials.refresh_token)
+
+    def _renewal(self) -> httpx.Request:
+        assert self._config.token_url is not None
+        form = {"grant_type": "refresh_token", "refresh_token": self._credentials.refresh_token}
+        if self._config.scope:
+            form["scope"] = self._config.scope
+        headers = {"Accept": "application/json"}
+        if self._credentials.client_secret:
+            request = httpx.Request("POST", self._config.token_url, data=form, headers=headers)
+            basic = httpx.BasicAuth(self._credentials.client_id, self._credentials.client_secret)
+            return next(basic.auth_flow(request))
+        if self._credentials.client_id:
+            form["client_id"] = self._credentials.client_id
+        return httpx.Request("POST", self._config.token_url, data=form, headers=headers)
+
+    async def _renewed(self, answer: httpx.Response) -> None:
+        if answer.status_code in (400, 401, 403):
+            raise SourceError("not_signed_in", "the platform renews this token no more: sign in anew", permanent=True)
+        _check(answer.status_code)
+        try:
+            given = json.loads(await answer.aread())
+            lasts = float(given.get("expires_in") or 0)
+            self._credentials = self._credentials.model_copy(
+                update={
+                    "access_token": str(given["access_token"]),
+                    "refresh_token": str(given.get("refresh_token") or self._credentials.refresh_token),
+                    "expires_at": time.time() + lasts if lasts else 0.0,
+                }
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise SourceError("unreadable", "the platform's answer to a renewal is no token") from None
+        await self._save_credentials({name: str(value) for name, value in self._credentials.model_dump().items()})
+
+
+def _check(status: int) -> None:
+    if status in (401, 403):
+        raise SourceError("not_signed_in", "the platform does not accept this token: sign in anew", permanent=True)
+    if not 200 <= status < 300:
+        again = status >= 500 or status in (408, 425, 429)
+        raise SourceError("refused", f"the platform answered {status}", permanent=not again)
+
+
+def _text(body: bytes, name: str) -> str:
+    try:
+        given = json.loads(body)
+        text = given[name] if name in given else given["choices"][0]["message"]["content"]
+    except (ValueError, KeyError, TypeError, IndexError):
+        text = None
+    if not isinstance(text, str):
+        raise SourceError("unreadable", f"the agent's answer is no JSON with `{name}`")
+    return text
