@@ -54,7 +54,7 @@ class Delivering:
         except (StepFailed, Unreadable, OutOfBudget):
             markdown = ""
         library = self._deps.library
-        stored = text_id("delivery", record.process_id, plan.revision, alias)
+        stored = text_id("delivery", record.process_id, run.process.epoch, plan.revision, alias)
         await library.texts.first(owner, "delivery", markdown.strip() or minimal_delivery(request), id=stored)
         await library.plans.put_delivery(
             record.process_id,

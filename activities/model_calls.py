@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -32,8 +31,6 @@ from tongyao.records.process.processes import ProcessRow
 
 ResultT = TypeVar("ResultT")
 
-log = logging.getLogger(__name__)
-
 HEARTBEAT_SECONDS = 4
 TIMED_OUT = "timed_out"
 
@@ -52,17 +49,11 @@ class Question(Generic[RequestT, DraftT]):
 
 @dataclass(frozen=True)
 class Settled(Generic[DraftT]):
-    """A stored draft, and the raw text it was read from.
-
-    `stale`: it was given to another input (something was corrected, or a mandate changed, between the call and a
-    repetition of its step). It is returned all the same, since a key has one settled answer, and the guards check it
-    against what holds now.
-    """
+    """A stored draft, and the raw text it was read from."""
 
     draft: DraftT
     text: str
     labels: tuple[str, ...] = ()
-    stale: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,18 +145,15 @@ class ModelCalls:
     async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
         """The settled answer of the question's key (its repair's, with `reask`): the stored one, or that of a new call.
 
+        An answer that was given to another input does not count: a mandate changed, or the workflow was reset.
         Raises the errors of `tongyao.llm.errors`; the ledger keeps each failed attempt with its reason.
         """
         step, seconds = question.step, question.seconds
         key = question.key if reask is None else replace(question.key, reask=1)
         request_json = question.request.model_dump_json()
         input_hash = _hash(request_json, reask, question.prompt_override)
-        if (stored := await self._ledger.settled(key)) is not None:
-            stale = stored.input_hash != input_hash
-            if stale:
-                log.warning("the settled answer of %s, round %d, was given to another input", key.step, key.round)
-            draft = step.draft.model_validate_json(stored.draft_json)
-            return Settled(draft, stored.text, stored.labels, stale=stale)
+        if (stored := await self._ledger.settled(key, input_hash)) is not None:
+            return Settled(step.draft.model_validate_json(stored.draft_json), stored.text, stored.labels)
         engine = self.engine(step.name)
         async with self._reserved(key, question, request_json) as charges:
             attempt = await self._ledger.claim(

@@ -55,7 +55,7 @@ class Observing:
                 struck=struck,
                 earlier=_before(record),
             )
-            observation = await self._write(what, observation, guards, time.monotonic() - began)
+            observation = await self._write(what, run.process.epoch, observation, guards, time.monotonic() - began)
         return ObserveOutput(
             verdict=observation.verdict,
             relations=sum(pair.relation.related for pair in observation.pairs),
@@ -65,11 +65,11 @@ class Observing:
         )
 
     async def _write(
-        self, what: ObserveInput, observation: Observation, guards: Counter[str], seconds: float
+        self, what: ObserveInput, epoch: int, observation: Observation, guards: Counter[str], seconds: float
     ) -> Observation:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         library = self._deps.library
-        stored = text_id("observation", what.process_id, what.round)
+        stored = text_id("observation", what.process_id, epoch, what.round)
         seen = await library.texts.first(
             f"process:{what.process_id}", "observation", observation.model_dump_json(), id=stored
         )

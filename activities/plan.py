@@ -63,7 +63,7 @@ class Planning:
                 open_points=open_points,
                 reduced=reduced,
             )
-            plan = await self._write(what, plan)
+            plan = await self._write(what, row.epoch, plan)
         claims = plan.claims()
         return PlanOutput(
             claims=len(claims),
@@ -103,13 +103,13 @@ class Planning:
                 materials[alias] = await brief.retrieve(profile, text, record.tension)
         return materials
 
-    async def _write(self, what: PlanInput, plan: Plan) -> Plan:
+    async def _write(self, what: PlanInput, epoch: int, plan: Plan) -> Plan:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         library = self._deps.library
         owner = f"process:{what.process_id}"
         markdown = with_notes(plan)
         whole = plan.model_copy(update={"markdown": markdown})
-        parts = ("plan", what.process_id, what.revision)
+        parts = ("plan", what.process_id, epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
         plan = Plan.model_validate_json(await library.texts.first(owner, "plan", whole.model_dump_json(), id=structure))
         await library.texts.first(owner, "plan", plan.markdown, id=words)

@@ -83,7 +83,7 @@ class Projecting:
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
         """Write one turn to the record. Raises what should be tried again, and `OperatorNeeded`."""
         guards: Counter[str] = Counter()
-        reason, owner = "", room.owner(turn.alias)
+        reason = ""
         began = time.monotonic()
         try:
             projection = await self._spoken(what, turn, room, guards)
@@ -99,10 +99,10 @@ class Projecting:
             reason = error.reason
             projection = _silent(what, turn, Outcome.FAILED)
         try:
-            projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
+            projection = await self._write(what, turn, projection, room, guards, time.monotonic() - began)
         except TextErased:  # the participant was erased while their turn was running
             projection = _silent(what, turn, Outcome.LEFT)
-            projection = await self._write(what, turn, projection, owner, guards, time.monotonic() - began)
+            projection = await self._write(what, turn, projection, room, guards, time.monotonic() - began)
         return TurnOutput(
             alias=turn.alias,
             revision=turn.revision,
@@ -147,7 +147,7 @@ class Projecting:
         what: ProjectInput,
         turn: TurnInput,
         projection: Projection,
-        owner: str,
+        room: _Room,
         guards: Counter[str],
         seconds: float,
     ) -> Projection:
@@ -155,8 +155,11 @@ class Projecting:
         library = self._deps.library
         stored = None
         if projection.outcome.spoken:
-            stored = text_id("projection", what.process_id, what.round, turn.alias, turn.revision)
-            said = await library.texts.first(owner, "projection", projection.model_dump_json(), id=stored)
+            key = (what.process_id, room.run.process.epoch, what.round, turn.alias, turn.revision)
+            stored = text_id("projection", *key)
+            said = await library.texts.first(
+                room.owner(turn.alias), "projection", projection.model_dump_json(), id=stored
+            )
             projection = Projection.model_validate_json(said)
         await library.rounds.put_projection(
             what.process_id,

@@ -1,10 +1,11 @@
-"""Writes a workflow's outbox to the records, before anything else an activity does (docs/protocol.md §11)."""
+"""The outbox of a workflow into the records, before anything else a step does (docs/protocol.md §11)."""
 
 from __future__ import annotations
 
 from temporalio import activity
 
-from tongyao.protocol.contracts.process import RECORD, ActivityInput, RecordInput
+from tongyao.protocol.contracts.process import RECORD, STATE_QUERY, ActivityInput, RecordInput
+from tongyao.protocol.life.state import State
 from tongyao.records.library import Library
 
 
@@ -20,9 +21,18 @@ class Recording:
 
 
 async def write_outbox(library: Library, what: ActivityInput) -> None:
-    """Write the outbox that the workflow sent along. Idempotent."""
-    if what.outbox is None:
-        return
-    for text in what.outbox.texts:
-        await library.texts.put_signalled(what.process_id, text)
-    await library.journal.write(what.outbox, activity.info().workflow_run_id or "")
+    """Write what the workflow gave along; again is harmless.
+
+    A run that the records do not know, and that has nothing to tell, may have been reset: then its state is asked for, so that no
+    step rests on what the run has not gone through.
+    """
+    run_id = activity.info().workflow_run_id or ""
+    if what.outbox is not None:
+        for text in what.outbox.texts:
+            await library.texts.put_signalled(what.process_id, text)
+        await library.journal.write(what.outbox, run_id)
+    elif not await library.journal.knows(what.process_id, run_id):
+        handle = activity.client().get_workflow_handle(what.process_id)
+        if (await handle.describe()).run_id == run_id:  # else this step belongs to a run that is over
+            state = await handle.query(STATE_QUERY, result_type=State)
+            await library.journal.project_again(state, run_id)

@@ -8,7 +8,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
-from tongyao.commands import demo, erase, evaluate, export, field, gateway, messages, models, plans, processes, service
+from tongyao.commands import (
+    demo,
+    erase,
+    evaluate,
+    export,
+    field,
+    gateway,
+    messages,
+    models,
+    operators,
+    plans,
+    processes,
+    service,
+)
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_REFUSED, EXIT_UNREACHABLE, fail
 from tongyao.records.database import RecordsError
 from tongyao.runtime.installation import NotRunning
@@ -51,6 +64,7 @@ processes.add_to(app)
 messages.add_to(app)
 export.add_to(app)
 erase.add_to(app)
+operators.add_to(app)
 plans.add_to(app)
 models.add_to(app)
 evaluate.add_to(app)

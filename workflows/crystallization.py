@@ -15,7 +15,14 @@ from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError
 
-from tongyao.protocol.contracts.process import BRANCH, CRYSTALLIZATION, ModelActivity, ProcessInput, ProcessResult
+from tongyao.protocol.contracts.process import (
+    BRANCH,
+    CRYSTALLIZATION,
+    STATE_QUERY,
+    ModelActivity,
+    ProcessInput,
+    ProcessResult,
+)
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import LOGIC, State
@@ -63,7 +70,7 @@ class Crystallization(MessageHandlers):
         self._alarm_at = workflow.now()
         self._shown = presentation.Shown()
 
-    @workflow.query(name="state", description="The whole state, as the records can be made of it again.")
+    @workflow.query(name=STATE_QUERY, description="The whole state, as the records can be made of it again.")
     def query_state(self) -> State:
         return self.state
 

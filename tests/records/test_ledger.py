@@ -18,8 +18,8 @@ from tongyao.records.privacy.texts import TextErased, Texts
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
 
 
-async def claim(ledger: Ledger, key: CallKey, worker: str = "w1") -> int:
-    return await ledger.claim(key, input_hash="h1", engine="scripted", model="m-1", worker=worker)
+async def claim(ledger: Ledger, key: CallKey, worker: str = "w1", *, input_hash: str = "h1") -> int:
+    return await ledger.claim(key, input_hash=input_hash, engine="scripted", model="m-1", worker=worker)
 
 
 async def settle(ledger: Ledger, key: CallKey, attempt: int, text: str = "an answer") -> SettledCall:
@@ -35,17 +35,17 @@ async def states(ledger: Ledger, key: CallKey) -> list[str]:
 
 async def test_a_settled_answer_is_found_again_whole(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "project", round=2, alias="P03", reask=1)
-    assert await ledger.settled(key) is None
+    assert await ledger.settled(key, "h1") is None
     attempt = await claim(ledger, key)
-    assert await ledger.settled(key) is None
+    assert await ledger.settled(key, "h1") is None
     given = await settle(ledger, key, attempt, "织机 answer")
-    found = await ledger.settled(key)
+    found = await ledger.settled(key, "h1")
     assert found == given
     assert (found.text, found.draft_json) == ("织机 answer", '{"said": "织机 answer"}')
     assert (found.attempt, found.input_hash, found.engine, found.model) == (1, "h1", "scripted", "m-1")
     assert (found.tokens, found.cost, found.cost_known) == (163, Decimal("0.0125"), True)
     assert found.labels == ("short",)
-    assert await ledger.settled(replace(key, reask=0)) is None
+    assert await ledger.settled(replace(key, reask=0), "h1") is None
 
 
 async def test_whoever_claims_finds_orphans_but_not_those_that_ended(pool: Pool, announce: Announce) -> None:
@@ -149,9 +149,19 @@ async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(pool: 
     assert await ledger.totals(("day",), process_id=process, until=(await ledger.calls(process))[0].claimed_at) == []
 
 
+async def test_an_answer_to_another_input_does_not_count_and_both_stay(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "plan")
+    await settle(ledger, key, await claim(ledger, key, input_hash="h1"), "first")
+    assert await ledger.settled(key, "h2") is None
+    await settle(ledger, key, await claim(ledger, key, input_hash="h2"), "second")
+    answers = [await ledger.settled(key, one) for one in ("h1", "h2")]
+    assert [one.text for one in answers if one is not None] == ["first", "second"]
+    assert await states(ledger, key) == ["settled", "settled"]
+
+
 async def test_an_erased_answer_says_so(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "plan")
     await settle(ledger, key, await claim(ledger, key))
     await Texts(pool).erase(f"process:{key.process}")
     with pytest.raises(TextErased):
-        await ledger.settled(key)
+        await ledger.settled(key, "h1")

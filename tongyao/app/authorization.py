@@ -23,7 +23,7 @@ class Caller:
     """Who calls a use case.
 
     `role`: anonymous, person, participant or operator. A participant is limited to one process (and one `alias`).
-    `id`: of the token; on the command line `cli`.
+    `id`: of the token; on the command line `cli`. `login`: which operator it is, for the operators' log.
     """
 
     role: Role = Role.ANONYMOUS
@@ -31,6 +31,7 @@ class Caller:
     process_id: str = ""
     alias: str = ""
     id: str = ""
+    login: str = ""
 
     @property
     def anonymous(self) -> bool:
@@ -46,7 +47,7 @@ ANONYMOUS: Final = Caller()
 
 @dataclass(frozen=True)
 class ProcessAccess:
-    """A caller's role in one process. `person`: the owner of the texts they send; empty for operators.
+    """A caller's role in one process. `person`: the owner of the texts they send; empty for operators, who have a `login`.
 
     `author_id` identifies the author of messages outside the process too; idempotency keys belong to it.
     """
@@ -56,6 +57,7 @@ class ProcessAccess:
     person: str
     alias: str
     author_id: str
+    login: str = ""
 
     @property
     def seated(self) -> bool:
@@ -106,7 +108,7 @@ async def authorize_in_process(library: Library, caller: Caller, process_id: str
 
 async def _access(library: Library, caller: Caller, row: ProcessRow) -> ProcessAccess | None:
     if caller.operator:
-        return ProcessAccess(row, Role.OPERATOR, "", "", f"operator:{caller.id}")
+        return ProcessAccess(row, Role.OPERATOR, "", "", f"operator:{caller.id}", login=caller.login or caller.id)
     if caller.role is Role.PARTICIPANT and caller.process_id != row.id:
         return None
     if caller.role is Role.PERSON and row.demander == caller.person:

@@ -19,10 +19,10 @@ from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateR
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tongyao.app.errors import BadInput
+from tongyao.app.errors import BadInput, Refused
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
-from tongyao.protocol.rules.refusals import REFUSALS, Refusal, Verdict
+from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.library import Library
 from tongyao.records.people.notifications import OPERATORS, Notice
 from tongyao.records.process.door import BEAT_SECONDS
@@ -77,8 +77,8 @@ class MessageRelay:
         """Store a message and try to deliver it within `wait` seconds. `login`: of the operator who sends it.
 
         Returns the stored message. It has no verdict when no worker answered in time: `run` goes on delivering it, and
-        `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile and for more messages
-        than a process takes, and what `Messages.put` raises.
+        `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile, `Refused` for more messages
+        than a process takes (then nothing was stored), and what `Messages.put` raises.
         """
         await self._check_named_profiles(message)
         try:
@@ -86,8 +86,7 @@ class MessageRelay:
                 process_id, message, author_id=author_id, via=via, login=login, text=text
             )
         except TooManyMessages:
-            code = Refusal.TOO_MANY_MESSAGES
-            raise BadInput(code.value, " / ".join(REFUSALS[code])) from None
+            raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
         try:
             async with asyncio.timeout(wait) as time_left:
                 while stored.verdict is None:

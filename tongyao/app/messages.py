@@ -79,6 +79,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         message,
         author_id=access.author_id,
         via=via,
+        login=access.login,
         text=text,
         wait=context.options.answer_seconds,
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from temporalio.client import WorkflowExecutionStatus
 
 from tongyao.app.context import AppContext
+from tongyao.app.errors import Unavailable
 from tongyao.app.people.erasure import finish_erasures
+from tongyao.app.project_again import project_again
 from tongyao.app.start import start_announced, workflow_status
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
@@ -17,16 +19,23 @@ _ENDED = {
     WorkflowExecutionStatus.TIMED_OUT: Phase.EXPIRED,
     WorkflowExecutionStatus.FAILED: Phase.FAILED,
 }
+"""How a process ended whose workflow could not tell of its end."""
+
 _GRACE_SECONDS = 30.0
 """A process whose row changed more recently than this is left alone: an update may be on its way."""
 
 
 class Report(Value):
-    """Process ids by what was found. `started` and `ended_outside` were repaired; `lagging` needs a worker."""
+    """Process ids by what was found. The first three were repaired; `lagging` needs a worker.
+
+    `without_workflow`: Temporal does not know them: another namespace, a lost server, or a history past its retention.
+    """
 
     started: tuple[str, ...] = ()
     ended_outside: tuple[str, ...] = ()
+    projected_again: tuple[str, ...] = ()
     lagging: tuple[str, ...] = ()
+    without_workflow: tuple[str, ...] = ()
     with_holes: tuple[str, ...] = ()
     orphaned_calls: int = 0
     erased: tuple[str, ...] = ()
@@ -36,25 +45,37 @@ class Report(Value):
 async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
     """Start announced processes that were never started, close rows whose workflow ended outside, finish erasures.
 
-    What cannot be repaired is reported.
+    A row is closed only where its workflow is closed and did not continue as new. A workflow that completed is asked for its
+    state. What cannot be repaired is reported.
     """
     found = Reconciliation(context.library.pool)
     started = await start_announced(context, older_than=older_than)
-    ended, lagging = [], []
+    ended: list[str] = []
+    projected: list[str] = []
+    lagging: list[str] = []
+    without_workflow: list[str] = []
     for drift in await found.silent(older_than):
         status = await workflow_status(context, drift.id)
-        if status is None or status in _ENDED:
-            await context.library.journal.set_ended(drift.id, _ENDED[status].value if status else Phase.FAILED.value)
+        if status is None:
+            without_workflow.append(drift.id)
+        elif status in _ENDED:
+            await context.library.journal.set_ended(drift.id, _ENDED[status].value)
             ended.append(drift.id)
         elif status is WorkflowExecutionStatus.COMPLETED:
-            lagging.append(drift.id)
+            try:
+                await project_again(context.library, context.client, drift.id, login="reconcile", via="reconcile")
+                projected.append(drift.id)
+            except Unavailable:
+                lagging.append(drift.id)
     erased, histories = await finish_erasures(context)
     return Report(
         erased=tuple(erased),
         histories_deleted=tuple(histories),
         started=tuple(started),
         ended_outside=tuple(ended),
+        projected_again=tuple(projected),
         lagging=tuple(lagging),
+        without_workflow=tuple(without_workflow),
         with_holes=tuple(drift.id for drift in await found.with_holes()),
         orphaned_calls=await found.orphaned_calls(),
     )

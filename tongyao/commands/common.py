@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping
@@ -25,7 +26,15 @@ EXIT_UNREACHABLE: Final = 3
 EXIT_REFUSED: Final = 4
 EXIT_PENDING: Final = 5
 
-OPERATOR: Final = Caller(role=Role.OPERATOR, id="cli")
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # the system has no name for this user
+        return "cli"
+
+
+OPERATOR: Final = Caller(role=Role.OPERATOR, id="cli", login=_login())
 """Whoever may run commands here is an operator; commands for a demander or a participant act in that role."""
 
 T = TypeVar("T")

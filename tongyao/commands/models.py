@@ -73,7 +73,7 @@ async def _record(process: str, to: Path) -> int:
         rows = []
         for call in await context.library.ledger.calls(process):
             key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
-            settled = await context.library.ledger.settled(key) if call.state == "settled" else None
+            settled = await context.library.ledger.settled(key, call.input_hash) if call.state == "settled" else None
             if settled is None:
                 continue
             counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})

@@ -87,7 +87,7 @@ def prepare() -> None:
 
 
 async def _register() -> None:
-    client = await connect(settings())
+    client = await connect(settings(), new_namespace=True)
     await ensure_namespace(client)
     await register_search_attributes(client)
 

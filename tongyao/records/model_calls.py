@@ -1,4 +1,4 @@
-"""The ledger of model calls: at most one settled answer per key (docs/protocol.md §8.1).
+"""The ledger of model calls: at most one settled answer per key and input (docs/protocol.md §8.1).
 
 A call is claimed before it is made. Its answer is stored before the activity that made it returns. Who claims
 a key finds every earlier attempt that never came back, and marks it orphaned; should it come back after all,
@@ -135,10 +135,10 @@ class Ledger:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def settled(self, key: Key) -> SettledCall | None:
-        """The answer of `key` if there is one. Raises `TextErased` when it is no longer to be read."""
+    async def settled(self, key: Key, input_hash: str) -> SettledCall | None:
+        """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
         async with session(self._pool) as connection:
-            return await _answer(connection, await _attempts(connection, key))
+            return await _answer(connection, await _attempts(connection, key), input_hash)
 
     async def claim(self, key: Key, *, input_hash: str, engine: str, model: str, worker: str) -> int:
         """Announce a call that is about to be made; returns its attempt number, from 1.
@@ -185,7 +185,8 @@ class Ledger:
         """
         async with transaction(self._pool) as connection:
             attempts = await _attempts(connection, key, locked=True)  # who settles the same key waits for us
-            if (first := await _answer(connection, attempts)) is not None:
+            asked = next((one.input_hash for one in attempts if one.attempt == attempt), "")
+            if (first := await _answer(connection, attempts, asked)) is not None:
                 if first.attempt != attempt:
                     await _end(connection, key, attempt, "failed", usage, cost, SUPERSEDED)
                 return first
@@ -292,9 +293,9 @@ async def _attempts(connection: Connection, key: Key, *, locked: bool = False) -
         return await cursor.fetchall()
 
 
-async def _answer(connection: Connection, attempts: Sequence[Attempt]) -> SettledCall | None:
-    """The settled one of a key's attempts, with its texts."""
-    settled = next((one for one in attempts if one.state == "settled"), None)
+async def _answer(connection: Connection, attempts: Sequence[Attempt], input_hash: str) -> SettledCall | None:
+    """The settled one of a key's attempts at this input, with its texts."""
+    settled = next((one for one in attempts if one.state == "settled" and one.input_hash == input_hash), None)
     if settled is None or settled.answer_text_id is None or settled.draft_text_id is None:
         return None
     texts = await get_texts(connection, [settled.answer_text_id, settled.draft_text_id])

@@ -35,4 +35,5 @@ async def authenticate(library: Library, secret: str | None) -> Caller:
         process_id=token.process_id or "",
         alias=token.alias or "",
         id=token.id,
+        login=token.label or token.id,
     )

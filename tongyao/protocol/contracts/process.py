@@ -308,6 +308,9 @@ CONCLUDE: Final = ActivityContract("conclude", ConcludeInput, ConcludeOutput)
 CANCEL_CHILDREN: Final = ActivityContract("cancel_children", CancelChildrenInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
+STATE_QUERY: Final = "state"
+"""The query that returns the whole `State` of a process, so that the records can be made of it again."""
+
 OPERATOR_NEEDED: Final = "OperatorNeeded"
 """Type of the activity failure that suspends a process instead of failing its step."""
 

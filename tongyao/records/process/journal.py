@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from tongyao.protocol.life.snapshot import snapshot
+from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind, Outbox
-from tongyao.protocol.model.process import Seat
-from tongyao.records.database import Connection, Pool, transaction
+from tongyao.records.database import Connection, Pool, session, transaction
 from tongyao.records.process import following
 from tongyao.records.process.children import tell_parent
 from tongyao.records.process.epochs import Position, begin_epoch, write_events
@@ -28,20 +28,18 @@ class Journal:
         Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than what they show. The
         end of a child is told to its parent. Raises `ProcessUnknown` when the process was never announced.
         """
-        snapshot = outbox.snapshot
+        process_id, seq = outbox.snapshot.process_id, outbox.snapshot.seq
         async with transaction(self._pool) as connection:
             # The row first: it stays locked, so outboxes of one process go one after the other.
-            stand = await _locked(connection, snapshot.process_id)
-            written = await write_events(
-                connection, snapshot.process_id, run_id, outbox.events, stand, next_seq=snapshot.seq + 1
-            )
-            if written.newest and (written.epoch, snapshot.seq) > (stand.epoch, stand.seq):
-                await _show(connection, outbox, Position(run_id=run_id, epoch=written.epoch, seq=snapshot.seq))
-            new = [event for event in outbox.events if event.seq in written.seqs]
+            stand = await _locked(connection, process_id)
+            written = await write_events(connection, process_id, run_id, outbox.events, stand, next_seq=seq + 1)
+            if written.newest and (written.epoch, seq) > (stand.epoch, stand.seq):
+                await _show(connection, outbox, Position(run_id=run_id, epoch=written.epoch, seq=seq))
             if written.superseded:
-                await following.rebuild(connection, snapshot.process_id)
+                await following.rebuild(connection, process_id)
             else:
-                await following.follow(connection, snapshot.process_id, new)
+                new = [event for event in outbox.events if event.seq in written.seqs]
+                await following.follow(connection, process_id, new)
 
     async def set_ended(self, process_id: str, outcome: str) -> None:
         """Note an end that the workflow could not tell of itself: it was terminated, or failed.
@@ -61,26 +59,35 @@ class Journal:
             )
             await tell_parent(connection, process_id)
 
-    async def project_again(
-        self, outbox: Outbox, run_id: str, *, seats: Mapping[str, Seat], lanes: Mapping[str, int]
-    ) -> int:
+    async def knows(self, process_id: str, run_id: str) -> bool:
+        """Whether this run has written before, or nobody has: then nothing can be ahead of it."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT 1 FROM processes p WHERE p.id = %(id)s AND (p.run_id = %(run)s OR p.seq = 0
+                       OR EXISTS (SELECT 1 FROM epochs e WHERE e.process_id = p.id AND e.run_id = %(run)s))""",
+                {"id": process_id, "run": run_id},
+            )
+            return await cursor.fetchone() is not None
+
+    async def project_again(self, state: State, run_id: str) -> int:
         """Make the records follow a whole state: after a reset, or a restore of either server.
 
-        `outbox` holds the snapshot of the state and the events that the workflow has not yet written. What the records have
-        beyond them is superseded. What they miss before them is lost. `lanes` (lane → number of its last applied message): what
-        was applied later is to be delivered again; returns how many messages that are. Raises `ProcessUnknown`.
+        Row, seats and inbox are those of the state. Events that the records have beyond it are superseded; events that they miss
+        before it are lost, and nobody waits for them. Messages that the state has not applied are to be delivered again: returns
+        how many. Raises `ProcessUnknown`.
         """
-        snapshot = outbox.snapshot
-        first = outbox.events[0].seq if outbox.events else snapshot.seq + 1
+        outbox = Outbox(snapshot=snapshot(state, datetime.now(UTC)), events=tuple(state.outbox))
+        process_id, seq = state.process_id, state.seq
+        first = outbox.events[0].seq if outbox.events else seq + 1
         async with transaction(self._pool) as connection:
-            stand = await _locked(connection, snapshot.process_id)
-            stand = Position(run_id=run_id, epoch=stand.epoch + 1, seq=snapshot.seq)
-            await begin_epoch(connection, snapshot.process_id, run_id, stand.epoch, first, complete_to=first - 1)
-            await write_events(connection, snapshot.process_id, run_id, outbox.events, stand, next_seq=snapshot.seq + 1)
+            before = await _locked(connection, process_id)
+            stand = Position(run_id=run_id, epoch=before.epoch + 1, seq=seq)
+            await begin_epoch(connection, process_id, run_id, stand.epoch, first, complete_to=first - 1)
+            await write_events(connection, process_id, run_id, outbox.events, stand, next_seq=seq + 1)
             await _show(connection, outbox, stand)
-            await following.rebuild(connection, snapshot.process_id)
-            await following.seat_again(connection, snapshot.process_id, seats)
-            return await send_again(connection, snapshot.process_id, lanes)
+            await following.rebuild(connection, process_id)
+            await following.seat_again(connection, process_id, state.seats)
+            return await send_again(connection, process_id, state.lanes)
 
 
 async def _locked(connection: Connection, process_id: str) -> Position:

@@ -1,0 +1,52 @@
+"""`log`: what operators did; `project-again`: the records made anew from a workflow (docs/operations.md §6)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from tongyao.app.project_again import project_again
+from tongyao.commands.common import OPERATOR, app_context, console, print_json, run
+from tongyao.records.process.operators import OperatorAct
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("log")(show_log)
+    app.command("project-again")(project_process_again)
+
+
+def show_log(
+    process: Annotated[str | None, typer.Argument(help="Only this process.")] = None,
+    operator: Annotated[str | None, typer.Option(help="Only what this operator did.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000)] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array on standard output.")] = False,
+) -> None:
+    """What operators did, the newest first: who resumed, cancelled, extended, projected again."""
+    acts = run(_acts(process, operator, limit))
+    if as_json:
+        print_json([act.model_dump(mode="json") for act in acts])
+        return
+    table = Table("when (UTC)", "who", "via", "what", "process", "refused", box=None)
+    for act in acts:
+        table.add_row(f"{act.at:%Y-%m-%d %H:%M:%S}", act.login, act.via, act.act, act.process_id, act.refused)
+    console.print(table, highlight=False)
+
+
+async def _acts(process: str | None, operator: str | None, limit: int) -> list[OperatorAct]:
+    async with app_context() as context:
+        return await context.library.operators.acts(process_id=process, login=operator, limit=limit)
+
+
+def project_process_again(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
+    """Make the records of a process anew from its workflow: after a reset, or when a server was restored from a backup."""
+    sent_again = run(_project_again(process))
+    console.print(
+        f"{process} stands as its workflow has it; {sent_again} messages are delivered again", highlight=False
+    )
+
+
+async def _project_again(process: str) -> int:
+    async with app_context() as context:
+        return await project_again(context.library, context.client, process, login=OPERATOR.login, via="cli")
