@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError
 
 from tongyao.protocol.contracts.process import (
@@ -51,7 +50,7 @@ class Running:
     texts: tuple[str, ...]
 
 
-@workflow.defn(name=CRYSTALLIZATION, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn(name=CRYSTALLIZATION)
 class Crystallization(MessageHandlers):
     """Owns control; the records own content."""
 
