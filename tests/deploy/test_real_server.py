@@ -152,7 +152,7 @@ async def house(deployment: Deployment, parts: Parts) -> AsyncIterator[House]:
     keys = Keyring.read((deployment.home / "secrets" / "master_key").read_text())
     pool = await open_pool(deployment.database_url, keys=keys)
     client = await Client.connect(deployment.address, namespace="tongyao", plugins=[plugin()])
-    yield House(AppContext(Library(pool), client, models_queue="tongyao-models"))
+    yield House(AppContext(Library(pool), client))
     await pool.close()
 
 

@@ -83,7 +83,7 @@ def test_turns_and_what_was_struck_in_them_are_counted() -> None:
     before = value("tongyao_turns_total", **labels), value("tongyao_guards_total", guard="item_struck")
     _count(
         ProjectInput(process_id="c-1", round=1, turns=(TurnInput(alias="P01", author="human"),)),
-        ProjectOutput(turns=(TurnOutput(outcome=Outcome.REPLIED, struck=2),)),
+        ProjectOutput(turns=(TurnOutput(alias="P01", revision=1, outcome=Outcome.REPLIED, struck=2),)),
     )
     assert value("tongyao_turns_total", **labels) == before[0] + 1
     assert value("tongyao_guards_total", guard="item_struck") == before[1] + 2
@@ -91,10 +91,11 @@ def test_turns_and_what_was_struck_in_them_are_counted() -> None:
 
 def test_phases_without_a_process_are_zero_and_asks_that_are_gone_are_gone() -> None:
     waits = Waits(ask="projection", count=3, oldest=60.0)
-    metrics.show_stand(Stand(phases={"planning": 2}, waits=(waits,), undelivered=1, oldest_undelivered=5.0))
+    none = Stand(phases={}, suspended={}, waits=(), undelivered=0, oldest_undelivered=0.0, set_aside=0, troubles={})
+    metrics.show_stand(none.model_copy(update={"phases": {"planning": 2}, "waits": (waits,)}))
     assert value("tongyao_open_processes", phase="planning") == 2
     assert value("tongyao_oldest_wait_seconds", ask="projection") == 60
-    metrics.show_stand(Stand(phases={}, waits=(), undelivered=0, oldest_undelivered=0.0))
+    metrics.show_stand(none)
     assert metrics.REGISTRY.get_sample_value("tongyao_open_processes", {"phase": "planning"}) == 0
     assert metrics.REGISTRY.get_sample_value("tongyao_oldest_wait_seconds", {"ask": "projection"}) is None
 

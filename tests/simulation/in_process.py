@@ -168,7 +168,7 @@ class InProcess:
                     self.attributes[name] = _CONVERTER.from_payload(payload)
             case "continue_as_new_workflow_execution":
                 given = command.continue_as_new_workflow_execution.arguments[0]
-                self.continued = _CONVERTER.from_payload(given, ProcessInput | State)
+                self.continued = _CONVERTER.from_payload(given, State)
             case "complete_workflow_execution":
                 self.result = _CONVERTER.from_payload(command.complete_workflow_execution.result)
 

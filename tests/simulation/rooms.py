@@ -132,6 +132,10 @@ class Room(InProcess):
     def by_operator(self, kind: str, **fields: Any) -> Any:
         return self.say(self.message(kind, m.Author(role="operator"), **fields))
 
+    @property
+    def phase(self) -> str:
+        return self.state.phase.value
+
     # ---- time
 
     def pass_time(self, **duration: float) -> None:
