@@ -53,14 +53,26 @@ async def rebuild(connection: Connection, process_id: str) -> None:
 async def seat_again(connection: Connection, process_id: str, seats: Mapping[str, Seat]) -> None:
     """Bring the seats to the state of the workflow, which knows best."""
     rows = [
-        {"alias": alias, "endpoint": seat.endpoint.value, "fallback": seat.fallback.value, "active": seat.active}
-        for alias, seat in seats.items()
+        {
+            **seat.model_dump(mode="json", include={"alias", "endpoint", "fallback", "active", "joined_round"}),
+            "profile_id": seat.profile.profile_id if seat.profile else None,
+            "profile_version": seat.profile.version if seat.profile else None,
+        }
+        for seat in seats.values()
     ]
     await connection.execute(
-        """UPDATE seats s SET endpoint = n.endpoint, fallback = n.fallback, active = n.active
-           FROM jsonb_to_recordset(%s) AS n (alias text, endpoint text, fallback text, active bool)
-           WHERE s.process_id = %s AND s.alias = n.alias""",
-        [Jsonb(rows), process_id],
+        "DELETE FROM seats WHERE process_id = %s AND NOT alias = ANY(%s)", [process_id, list(seats)]
+    )
+    await connection.execute(
+        """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, seated_endpoint, fallback,
+               active, joined_round)
+           SELECT %s, n.alias, n.profile_id, n.profile_version, n.endpoint, n.endpoint, n.fallback, n.active, n.joined_round
+           FROM jsonb_to_recordset(%s) AS n (alias text, profile_id text, profile_version int, endpoint text,
+               fallback text, active bool, joined_round int)
+           ON CONFLICT (process_id, alias) DO UPDATE SET profile_id = excluded.profile_id,
+               profile_version = excluded.profile_version, endpoint = excluded.endpoint, fallback = excluded.fallback,
+               active = excluded.active""",
+        [process_id, Jsonb(rows)],
     )
 
 
