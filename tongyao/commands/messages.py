@@ -12,8 +12,9 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound
 from tongyao.app.messages import Receipt, send_message
 from tongyao.app.permissions import Role
+from tongyao.app.resume_all import Resumed, resume_all
 from tongyao.app.wire import MessageBody
-from tongyao.commands.common import EXIT_PENDING, OPERATOR, app_context, console, run, validated
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_PENDING, OPERATOR, app_context, console, fail, run, validated
 from tongyao.protocol.model.process import DEMANDER
 
 OPERATORS: Final = "operator"
@@ -94,9 +95,33 @@ def conclude(process: Process, key: Key = None) -> None:
     _send(process, "conclude", key)
 
 
-def resume(process: Process, key: Key = None) -> None:
-    """Go on with a suspended process, once its cause is mended."""
-    _send(process, "resume", key, sender=OPERATORS)
+def resume(
+    process: Annotated[str, typer.Argument(help="Id of the process; empty with --all.")] = "",
+    every: Annotated[bool, typer.Option("--all", help="Every suspended process.")] = False,
+    reason: Annotated[
+        str | None, typer.Option(help="With --all: those with this cause, as `list --suspended` shows it.")
+    ] = None,
+    scene: Annotated[str | None, typer.Option(help="With --all: of this scene only.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --all: list them and change nothing.")] = False,
+    key: Key = None,
+) -> None:
+    """Go on with a suspended process, or with all of them, once the cause is mended."""
+    if bool(process) == every:
+        fail("name one process, or say --all", EXIT_BAD_INPUT)
+    if not every:
+        _send(process, "resume", key, sender=OPERATORS)
+        return
+    resumed = run(_resume_all(reason, scene, dry_run, key or uuid.uuid4().hex))
+    for one in resumed:
+        console.print(f"{one.process_id}  {', '.join(one.suspended)}  {one.result}", highlight=False)
+    console.print(
+        f"{len(resumed)} suspended processes" + (" (nothing was changed)" if dry_run else ""), highlight=False
+    )
+
+
+async def _resume_all(cause: str | None, scene: str | None, dry_run: bool, key: str) -> list[Resumed]:
+    async with app_context() as context:
+        return await resume_all(context, OPERATOR, key=key, cause=cause, scene=scene, dry_run=dry_run, via="cli")
 
 
 def cancel(

@@ -18,9 +18,10 @@ from tongyao.app import processes
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.choices import choices_of
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput
+from tongyao.app.errors import BadInput, NotFound, Unavailable
 from tongyao.app.permissions import Action
 from tongyao.app.start import StartProcessBody, start_process
+from tongyao.app.why import read_why
 from tongyao.commands.common import EXIT_FAILED, OPERATOR, app_context, console, print_json, run, settings, validated
 from tongyao.commands.live_view import live_view
 from tongyao.commands.profile_files import profile_id_of, read_text
@@ -38,6 +39,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(start)
     app.command()(watch)
     app.command()(show)
+    app.command()(why)
     app.command("list")(list_processes)
 
 
@@ -182,11 +184,34 @@ async def _show(process: str, with_audit: bool, as_json: bool) -> None:
             print_json(shown)
             return
         console.print(await live_view(library, process))
+        await print_why(context, process)
         await print_before_rounds(library, process)
         await print_choices(library, process)
         await print_plan(library, process)
         if with_audit:
             await print_audit(library, process)
+
+
+def why(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
+    """Say what a process waits for, since when, and what would move it."""
+    run(_why(process))
+
+
+async def _why(process: str) -> None:
+    async with app_context() as context:
+        await context.library.processes.get(process)  # raises for an unknown id
+        await print_why(context, process)
+
+
+async def print_why(context: AppContext, process_id: str) -> None:
+    """One line for each thing that is waited for. Where no worker answers, that is said."""
+    try:
+        told = await read_why(context, OPERATOR, process_id)
+    except (NotFound, Unavailable) as error:
+        console.print(Text(str(error), style="yellow"))
+        return
+    for line in [reason.sentence for reason in told.reasons] or [told.sentence]:
+        console.print(Text(line))
 
 
 async def _summary(context: AppContext, process_id: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from tongyao.app import processes, start
 from tongyao.app.permissions import Action
+from tongyao.app.why import Why, read_why
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action
 from tongyao.protocol.model.plan import Delivery, Plan
@@ -79,3 +80,9 @@ async def read_plan(process_id: Id, context: CurrentContext, caller: CurrentCall
 async def read_delivery(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Delivery:
     """Your own part of the plan."""
     return await processes.read_delivery(context, caller, process_id)
+
+
+@router.get("/{process_id}/why", response_model_exclude_defaults=True, openapi_extra=action(Action.READ_PROCESS))
+async def why(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Why:
+    """What the process waits for, in a sentence; for operators with everybody who is waited for, since when and until when."""
+    return await read_why(context, caller, process_id)

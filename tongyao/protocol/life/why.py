@@ -24,6 +24,7 @@ class Reason(Value):
 
     @property
     def sentence(self) -> str:
+        """For operators, in English."""
         since = f" since {self.since:%Y-%m-%d %H:%M} UTC" if self.since else ""
         until = f", until {self.until:%Y-%m-%d %H:%M} UTC" if self.until else ""
         moved = f"; {self.moved_by}" if self.moved_by else ""
@@ -105,3 +106,33 @@ def _nothing(state: State) -> list[Reason]:
     if state.phase.ended:
         return []
     return [Reason(waits_for="its own deadline", until=wall_time(state, concluding.next_due(state)))]
+
+
+def why_for_party(state: State, now: datetime, alias: str, language: str) -> str:
+    """One sentence for the demander or a participant. It names nobody else: who is waited for tells a person from a proxy."""
+    zh = language == "zh"
+    if state.phase.ended:
+        return "过程已经结束。" if zh else "The process has ended."
+    if any(cause.kind == "operator" for cause in state.causes.values()):
+        return (
+            "过程已暂停，由运维人员处理；期间不计时。"
+            if zh
+            else "The process is suspended; an operator has to mend it. No deadline runs."
+        )
+    if state.suspended:
+        return (
+            "服务暂时不可用，稍后自动继续；期间不计时。"
+            if zh
+            else "The service is away for a while and goes on by itself. No deadline runs."
+        )
+    own = [reason for reason in _people(state, now) if reason.waits_for == alias]
+    if not own:
+        return "目前不需要你做什么。" if zh else "Nothing is asked of you now."
+    until = min((reason.until for reason in own if reason.until is not None), default=None)
+    if until is None:
+        return "正在等你答复。" if zh else "It waits for you."
+    return (
+        f"正在等你答复，截至 {until:%Y-%m-%d %H:%M} UTC。"
+        if zh
+        else f"It waits for you, until {until:%Y-%m-%d %H:%M} UTC."
+    )

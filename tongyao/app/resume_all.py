@@ -1,0 +1,53 @@
+"""Resuming suspended processes in bulk, once a cause that many share is mended (docs/operations.md)."""
+
+from __future__ import annotations
+
+from tongyao.app.authorization import Caller, permit
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Problem
+from tongyao.app.messages import send_message
+from tongyao.app.permissions import Action
+from tongyao.app.wire import MESSAGE_BODY
+from tongyao.protocol.model.value import Value
+
+
+class Resumed(Value):
+    """`result`: `applied`, `waiting` for a worker, the code of a refusal, or `would be resumed` of a dry run."""
+
+    process_id: str
+    suspended: tuple[str, ...]
+    result: str
+
+
+async def resume_all(
+    context: AppContext,
+    caller: Caller,
+    *,
+    key: str,
+    cause: str | None = None,
+    scene: str | None = None,
+    dry_run: bool = False,
+    via: str,
+) -> list[Resumed]:
+    """Send `resume` to every open process that is suspended, newest first.
+
+    `cause`: only those with a cause of this code. `dry_run`: only list them. The same `key` resumes none of them twice.
+    """
+    permit(caller, Action.LIST_PROCESSES)
+    body = MESSAGE_BODY.validate_python({"kind": "resume"})
+    done: list[Resumed] = []
+    cursor: str | None = None
+    while True:
+        page = await context.library.processes.list(
+            open=True, suspended=True, cause=cause, scene=scene, limit=200, cursor=cursor
+        )
+        for row in page.rows:
+            result = "would be resumed"
+            if not dry_run:
+                try:
+                    result = (await send_message(context, caller, row.id, body, key=key, via=via)).state
+                except Problem as refused:  # it has gone on, or ended, meanwhile
+                    result = refused.code
+            done.append(Resumed(process_id=row.id, suspended=row.suspended, result=result))
+        if (cursor := page.next) is None:
+            return done
