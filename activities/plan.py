@@ -45,6 +45,7 @@ class Planning:
                 materials=await self._materials(record),
                 open_points=open_points,
                 without=what.without,
+                proposals=what.proposals,
                 children=[child_plan(child, title) for child, title in children],
                 revision=what.revision,
             )

@@ -12,6 +12,7 @@ from tongyao.app.start import start_child
 from tongyao.app.wire import (
     AnswerPlanBody,
     DecideBody,
+    ExtendDeadlineBody,
     LeaveBody,
     MessageBody,
     ReviseTensionBody,
@@ -22,7 +23,7 @@ from tongyao.app.wire import (
     chosen,
 )
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
-from tongyao.protocol.model.process import TensionRef
+from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 
@@ -113,6 +114,9 @@ def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[M
             fields["text_id"] = text_id if text.strip() else ""
         case SwitchEndpointBody() | LeaveBody():
             fields = {**body.model_dump(exclude={"kind"}), "alias": _alias(body.alias, access)}
+        case ExtendDeadlineBody():
+            alias = body.alias if access.role is Role.DEMANDER else _alias(body.alias, access)
+            fields = {"alias": alias or DEMANDER, "seconds": body.seconds}
         case SelectParticipantsBody():
             fields = {"participants": chosen(body.participants)}
         case DecideBody():

@@ -96,7 +96,7 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "select_participants": _DEMANDERS,
     "submit_projection": _SPEAKERS,
     "switch_endpoint": _SEATS,
-    "extend_deadline": _DEMANDERS,
+    "extend_deadline": _IN_THE_PROCESS,
     "leave": _SEATS,
     "decide": _DEMANDERS,
     "conclude": _DEMANDERS,

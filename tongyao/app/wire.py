@@ -160,8 +160,10 @@ class SwitchEndpointBody(Body):
 
 
 class ExtendDeadlineBody(Body):
+    """More time: for a participant's turn; for your own turn once; for yourself as the demander with `P00`."""
+
     kind: Literal["extend_deadline"]
-    alias: Alias
+    alias: Alias | None = None
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
 
 
@@ -197,8 +199,11 @@ class ApproveResidualBody(Body):
 
 
 class ReplanBody(Body):
+    """Have the plan made anew, once: without some who declined, with what some proposed; at least one must be named."""
+
     kind: Literal["replan"]
-    without: tuple[Alias, ...] = Field(min_length=1, max_length=20)
+    without: tuple[Alias, ...] = Field(default=(), max_length=20)
+    proposals: tuple[Alias, ...] = Field(default=(), max_length=20)
 
 
 MessageBody = Annotated[

@@ -157,11 +157,14 @@ def answer(
 
 def replan(
     process: Process,
-    without: Annotated[list[str], typer.Option(help="P01, P02, …: who declined; repeat it.")],
+    without: Annotated[list[str] | None, typer.Option(help="P01, P02, …: who declined; repeat it.")] = None,
+    proposal: Annotated[
+        list[str] | None, typer.Option(help="P01, P02, …: whose proposal to take up; repeat it.")
+    ] = None,
     key: Key = None,
 ) -> None:
-    """Have the plan made once more, without those who declined."""
-    _send(process, "replan", key, without=without)
+    """Have the plan made once more: without people who declined, with what others proposed."""
+    _send(process, "replan", key, without=without or [], proposals=proposal or [])
 
 
 def branch(

@@ -124,6 +124,8 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
         blocks.append(Block(data("child_plan", f"{line(child.title)}\n{plan_text(child.plan)}", process=child.process)))
+    for alias, text in sorted(request.proposals.items()):
+        blocks.append(Block(data("proposal", text, alias=alias)))
     tail = [data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points))]
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
     gone = f"\ndeclined: {', '.join(request.without)}" if request.without else ""

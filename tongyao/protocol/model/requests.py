@@ -117,6 +117,9 @@ class PlannerRequest(Request):
     materials: dict[str, Material] = Field(default_factory=dict)
     open_points: tuple[str, ...] = ()
     without: tuple[str, ...] = Field(default=(), description="Aliases that declined: a re-plan does without them.")
+    proposals: dict[str, str] = Field(
+        default_factory=dict, description="Alias → what they proposed in answer to the plan before, to be taken up."
+    )
     children: tuple[ChildPlan, ...] = ()
     revision: int = Field(default=1, ge=1)
 

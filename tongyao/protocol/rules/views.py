@@ -233,6 +233,7 @@ def for_planner(
     materials: Mapping[str, Material],
     open_points: Sequence[str] = (),
     without: Sequence[str] = (),
+    proposals: Sequence[str] = (),
     children: Sequence[ChildPlan] = (),
     revision: int = 1,
 ) -> PlannerRequest:
@@ -246,6 +247,7 @@ def for_planner(
         materials={alias: names.model(material) for alias, material in materials.items() if alias not in without},
         open_points=tuple(open_points),
         without=tuple(without),
+        proposals={alias: names.text(record.answer_words.get(alias, "")) for alias in proposals},
         children=tuple(children),
         revision=revision,
     )
