@@ -50,6 +50,8 @@ def decide(rng: Random, step: Step, *, talkative: float) -> Decisions:
                 outcomes[turn.alias] = rng.choice(
                     ("replied", "replied", "nothing_new") if said else ("failed", "lapsed")
                 )
+            if rng.random() < 0.08:
+                outcomes = dict.fromkeys(outcomes, "failed")
             drawn = {
                 "outcomes": outcomes,
                 "reason": rng.choice(("timeout", "timeout", "refused")),

@@ -41,6 +41,15 @@ LIKELY: Final[dict[Phase, tuple[str, ...]]] = {
 }
 """What is said oftener in a phase than the rest."""
 
+BETWEEN_ROUNDS: Final = (
+    "submit_projection",
+    "submit_projection",
+    "switch_endpoint",
+    "switch_endpoint",
+    "conclude",
+    "leave",
+)
+
 _BY_DEMANDER: Final = frozenset(
     {
         "revise_tension",
@@ -59,7 +68,8 @@ _BY_SEAT: Final = frozenset({"submit_projection", "switch_endpoint", "leave", "s
 def message(rng: Random, state: State, kind: str = "") -> Fields:
     """Draw a message. `kind`: empty for one that is likely now."""
     if not kind:
-        kind = rng.choice(LIKELY.get(state.phase, tuple(m.KINDS)))
+        between = state.phase is Phase.CRYSTALLIZING and not state.gate_open
+        kind = rng.choice(BETWEEN_ROUNDS if between else LIKELY.get(state.phase, tuple(m.KINDS)))
     fields = _FIELDS[kind](rng, state) if kind in _FIELDS else {}
     fields |= {"kind": kind, **_author(rng, state, kind, fields)}
     if fields["role"] not in ("invited", "child", "operator") and rng.random() < 0.12:

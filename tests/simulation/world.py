@@ -11,7 +11,7 @@ from typing import Any
 from tests.simulation import results
 from tests.simulation.oracles.base import Frozen, Oracle, Violation, check, frozen
 from tests.simulation.script import Input
-from tongyao.protocol.contracts.process import ConcludeInput, ProcessInput
+from tongyao.protocol.contracts.process import ConcludeInput, ProcessInput, ProjectInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import LOGIC, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
@@ -41,6 +41,13 @@ class Running:
     step: Step
     began: datetime
     events: tuple[int, ...]
+    wanted: bool = True
+    """Whether it was still wanted when it ended."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it brings at most one turn into the record."""
+        return not isinstance(self.step.input, ProjectInput) or len(self.step.input.turns) < 2
 
 
 @dataclass
@@ -67,6 +74,7 @@ class World:
     inputs: int = 0
     seen_seq: int = 0
     fresh: list[Event] = field(default_factory=list)
+    wanted: dict[str, Step] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     on_input: Callable[[str, str, bool, str], None] | None = None
     """Called with the phase before, what was put in, whether it was suspended then, and the phase after."""
@@ -160,6 +168,8 @@ class World:
         return True
 
     def _refusal(self, message: m.Message) -> Any:
+        for oracle in self.oracles:
+            oracle.offered(self, message)
         return self._unchanged("refuse", lambda: machine.refuse(self.state, message))
 
     def _hear(self, message: m.Message) -> None:
@@ -195,6 +205,7 @@ class World:
 
     def _finish(self, running: Running, ended: Success | Failure, output: Any, how: str) -> None:
         stands, before = self._stands, self._before()
+        running.wanted = running.key in self.wanted
         machine.finish(self.state, running.key, ended, self.now)
         events = self._new_events()
         for oracle in self.oracles:
@@ -294,7 +305,7 @@ class World:
 
     def _settle(self) -> None:
         """Start and cancel steps as the shell does."""
-        wanted = self._unchanged("wanted", lambda: machine.wanted(self.state))
+        self.wanted = wanted = self._unchanged("wanted", lambda: machine.wanted(self.state))
         for key in [key for key in self.running if key not in wanted and key != RECORD_KEY]:
             self.lost[key] = self.running.pop(key)
         for key, step in wanted.items():

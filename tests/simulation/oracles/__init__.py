@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from tests.simulation.oracles.admission import Admission
+from tests.simulation.oracles.asking import Asking
 from tests.simulation.oracles.base import Oracle
+from tests.simulation.oracles.effects import Effects
+from tests.simulation.oracles.records import Records
+from tests.simulation.oracles.rounds import Rounds
 from tests.simulation.oracles.steps import Steps
+from tests.simulation.oracles.suspension import Suspension
+from tests.simulation.oracles.time import Time
 
 
 def watch() -> list[Oracle]:
     """One of each, fresh."""
-    return [Steps()]
+    return [Admission(), Asking(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time()]

@@ -48,6 +48,9 @@ class Oracle:
     def begun(self, world: World, events: list[Event]) -> None:
         """A process has begun."""
 
+    def offered(self, world: World, message: Message) -> None:
+        """A message is about to be refused or accepted."""
+
     def refused(self, world: World, message: Message, code: str) -> None:
         """A message was refused. The state is as it was."""
 

@@ -41,7 +41,7 @@ def replan(state: State, message: Replan, now: datetime) -> None:
     state.replan = ReplanWish(without=message.without, proposals=message.proposals)
     state.left_out = message.without
     state.replanned = True
-    note(state, EventKind.DECIDED, now, decision="replan", by="person")
+    note(state, EventKind.DECIDED, now, decision="replan", by="person", without=list(message.without))
     planning.begin(state, now)
 
 

@@ -62,6 +62,7 @@ def open_residuals(state: State, residuals: tuple[str, ...], now: datetime) -> N
 def approve(state: State, message: ApproveResidual, now: datetime) -> None:
     if message.approve:
         state.residuals[message.residual].status = "approved"
+        note(state, EventKind.RESIDUAL_APPROVED, now, residual=message.residual)
     else:
         _refuse(state, message.residual, DEMANDER, now)
 

@@ -86,8 +86,11 @@ def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: date
         state.stopped_at = max(since, state.resumed_at or state.started_at, state.started_at + state.stopped_for)
         for deadline in deadlines(state):  # process time may have gone back before their end
             deadline.passed = deadline.passed and process_time(state, now) >= deadline.due
-    if old is None:
-        note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason)
+    if old is not None and (old.kind, old.code) == (cause.kind, cause.code):
+        return
+    if old is not None:
+        note(state, EventKind.RESUMED, now, code=old.code)
+    note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason)
 
 
 def clear(state: State, names: list[str], now: datetime) -> None:

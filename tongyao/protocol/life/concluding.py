@@ -61,10 +61,10 @@ def _summary(state: State, deadline: Deadline) -> str:
 def concluded(state: State, number: int, output: ConcludeOutput, now: datetime) -> None:
     """Nothing is on its way and no time is to be given back: now what was to follow the deadline follows."""
     deadline = next(one for one in deadlines(state) if one.number == number)
-    given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
+    deadline.given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
     at = process_time(state, now)
-    if given_back > deadline.given_back and deadline.due - deadline.given_back + given_back > at:
-        deadline.given_back, deadline.passed, deadline.check_at = given_back, False, None
+    if deadline.due > at:
+        deadline.passed, deadline.check_at = False, None
         _note_moved(state, deadline, now)
     elif output.undelivered:
         deadline.passed, deadline.check_at = False, at + CHECK_AGAIN

@@ -53,16 +53,22 @@ def ask(state: State, now: datetime) -> None:
 
 
 def decide(state: State, message: Decide, now: datetime) -> None:
-    if message.tokens is not None:
-        state.token_budget = message.tokens
-    if message.cost is not None:
-        state.cost_budget = Decimal(message.cost)
+    if message.decision is Decision.RAISE_BUDGET:
+        _set_limits(state, message)
     state.decision = message.decision
     note(state, EventKind.DECIDED, now, decision=message.decision.value, by="person")
     if message.decision is Decision.ADD_PARTICIPANTS:
         seating.ask_consent(state, message.participants, now)
     else:
         _follow(state, now)
+
+
+def _set_limits(state: State, message: Decide) -> None:
+    if message.tokens is not None:
+        state.token_budget = message.tokens
+    if message.cost is not None:
+        state.cost_budget = Decimal(message.cost)
+    state.budget_refused = False
 
 
 def time_over(state: State, now: datetime) -> None:
@@ -78,10 +84,21 @@ def _follow(state: State, now: datetime) -> None:
     elif state.decision is Decision.ACCEPT_AS_IS:
         state.unconverged = True
         planning.begin(state, now)
+    elif state.decision is Decision.RAISE_BUDGET and state.round >= state.round_limit:
+        _ask_for_rounds(state, now)
     else:
         go_on(state)
         enter(state, Phase.CRYSTALLIZING, now)
         rounds.open_round(state, now)
+
+
+def _ask_for_rounds(state: State, now: datetime) -> None:
+    """The budget was not all that was in the way: the rounds are at their limit, and a budget adds none."""
+    state.decision = None
+    if state.deciding_cause is DecidingCause.BUDGET:
+        state.deciding_cause = DecidingCause.LIMIT
+    assert state.deciding_cause is not None  # it is being decided
+    note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
 
 
 def go_on(state: State) -> None:

@@ -70,7 +70,7 @@ def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:
     """
     turn = state.turns.get(message.alias)
     deadline = turn.deadline if turn is not None and turn.waits else None
-    if deadline is None and message.alias == DEMANDER and turn is None:
+    if deadline is None and message.alias == DEMANDER:
         deadline = state.deadline
     if deadline is None:
         return

@@ -12,7 +12,7 @@ from tongyao.protocol.model.events import Event, EventKind
 
 
 def note(state: State, kind: EventKind, now: datetime, /, *, urgent: bool = True, **data: JsonValue) -> None:
-    """Note that something happened. What is not urgent waits for the next step, whichever that is."""
+    """Note that something happened. What is not urgent waits for the next step, where one is wanted."""
     state.seq += 1
     state.outbox.append(Event(seq=state.seq, kind=kind, at=now, data=data))
     if urgent:

@@ -121,14 +121,16 @@ def tick(state: State, now: datetime) -> None:
 def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
     steps: dict[str, Step] = {}
-    if urgent(state) or (state.phase.ended and state.outbox):
-        steps[RECORD_KEY] = concluding.record_step(state)
     if not state.phase.ended:
         steps |= concluding.wanted(state)
         for module in (confirming, seating, rounds, planning):
             steps |= module.wanted(state)
     steps |= children.wanted(state)
-    return {key: _held(state, key, step) for key, step in steps.items()}
+    steps = {key: _held(state, key, step) for key, step in steps.items()}
+    nothing_carries = all(step.held for step in steps.values())
+    if urgent(state) or (state.outbox and nothing_carries):
+        steps = {RECORD_KEY: _held(state, RECORD_KEY, concluding.record_step(state)), **steps}
+    return steps
 
 
 def wake(state: State) -> datetime | None:

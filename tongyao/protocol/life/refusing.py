@@ -182,7 +182,7 @@ def _extend(state: State, message: m.ExtendDeadline) -> Refusal | None:
         if turn.extended_by_self:
             return Refusal.EXTENDED_ALREADY
         return Refusal.TOO_LONG if message.seconds > state.start.settings.turn_seconds else None
-    if message.alias == DEMANDER and turn is None:
+    if message.alias == DEMANDER and (state.deadline is not None or DEMANDER not in state.seats):
         return None if state.deadline is not None else Refusal.NOTHING_TO_EXTEND
     if (refusal := _seat(state, message.alias)) is not None:
         return refusal

@@ -73,9 +73,7 @@ def open_round(state: State, now: datetime) -> None:
     state.turns = {alias: Turn(alias=alias) for alias in state.present}
     note(state, EventKind.ROUND_OPENED, now, urgent=False, round=state.round, aliases=list(state.turns))
     for turn in state.turns.values():
-        if (words := state.late_words.pop(turn.alias, "")) and state.seats[
-            turn.alias
-        ].endpoint is not EndpointKind.PROXY:
+        if words := state.late_words.pop(turn.alias, ""):
             turns.hear_words(state, turn, words, now)
         elif _stands(state, turn.alias):
             turn.standing = True
@@ -159,25 +157,33 @@ def _time_to_correct(state: State, now: datetime) -> bool:
         return False
     if state.correcting_until is None:
         state.correcting_until = process_time(state, now) + timedelta(seconds=seconds)
-        state.urgent = state.seq  # how words were sorted is written before their authors look
     return process_time(state, now) < state.correcting_until
 
 
 def _one_reason_of_failure(state: State) -> str | None:
-    """The reason, when every turn of this round failed for the same one. A budget is for the demander to decide on."""
-    present = [turn for turn in state.turns.values() if turn.outcome is not Outcome.LEFT]
-    reasons = {turn.reason for turn in present if turn.outcome is Outcome.FAILED}
-    all_failed = bool(present) and all(turn.outcome is Outcome.FAILED for turn in present)
-    return reasons.pop() if all_failed and len(reasons) == 1 and not state.over_budget else None
+    """The reason, when every turn failed for the same one and somebody is there to try again.
+
+    A budget is for the demander to decide on.
+    """
+    ended = [turn for turn in state.turns.values() if turn.outcome is not Outcome.LEFT]
+    reasons = {turn.reason for turn in ended}
+    all_failed = all(turn.outcome is Outcome.FAILED for turn in ended)
+    somebody = any(state.seats[turn.alias].active for turn in ended)
+    return reasons.pop() if somebody and all_failed and len(reasons) == 1 and not state.over_budget else None
 
 
 def _suspend_for(state: State, reason: str, now: datetime) -> None:
-    """Emptiness is never catalysed: the same turns are taken again after a resumption."""
-    for turn in state.turns.values():
-        if turn.outcome is Outcome.FAILED:
-            turn.outcome, turn.batch, turn.reason = None, 0, ""
+    """Emptiness is never catalysed: the same turns are taken again after a resumption.
+
+    Whoever has taken over from a proxy that failed is asked in person.
+    """
     cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
     suspend(state, ENDPOINTS_FAILED, cause, now, since=now)
+    for turn in state.turns.values():
+        if state.seats[turn.alias].active:
+            turn.outcome, turn.batch, turn.reason = None, 0, ""
+            if not turn.answered and not _is_proxy(state, turn.alias):
+                turns.wait_for(state, turn, now)
     _assign(state, now)
 
 

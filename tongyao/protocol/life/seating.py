@@ -115,6 +115,7 @@ def answer_invitation(state: State, number: int, allowed: bool, now: datetime) -
     for invitation in state.invitations:
         if invitation.number == number:
             invitation.allowed = allowed
+            note(state, EventKind.CONSENT_ANSWERED, now, number=number)
             if allowed:
                 state.selected = (*state.selected, invitation.choice)
     _close_if_answered(state, now)

@@ -24,27 +24,27 @@ def hear_words(state: State, turn: Turn, text_id: str, now: datetime) -> None:
     """What a person or their agent says; an empty `text_id`: that there is nothing new. Again is a correction."""
     turn.text_id = text_id
     turn.nothing_new = not text_id
-    turn.author = state.seats[turn.alias].endpoint
+    endpoint = state.seats[turn.alias].endpoint
+    turn.author = EndpointKind.HUMAN if endpoint is EndpointKind.PROXY else endpoint  # said before the proxy took over
     turn.revision += 1
     turn.batch = 0
     turn.outcome = None
     turn.reason = ""
     turn.standing = False
+    state.correcting_until = None  # each correction gives the time to correct again
     note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=turn.alias, round=state.round)
 
 
 def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
-    """Close a turn. It rides along with the next step, unless only people are left to wait for."""
+    """Close a turn."""
     turn.outcome = outcome
     turn.deadline = None
-    others = [other for other in state.turns.values() if other.open]
-    only_people = bool(others) and all(other.waits for other in others)
     data = {"author": turn.author.value} if turn.author is not None else {}
     note(
         state,
         EventKind.PROJECTION_RECEIVED,
         now,
-        urgent=only_people,
+        urgent=False,
         alias=turn.alias,
         round=state.round,
         outcome=outcome.value,

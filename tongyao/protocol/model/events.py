@@ -25,6 +25,7 @@ class EventKind(StrEnum):
     TENSION_CONFIRMED = "tension_confirmed"  # [by: person | timer | setting]
     FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score]], round: of those found later]
     CONSENT_ASKED = "consent_asked"  # [number]; of one person who is asked whether a proxy may speak for them
+    CONSENT_ANSWERED = "consent_answered"  # [number]; yes, no, or the time is over: which of these is told to nobody
     CONSENT_CLOSED = "consent_closed"  # [asked, allowed]; counts
     PARTICIPANTS_SELECTED = "participants_selected"  # [aliases]
     PARTICIPANT_JOINED = "participant_joined"  # [alias, round]
@@ -43,7 +44,7 @@ class EventKind(StrEnum):
     CONVERGED = "converged"  # [round, reason]
     CONCLUDED = "concluded"  # [round, phase]
     DECISION_NEEDED = "decision_needed"  # [cause]
-    DECIDED = "decided"  # [decision, by]
+    DECIDED = "decided"  # [decision, by: person | timer, without: of a re-plan, the aliases that it leaves out]
     BUDGET_WARNING = "budget_warning"  # [share]
     SUSPENDED = "suspended"  # [code, reason, kind]
     RESUMED = "resumed"  # [code]; the cause that is gone
@@ -52,6 +53,7 @@ class EventKind(StrEnum):
     DELIVERY_READY = "delivery_ready"  # [alias, revision]
     ANSWER_RECEIVED = "answer_received"  # [alias, decision, revision, text_id]
     RESIDUAL_OPEN = "residual_open"  # [residual]
+    RESIDUAL_APPROVED = "residual_approved"  # [residual]; it goes back to the field
     CHILD_STARTED = "child_started"  # [child, residual]
     CHILD_REFUSED = "child_refused"  # [residual, reason]
     CHILD_FINISHED = "child_finished"  # [child, residual, outcome]

@@ -1,0 +1,283 @@
+"""Rounds: who has a turn, when the gate closes, and what follows (docs/protocol.md §3.2, §3.8, §5.1, §5.5)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.simulation.oracles.base import Frozen, Oracle, check, frozen
+from tongyao.protocol.contracts.process import ConsentOutput, DiscoverOutput, FreezeOutput, ObserveOutput, ProjectOutput
+from tongyao.protocol.life.state import State
+from tongyao.protocol.life.steps import Failure
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.events import Event, EventKind
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Running, World
+
+K = EventKind
+SPOKEN: Final = frozenset({"replied", "nothing_new"})
+ASKED_AGAIN_FROM: Final = 3
+"""From this round on, `nothing_new` may stand (news rule `links`)."""
+
+
+class Rounds(Oracle):
+    def __init__(self) -> None:
+        self.granted = 0
+        self.late: dict[str, str] = {}
+        self.waived = False
+        self.verdicts: list[tuple[int, str, bool]] = []
+        self.outcomes: dict[str, str] = {}
+        self.concerned: tuple[str, ...] = ()
+        self.uncovered = False
+        self.failed: dict[str, str] = {}
+
+    def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
+        if isinstance(message, m.SubmitProjection) and message.text_id and not before["gate_open"]:
+            self.late[message.alias] = message.text_id
+        if isinstance(message, m.Leave):
+            self.late.pop(message.alias, None)
+        if isinstance(message, m.Decide):
+            more = message.decision.value in ("extend", "raise_budget")
+            self._goes_on(before, more=more and K.DECISION_NEEDED not in [one.kind for one in events])
+            if message.decision.value == "extend":
+                self.granted = max(self._limit(world), before["round"]) + 2 - world.state.start.settings.max_rounds
+            if message.decision.value == "raise_budget":
+                self.uncovered = False
+        self._look(world, before, events)
+
+    def _goes_on(self, before: Frozen, *, more: bool) -> None:
+        """Whoever goes on in spite of too few people needs only one from then on."""
+        if more:
+            self.waived = self.waived or before["deciding_cause"] == "quorum"
+            self.uncovered = False
+
+    def _limit(self, world: World) -> int:
+        return world.state.start.settings.max_rounds + self.granted
+
+    def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
+        state = world.state
+        if getattr(output, "out_of_budget", False):
+            self.uncovered = True
+        self._spent(state, output, before, events)
+        opened = [one for one in events if one.kind is K.PARTICIPANTS_SELECTED]
+        if isinstance(output, FreezeOutput) and opened:
+            check(opened[0].data == {"aliases": [seat.alias for seat in output.seats]}, opened)
+            if before["round"]:
+                self._goes_on(before, more=True)
+                self.granted = max(self._limit(world), before["round"]) + 2 - state.start.settings.max_rounds
+            check(state.phase.value in ("crystallizing", "deciding") and state.round == before["round"] + 1, "a round")
+        if isinstance(output, ObserveOutput) and before["phase"] == "crystallizing" and not before["gate_open"]:
+            self.concerned = output.concerned
+        if isinstance(output, ProjectOutput):
+            self._taken(running, output, before, events)
+        if isinstance(output, ConsentOutput) and before["phase"] == "consenting" and not before["consents_known"]:
+            self._consents(state, output, before, events)
+        if isinstance(output, DiscoverOutput) and before["phase"] == "discovering":
+            self._found(state, output, events)
+        if isinstance(output, DiscoverOutput) and before["deciding_cause"] is not None:
+            check(state.phase == "deciding" or before["phase"] != "crystallizing", "asked once the field has answered")
+        if isinstance(output, Failure) and running.step.optional and before["deciding_cause"] is not None:
+            check(state.phase == "deciding", "a field that cannot be asked keeps nobody from deciding")
+        observed = output if isinstance(output, ObserveOutput) and not before["gate_open"] else None
+        self._look(world, before, events, observed)
+
+    def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
+        self._look(world, before, events)
+
+    def _spent(self, state: State, output: Any, before: Frozen, events: list[Event]) -> None:
+        """All calls count, those of steps that nobody wants any more too; the demander is warned once at 0.8."""
+        if not hasattr(output, "spent"):
+            return
+        spent, was = output.spent, before["spent"]
+        check(state.spent.tokens == max(was["tokens"], spent.tokens), "tokens", state.spent)
+        check(
+            (state.spent.cost, state.spent.calls) == (max(was["cost"], spent.cost), max(was["calls"], spent.calls)),
+            "cost",
+        )
+        shares = [
+            float(used) / float(limit)
+            for used, limit in ((state.spent.tokens, before["token_budget"]), (state.spent.cost, before["cost_budget"]))
+            if limit
+        ]
+        warned = [one.data["share"] for one in events if one.kind is K.BUDGET_WARNING]
+        due = bool(shares) and max(shares) >= 0.8 and not before["budget_warned"]
+        check(warned == ([round(max(shares), 2)] if due else []), "warned", warned, shares)
+
+    def _taken(self, running: Running, output: ProjectOutput, before: Frozen, events: list[Event]) -> None:
+        """Outcomes end turns that are still open and in which nothing was said meanwhile."""
+        batch = int(running.key.rpartition("/")[2])
+        here = running.key.startswith(f"project/{before['round']}/") and before["gate_open"]
+        expected = []
+        for one in output.turns:
+            turn = before["turns"].get(one.alias)
+            same = turn is not None and (turn["batch"], turn["revision"]) == (batch, one.revision)
+            if here and turn is not None and same and turn["outcome"] is None:
+                expected.append((one.alias, one.outcome.value))
+                self.failed[one.alias] = one.reason
+        told = [(one.data["alias"], one.data["outcome"]) for one in events if one.kind is K.PROJECTION_RECEIVED]
+        check(told[: len(expected)] == expected, "outcomes", told, "expected", expected)
+
+    def _consents(self, state: State, output: ConsentOutput, before: Frozen, events: list[Event]) -> None:
+        """Who refused is not seated, who is to be asked is asked; all others take part."""
+        allowed = [one for one in before["selected"] if one.profile_id not in output.refused]
+        asked = [one for one in allowed if one.profile_id in output.ask]
+        silent = tuple(one for one in allowed if one not in asked)
+        told = [one.data["number"] for one in events if one.kind is K.CONSENT_ASKED]
+        check(told == [before["invited"] + n + 1 for n in range(len(asked))], "asked", told, asked)
+        if asked:
+            check(state.phase == "consenting" and state.selected == silent, "who takes part", state.selected, silent)
+        else:
+            self._enough(state, len(silent), before)
+
+    def _enough(self, state: State, count: int, before: Frozen) -> None:
+        """At least the quorum; of those added, at least one."""
+        least = 1 if before["round"] else state.start.settings.quorum
+        back = "deciding" if before["round"] else "selecting"
+        check(state.phase == ("consenting" if count >= least else back), count, "say yes, and then", state.phase)
+
+    def _found(self, state: State, output: DiscoverOutput, events: list[Event]) -> None:
+        settings = state.start.settings
+        found = [[one.profile_id, one.perspective, round(one.score, 4)] for one in output.candidates]
+        check((K.FIELD_ACTIVATED, {"candidates": found}) in [(one.kind, one.data) for one in events], events)
+        starts = settings.auto_start and len(found) >= settings.quorum
+        check(state.phase == ("consenting" if starts else "selecting"), "found, and then", state.phase)
+        nearest = [one.profile_id for one in output.candidates][
+            : settings.max_participants - settings.demander_takes_part
+        ]
+        check(not starts or [one.profile_id for one in state.selected] == nearest, "the nearest", state.selected)
+
+    # ---- gates
+
+    def _look(self, world: World, before: Frozen, events: list[Event], observed: ObserveOutput | None = None) -> None:
+        state = world.state
+        kinds = [one.kind for one in events]
+        if K.CONSENT_CLOSED in kinds:
+            self._closed(state, before, events)
+        for event in events:
+            if event.kind is K.PROJECTION_RECEIVED and event.data["round"] == before["round"]:
+                self.outcomes[str(event.data["alias"])] = str(event.data["outcome"])
+            elif event.kind is K.WORDS_ARRIVED and event.data["round"] == before["round"]:
+                self.outcomes.pop(str(event.data["alias"]), None)
+            elif event.kind is K.SUSPENDED and event.data["code"] == "endpoints_failed":
+                again = [alias for alias, one in self.outcomes.items() if one == "failed" and state.seats[alias].active]
+                self.outcomes = {alias: one for alias, one in self.outcomes.items() if alias not in again}
+        if K.GATE_COMPLETE in kinds:
+            check(set(self.outcomes) == set(before["turns"]), "closed before all have spoken", self.outcomes)
+            there = {alias: one for alias, one in self.outcomes.items() if one != "left"}
+            reasons = {self.failed[alias] for alias, one in there.items() if one == "failed"}
+            somebody = any(before["seats"][alias]["active"] and state.seats[alias].active for alias in there)
+            one_cause = set(there.values()) == {"failed"} and len(reasons) == 1 and not self._over(state) and somebody
+            check(not one_cause, "all failed for one cause, and the round goes on")
+            if not any(one in SPOKEN for one in self.outcomes.values()):
+                check(state.phase != "crystallizing" or state.deciding_cause is not None, "the catalyst sees emptiness")
+                self._ended(world, before, events, "more", news=True)
+        if observed is not None and before["phase"] == "crystallizing" and before["deciding_cause"] is None:
+            self._ended(world, before, events, observed.verdict.value, news=self._news(state, observed))
+        if K.ROUND_OPENED in kinds:
+            self._opened(world, before, events)
+        self._waits(world)
+
+    def _closed(self, state: State, before: Frozen, events: list[Event]) -> None:
+        """All who were asked have answered, or their time is over."""
+        data = next(one.data for one in events if one.kind is K.CONSENT_CLOSED)
+        check(data["asked"] == len(before["invitations"]), "asked", data)
+        silent = len(before["selected"]) - sum(one["allowed"] is True for one in before["invitations"])
+        self._enough(state, silent + int(str(data["allowed"])), before)
+
+    def _news(self, state: State, observed: ObserveOutput) -> bool:
+        if state.start.settings.news_rule.value == "seed":
+            return True
+        lapsed = {alias for alias, one in self.outcomes.items() if one == "lapsed"}
+        before = {alias for one in state.results[:-1] for alias, how in one.outcomes.items() if how.value == "lapsed"}
+        return observed.news or "failed" in self.outcomes.values() or bool(lapsed - before)
+
+    def _ended(self, world: World, before: Frozen, events: list[Event], verdict: str, *, news: bool) -> None:
+        """A round is over: does it converge, is the demander asked, or do rounds go on?"""
+        state, number = world.state, before["round"]
+        self.verdicts.append((number, verdict, news))
+        result = state.results[-1]
+        told = (result.number, result.verdict.value, result.news)
+        outcomes = {alias: one.value for alias, one in result.outcomes.items()}
+        check(told == self.verdicts[-1] and outcomes == self.outcomes, "the result", result, self.outcomes, news)
+        there = [one for one in self.outcomes.values() if one != "left"]
+        silent = number >= 2 and bool(there) and all(one == "nothing_new" for one in there)
+        exhausted = [nr >= 3 and (word == "exhausted" or not fresh) for nr, word, fresh in self.verdicts[-2:]]
+        converged = silent or (len(exhausted) == 2 and all(exhausted))
+        present = [alias for alias, seat in before["seats"].items() if seat["active"]]
+        present = [alias for alias in present if state.seats[alias].active]
+        quorum = 1 if self.waived else state.start.settings.quorum
+        spoke = any(one in SPOKEN for one in self.outcomes.values())
+        few = len(present) < quorum or not [one for one in present if one != "P00"] or not spoke
+        cause = "budget" if self._over(state) else "quorum" if few else ""
+        kinds = [one.kind for one in events]
+        if converged and not cause:
+            reason = "all_silent" if silent else "converged"
+            told_so = [one.data for one in events if one.kind is K.CONVERGED]
+            check(state.phase == "planning" and told_so == [{"round": number, "reason": reason}], "converged", events)
+            check(not state.unconverged, "converged, and the plan says that it did not")
+        elif before["concluded"]:
+            check(state.phase == "planning" and state.unconverged, "concluded: it is planned", state.phase)
+        elif not cause and number < self._limit(world):
+            check(K.ROUND_OPENED in kinds, "rounds go on", events)
+        else:
+            asked = state.deciding_cause.value if state.deciding_cause else ""
+            check(asked == (cause or "limit"), "the demander is asked", asked, "expected", cause or "limit")
+            places = state.start.settings.max_participants - state.start.settings.demander_takes_part
+            others = [one for one in present if one != "P00"]
+            looks = bool(state.start.scene) and len(others) < places
+            check(state.phase == ("crystallizing" if looks else "deciding"), "the field is asked first", state.phase)
+
+    def _over(self, state: State) -> bool:
+        tokens = state.token_budget is not None and state.spent.tokens >= state.token_budget
+        return self.uncovered or tokens or (state.cost_budget is not None and state.spent.cost >= state.cost_budget)
+
+    def _opened(self, world: World, before: Frozen, events: list[Event]) -> None:
+        """A round opens: late words count, `nothing_new` may stand, everybody else is asked."""
+        state = world.state
+        check(state.round <= self._limit(world), "more rounds than the limit", state.round, self._limit(world))
+        last = self.outcomes
+        self.outcomes = {}
+        links = state.start.settings.news_rule.value == "links"
+        waiting = {str(one.data["alias"]) for one in events if one.kind is K.TURN_WAITING}
+        arrived = {str(one.data["alias"]) for one in events if one.kind is K.WORDS_ARRIVED}
+        received = {
+            str(one.data["alias"]): str(one.data["outcome"])
+            for one in events
+            if one.kind is K.PROJECTION_RECEIVED and one.data["round"] == state.round
+        }
+        for alias, seat in state.seats.items():
+            if not seat.active:
+                continue
+            stands = links and state.round >= ASKED_AGAIN_FROM and last.get(alias) == "nothing_new"
+            if alias in self.late:
+                check(alias in arrived, "words that came late are lost:", alias)
+                check(state.gate_open is False or state.turns[alias].text_id == self.late[alias], "late words", alias)
+            elif stands and alias not in self.concerned:
+                check(received.get(alias) == "nothing_new", "asked again, and nothing concerns them:", alias)
+            else:
+                check((alias in waiting) == (seat.endpoint.value != "proxy"), "asked in person:", alias)
+        self.late = {}
+        self.outcomes = {alias: outcome for alias, outcome in received.items() if alias in state.turns}
+
+    def _waits(self, world: World) -> None:
+        """The gate is open while somebody may still speak, and for a while after, to correct."""
+        state = world.state
+        if state.phase.value != "crystallizing":
+            check(not state.gate_open or state.phase.ended, "a gate is open in", state.phase)
+            return
+        turns = frozen(state)["turns"]
+        found = {alias: one["outcome"].value for alias, one in turns.items() if one["outcome"] is not None}
+        check(found == self.outcomes, "outcomes", found, "as told", self.outcomes)
+        if not state.gate_open:
+            return
+        if len(found) == len(turns):
+            words = any(one["text_id"] for one in turns.values())
+            check(state.correcting_until is not None and words, "nobody is waited for, and the gate is open")
+        else:
+            check(state.correcting_until is None, "somebody has yet to speak, and the time for corrections runs")
+            for alias, one in turns.items():
+                speaks = one["batch"] or (one["deadline"] is not None and not one["text_id"])
+                check(one["outcome"] is not None or speaks, "nobody asks, and the gate waits for", alias, one)
+        seconds = timedelta(seconds=state.start.settings.correcting_seconds)
+        check(state.correcting_until is None or seconds, "corrections where there is no time for them")
