@@ -18,6 +18,7 @@ from activities.dependencies import Deps, Field, Memory
 from activities.model_calls import ModelCalls
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
+from tongyao.app.message_relay import MessageRelay
 from tongyao.app.messages import build_message
 from tongyao.app.people.registration import register_profile
 from tongyao.app.permissions import Action, Role
@@ -261,4 +262,18 @@ async def open_house(
             remember=deps.memory is not None,
             request_recitation=recitations(client) if long_profiles is not None else None,
         )
+        if workers_run:
+            await stack.enter_async_context(_relaying(context.relay))
         yield House(context, environment)
+
+
+@asynccontextmanager
+async def _relaying(relay: MessageRelay) -> AsyncIterator[None]:
+    """Deliver what no sender waits for: ends of children, messages that are sent again."""
+    stop = asyncio.Event()
+    running = asyncio.create_task(relay.run(stop, idle=0.1))
+    try:
+        yield
+    finally:
+        stop.set()
+        await running

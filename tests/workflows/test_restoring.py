@@ -1,0 +1,137 @@
+"""After a reset, or a restore of either server, records and workflow are brought together again."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.enums.v1 import EventType, ResetReapplyExcludeType
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
+
+from tests.support.house import House
+from tests.workflows.conftest import TEXTS, Opened
+from tongyao.app.errors import NotFound
+from tongyao.app.project_again import project_again, state_of
+from tongyao.app.reconcile import reconcile
+from tongyao.records.database import session
+from tongyao.records.process.processes import NewProcess
+
+
+async def selecting(here: House) -> str:
+    """A process whose demander has confirmed and is now to choose people."""
+    scene = f"restoring-{uuid.uuid4().hex[:6]}"
+    await here.people(TEXTS, scene=scene)
+    pid = await here.start([], scene=scene)
+    await here.until(pid, "confirming")
+    assert (await here.say(pid, "confirm_tension")).accepted
+    await here.until(pid, "selecting")
+    return pid
+
+
+async def reset_to_before_the_first_message(here: House, pid: str) -> None:
+    """As an operator resets a workflow, without what it has heard since."""
+    history = await here.handle(pid).fetch_history()
+    accepted = next(
+        e for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
+    )
+    tasks = [e for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED]
+    before = max(e.event_id for e in tasks if e.event_id < accepted.event_id - 1)
+    await here.client.workflow_service.reset_workflow_execution(
+        ResetWorkflowExecutionRequest(
+            namespace=here.client.namespace,
+            workflow_execution=WorkflowExecution(workflow_id=pid),
+            reason="a test",
+            workflow_task_finish_event_id=before,
+            request_id=uuid.uuid4().hex,
+            reset_reapply_exclude_types=[
+                ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
+                ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
+            ],
+        )
+    )
+
+
+async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_goes_on(house: Opened) -> None:
+    async with house() as (here, _):
+        pid = await selecting(here)
+        before = (await here.library.processes.get(pid)).run_id
+        await reset_to_before_the_first_message(here, pid)
+        assert await project_again(here.library, here.client, pid, login="kim", via="test") == 1
+
+        async def chosen_again() -> bool:
+            row = await here.library.processes.get(pid)
+            return row.phase == "selecting" and row.run_id != before
+
+        await here.when(chosen_again)
+        asks = [ask.ask for ask in await here.library.inbox.of_process(pid, open_only=True)]
+        events = await here.library.events.events(pid, limit=500)
+        (act,) = await here.library.operators.acts(process_id=pid)
+        people = [one.profile_id for one in await here.library.room.candidates(pid)][:2]
+        choices = [{"profile_id": one} for one in people]
+        assert (await here.say(pid, "select_participants", participants=choices)).accepted
+        record = await here.end(pid)
+
+    assert asks == ["select_participants"]
+    assert [one.seq for one in events] == list(range(1, len(events) + 1)), "one history, without holes"
+    assert [one.kind.value for one in events].count("tension_confirmed") == 1
+    assert {one.epoch for one in events} > {1}
+    assert (act.act, act.login, act.refused) == ("project_again", "kim", "")
+    assert record.phase == "completed" and len(record.participants) == 2
+
+
+async def test_after_a_restore_of_older_records_they_follow_the_workflow(house: Opened) -> None:
+    async with house() as (here, _):
+        pid = await selecting(here)
+        whole = await here.library.events.events(pid, limit=500)
+        async with session(here.library.pool) as connection:  # what was written after the backup is gone
+            await connection.execute("DELETE FROM events WHERE process_id = %s AND seq > 3", [pid])
+            await connection.execute("DELETE FROM messages WHERE process_id = %s", [pid])
+            await connection.execute("DELETE FROM lanes WHERE process_id = %s", [pid])
+            await connection.execute(
+                "UPDATE processes SET phase = 'formulating', seq = 3, tension_text_id = NULL WHERE id = %s", [pid]
+            )
+        await project_again(here.library, here.client, pid, login="kim", via="test")
+        row = await here.library.processes.get(pid)
+        assert (row.phase, row.seq) == ("selecting", whole[-1].seq) and row.tension_text_id is not None
+        assert [one.ask for one in await here.library.inbox.of_process(pid, open_only=True)] == ["select_participants"]
+        people = [one.profile_id for one in await here.library.room.candidates(pid)][:2]
+        choices = [{"profile_id": one} for one in people]
+        assert (await here.say(pid, "select_participants", participants=choices)).accepted, (
+            "numbered behind what was lost"
+        )
+        await here.end(pid)
+        after = await here.library.events.events(pid, limit=500)
+    assert [one.seq for one in after] == [1, 2, 3, *range(whole[-1].seq + 1, after[-1].seq + 1)]
+
+
+async def test_a_process_without_a_workflow_cannot_be_projected(house: Opened) -> None:
+    async with house(verdicts=["exhausted"]) as (here, _):
+        with pytest.raises(NotFound, match="no workflow"):
+            await state_of(here.client, f"nobody-{uuid.uuid4().hex}")
+
+
+async def test_a_row_is_closed_only_with_its_workflow(house: Opened) -> None:
+    async with house() as (here, _):
+        running, terminated = await selecting(here), await selecting(here)
+        await here.handle(terminated).terminate()
+        lost = NewProcess(id=f"lost-{uuid.uuid4().hex[:8]}", demander="d", language="en", intent_text_id=None)
+        await here.library.processes.create(lost)
+        await here.library.processes.mark_started(lost.id)
+        people = await here.people(TEXTS)
+        behind = await here.start(people[:2], auto_confirm=True)
+        await here.end(behind)
+        async with session(here.library.pool) as connection:  # the records were restored from a backup
+            await connection.execute("DELETE FROM events WHERE process_id = %s AND seq > 5", [behind])
+            await connection.execute(
+                """UPDATE processes SET phase = 'crystallizing', ended_at = NULL, outcome = NULL, seq = 5
+                   WHERE id = %s""",
+                [behind],
+            )
+        report = await reconcile(here.context, older_than=0)
+        phases = {pid: (await here.library.processes.get(pid)).phase for pid in (running, terminated, lost.id, behind)}
+        await here.handle(running).terminate()
+
+    assert terminated in report.ended_outside and behind in report.projected_again
+    assert lost.id in report.without_workflow and running not in report.ended_outside
+    assert phases == {running: "selecting", terminated: "cancelled", lost.id: "formulating", behind: "completed"}
