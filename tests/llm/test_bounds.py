@@ -133,7 +133,7 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
     server.respond = expire
     async with open_house(temporal, database_url, engine_at(server)) as house:
         process = await three(house)
-        await house.until(process, "suspended")
+        await house.until_suspended(process)
         row = await house.library.processes.get(process)
         shown = await house.handle(process).query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
         before = await house.library.record(process)

@@ -46,7 +46,7 @@ async def _extend_at_the_limit(house: House, _: ScriptedEngine) -> str:
 
 async def _suspended_and_resumed(house: House, engine: ScriptedEngine) -> str:
     pid = await _three(house)
-    await house.until(pid, "suspended")
+    await house.until_suspended(pid)
     engine.mend("mended")
     await house.say(pid, "resume", role="operator")
     await house.end(pid)

@@ -149,6 +149,14 @@ class House:
         """Return when the records show the process in `phase` of that round."""
         await self.until(process_id, phase, round_number=round_number)
 
+    async def until_suspended(self, process_id: str) -> None:
+        """Return when the records show at least one cause of a suspension."""
+
+        async def shown() -> bool:
+            return bool((await self.library.processes.get(process_id)).suspended)
+
+        await self.when(shown)
+
     async def when(self, true: Callable[[], Awaitable[object]], *, seconds: float = 60) -> None:
         """Return when `true` says so; look again every few milliseconds, `seconds` at most."""
         async with asyncio.timeout(seconds):

@@ -139,7 +139,7 @@ async def test_a_child_outlives_its_parent(house: Opened) -> None:
         pid = await in_scene(here, "children-outlive", residuals="auto")
         await here.end(pid)
         child = f"{pid}.1-1"
-        await here.until(child, "suspended")
+        await here.until_suspended(child)
         engine.mend("go")
         await here.say(child, "resume", role="operator")
         assert (await here.end(child)).phase is Phase.COMPLETED
@@ -152,7 +152,7 @@ async def test_a_tree_is_cancelled_as_a_whole(house: Opened) -> None:
         child = f"{pid}.1-1"
         await here.until(pid, "awaiting_children")
         await here.when(lambda: here.library.lineage.children(pid))
-        await here.until(child, "suspended")
+        await here.until_suspended(child)
         assert (await here.say(pid, "cancel", branch=True)).accepted
         assert (await here.end(pid)).phase is Phase.CANCELLED
         assert (await here.end(child)).phase is Phase.CANCELLED

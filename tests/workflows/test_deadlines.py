@@ -123,7 +123,7 @@ async def test_the_time_of_a_person_does_not_run_while_the_process_stands_still(
     rule = Rule(step="project", do="operator_needed", message="no credit", until="paid")
     async with skipping(verdicts=["exhausted"], rules=[rule]) as (here, engine):
         pid = await with_a_person(here, turn_seconds=DAY, max_rounds=2, deciding_seconds=DAY, answering_seconds=DAY)
-        await here.until(pid, "suspended")
+        await here.until_suspended(pid)
         await here.pass_time(days=30)
         engine.mend("paid")
         assert (await here.say(pid, "resume", role="operator")).accepted

@@ -145,7 +145,7 @@ async def test_when_one_proxy_is_asked_again_those_who_have_answered_are_not(hou
 async def test_when_every_endpoint_fails_for_one_cause_nothing_is_catalysed_before_it_is_mended(house: Opened) -> None:
     async with house(rules=[Rule(step="project", do="step_failed", until="mended")]) as (here, engine):
         pid = await three(here)
-        await here.until(pid, "suspended")
+        await here.until_suspended(pid)
         assert not (await here.library.record(pid)).observations
         assert "every endpoint failed" in (await here.library.processes.get(pid)).suspended_reason
         engine.mend("mended")
@@ -161,7 +161,7 @@ async def test_what_only_an_operator_can_mend_suspends_and_loses_nothing(house: 
     rule = Rule(step=step, do="operator_needed", message="the key has expired", until="key")
     async with house(rules=[rule]) as (here, engine):
         pid = await three(here)
-        await here.until(pid, "suspended")
+        await here.until_suspended(pid)
         assert (await here.library.processes.get(pid)).suspended_reason == "the key has expired"
         engine.mend("key")
         await here.say(pid, "resume", role="operator")

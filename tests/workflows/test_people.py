@@ -129,7 +129,7 @@ async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(ho
     async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
         pid, seats = await with_people(here, aliases_as_named=True)
         bo = seats["bo"]
-        await here.until(pid, "suspended")
+        await here.until_suspended(pid)
         assert (await here.speak(pid, bo, 1, "I can offer the slipway.")).accepted
         engine.mend("paid")
         assert (await here.say(pid, "resume", role="operator")).accepted
@@ -231,8 +231,8 @@ async def test_while_suspended_people_may_go_on_speaking(house: Opened) -> None:
     async with house(verdicts=["exhausted"], rules=[rule]) as (here, engine):
         pid, seats = await with_people(here)
         bo = seats["bo"]
-        await here.until(pid, "suspended")
-        assert (await here.say(pid, "conclude")).code == "suspended"
+        await here.until_suspended(pid)
+        assert (await here.say(pid, "conclude")).accepted
         assert (await here.speak(pid, bo, 1, None)).accepted
         engine.mend("paid")
         assert (await here.say(pid, "resume", role="operator")).accepted
