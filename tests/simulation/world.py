@@ -73,6 +73,9 @@ class World:
     tokens: int = 0
     inputs: int = 0
     seen_seq: int = 0
+    changed: bool = False
+    """Whether the state may have changed since oracles looked at it as a whole."""
+    _frozen: Frozen | None = None
     fresh: list[Event] = field(default_factory=list)
     wanted: dict[str, Step] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
@@ -100,7 +103,7 @@ class World:
 
     def _begin(self, start: dict[str, Any]) -> bool:
         self.state = machine.begin(ProcessInput.model_validate(start), self.now, "seed")
-        self.state.logic = self.logic
+        self.state.logic, self.changed = self.logic, True
         events = self._new_events()
         for oracle in self.oracles:
             oracle.begun(self, events)
@@ -253,7 +256,7 @@ class World:
         written = self.state.model_dump_json()
         read = State.model_validate_json(written)
         check(read == self.state, "the state is not the same after it was written and read")
-        self.state = read
+        self.state, self.changed, self._frozen = read, True, None
 
     def _checkpoint(self) -> bool:
         self.checkpoint = Checkpoint(
@@ -266,7 +269,7 @@ class World:
         if self.checkpoint is None:
             return False
         kept = self.checkpoint
-        self.state = State.model_validate_json(kept.state)
+        self.state, self.changed, self._frozen = State.model_validate_json(kept.state), True, None
         self.oracles = copy.deepcopy(kept.oracles)
         self.applied = dict(kept.applied)
         self.running.clear()
@@ -292,8 +295,18 @@ class World:
         given = step.input
         return isinstance(given, ConcludeInput) and any(self.next_of(lane) is not None for lane in given.lanes)
 
+    @property
+    def frozen(self) -> Frozen:
+        """The state as plain values; made once for every change."""
+        if self._frozen is None:
+            self._frozen = frozen(self.state)
+        return self._frozen
+
     def _before(self) -> Frozen:
-        return frozen(self.state) if self.oracles else {}
+        """The state as it is; from now on it may be another."""
+        before = self.frozen if self.oracles else {}
+        self.changed, self._frozen = True, None
+        return before
 
     def _new_events(self) -> list[Event]:
         new = [event for event in self.state.outbox if event.seq > self.seen_seq]
@@ -305,6 +318,8 @@ class World:
 
     def _settle(self) -> None:
         """Start and cancel steps as the shell does."""
+        if not self.changed:
+            return
         self.wanted = wanted = self._unchanged("wanted", lambda: machine.wanted(self.state))
         for key in [key for key in self.running if key not in wanted and key != RECORD_KEY]:
             self.lost[key] = self.running.pop(key)
@@ -315,7 +330,7 @@ class World:
                 for oracle in self.oracles:
                     oracle.started(self, self.running[key])
         check(self.state.lanes == self.applied, "numbers of applied messages:", self.state.lanes, self.applied)
-        fresh, self.fresh = self.fresh, []
+        fresh, self.fresh, self.changed = self.fresh, [], False
         for oracle in self.oracles:
             oracle.settled(self, fresh)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
-from tongyao.protocol.life.state import State
+from tongyao.protocol.life.state import Cause, Deadline, Invitation, Replan, Residual, State, Turn
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.messages import Message
+from tongyao.protocol.model.process import Seat, Spent
 
 if TYPE_CHECKING:
     from tests.simulation.world import Running, World
@@ -17,6 +17,8 @@ Frozen = dict[str, Any]
 """The fields of a state as plain values: models as dicts, changed by nobody."""
 
 _SKIPPED = frozenset({"start", "outbox"})
+_SCALARS = frozenset({str, int, bool, tuple, type(None), datetime, timedelta})
+_CHANGED_IN_PLACE = frozenset({Cause, Deadline, Turn, Invitation, Residual, Replan, Seat, Spent})
 
 
 class Violation(AssertionError):
@@ -30,11 +32,13 @@ def frozen(state: State) -> Frozen:
 
 def _plain(value: Any) -> Any:
     kind = type(value)
+    if kind in _SCALARS:
+        return value
     if kind is dict:
         return {key: _plain(one) for key, one in value.items()}
     if kind is list:
         return [_plain(one) for one in value]
-    if isinstance(value, BaseModel) and not value.model_config.get("frozen"):
+    if kind in _CHANGED_IN_PLACE:
         return {key: _plain(one) for key, one in value.__dict__.items()}
     return value
 

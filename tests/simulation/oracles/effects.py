@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.oracles.base import Frozen, Oracle, check, frozen
+from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, EventKind
 
@@ -41,7 +41,7 @@ CAUSES: Final = frozenset({"causes", "stopped_at", "stopped_for", "resumed_at"})
 
 class Effects(Oracle):
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
-        after = frozen(world.state)
+        after = world.frozen
         moved = after["phase"] != before["phase"] or after["round"] != before["round"]
         if not moved:
             changed = {name for name, value in after.items() if value != before[name]}

@@ -118,8 +118,7 @@ class Records(Oracle):
             self.kinds[event.kind.value] += 1
             self._fold(event)
         self._compare(world)
-        if world.inputs % EVERY == 0 or events:
-            self._row(world)
+        self._row(world)
         self._nothing_is_kept_back(world)
 
     def _fold(self, event: Event) -> None:
@@ -217,6 +216,10 @@ class Records(Oracle):
             self.shown in (None, seen) or world.state.seq > self.shown_at, "changed without an event", self.shown, seen
         )
         self.shown, self.shown_at = seen, world.state.seq
+        if world.inputs % EVERY == 0:
+            self._why(world)
+
+    def _why(self, world: World) -> None:
         reasons = [one.sentence for one in why(world.state, world.now)]
         check(reasons or self.ended, "nobody can say why it waits")
         check(not reasons or not self.ended or machine.wanted(world.state), "it is over, and waits for", reasons)

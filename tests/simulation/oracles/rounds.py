@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.oracles.base import Frozen, Oracle, check, frozen
+from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import ConsentOutput, DiscoverOutput, FreezeOutput, ObserveOutput, ProjectOutput
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.steps import Failure
@@ -266,7 +266,7 @@ class Rounds(Oracle):
         if state.phase.value != "crystallizing":
             check(not state.gate_open or state.phase.ended, "a gate is open in", state.phase)
             return
-        turns = frozen(state)["turns"]
+        turns = world.frozen["turns"]
         found = {alias: one["outcome"].value for alias, one in turns.items() if one["outcome"] is not None}
         check(found == self.outcomes, "outcomes", found, "as told", self.outcomes)
         if not state.gate_open:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.oracles.base import Frozen, Oracle, check, frozen
+from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.life.steps import RECORD_KEY, Failure
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -47,7 +47,7 @@ class Suspension(Oracle):
             return
         mended = was is None and self.resumed is not None and failure.began < self.resumed
         if mended or not running.wanted:
-            same = frozen(state) == before or state.correcting_until != before["correcting_until"]
+            same = world.frozen == before or state.correcting_until != before["correcting_until"]
             check(now is None and same, "it failed of what is mended since, or nobody wants it", events)
             return
         check(now is not None, "a step failed, and the process is not suspended", key)
