@@ -21,18 +21,24 @@ class Recording:
 
 
 async def write_outbox(library: Library, what: ActivityInput) -> None:
-    """Write what the workflow gave along; again is harmless.
+    """Write the outbox that the workflow sent along. Idempotent.
 
-    A run that the records do not know, and that has nothing to tell, may have been reset: then its state is asked for, so that no
-    step rests on what the run has not gone through.
+    Where the workflow went back behind what stands in the records, because it was reset or restored, its whole state is asked
+    for, so that no step rests on what its run has not gone through. A run that the records do not know may have gone back.
     """
     run_id = activity.info().workflow_run_id or ""
     if what.outbox is not None:
         for text in what.outbox.texts:
             await library.texts.put_signalled(what.process_id, text)
-        await library.journal.write(what.outbox, run_id)
-    elif not await library.journal.knows(what.process_id, run_id):
-        handle = activity.client().get_workflow_handle(what.process_id)
-        if (await handle.describe()).run_id == run_id:  # else this step belongs to a run that is over
-            state = await handle.query(STATE_QUERY, result_type=State)
-            await library.journal.project_again(state, run_id)
+        went_back = await library.journal.write(what.outbox, run_id)
+    else:
+        went_back = not await library.journal.knows(what.process_id, run_id)
+    if went_back:
+        await _follow_state(library, what.process_id, run_id)
+
+
+async def _follow_state(library: Library, process_id: str, run_id: str) -> None:
+    handle = activity.client().get_workflow_handle(process_id)
+    if (await handle.describe()).run_id == run_id:  # else this step belongs to a run that is over
+        state = await handle.query(STATE_QUERY, result_type=State)
+        await library.journal.project_again(state, run_id)

@@ -87,6 +87,23 @@ async def test_what_a_reset_run_says_otherwise_supersedes_what_was_said_and_is_k
     assert (row.epoch, row.seq) == (2, 4), "the row goes back with it"
 
 
+async def test_that_a_run_went_back_is_known_until_its_state_was_asked_for(pool: Pool, announce: Announce) -> None:
+    process, journal = await announce(), Journal(pool)
+    assert not await journal.write(told(process, event(1), event(2), event(3)), "run-1")
+    assert not await journal.write(told(process, event(4)), "run-2"), "it continued as new"
+    assert await journal.write(told(process, event(3, of="second")), "run-3")
+    assert await journal.write(told(process, event(4, of="second")), "run-3")
+    await journal.project_again(stated(process, seq=4, outbox=[event(4, of="second")]), "run-3")
+    assert not await journal.write(told(process, event(5, of="second")), "run-3")
+    assert [(epoch, of) for epoch, _, of in await standing(pool, process)] == [
+        (1, "first"),
+        (1, "first"),
+        (3, "second"),
+        (3, "second"),
+        (4, "second"),
+    ], "what stands as the state has it is not told again"
+
+
 async def test_a_reset_run_without_news_takes_back_what_came_after(pool: Pool, announce: Announce) -> None:
     process, journal = await announce(), Journal(pool)
     await journal.write(told(process, event(1), event(2), event(3)), "run-1")
@@ -251,6 +268,10 @@ async def test_a_turn_that_ends_without_a_model_is_in_the_record(
     await rounds.put_projection(process, spoken.model_copy(update={"alias": "P04"}))
     await journal.write(box, "run-1")
     assert (await record())[2:] == [("P03", "replied", "proxy", said, 3), ("P04", "left", "human", None, 0)]
+    async with session(pool) as connection:
+        cursor = await connection.execute("SELECT text_id FROM replaced_texts WHERE process_id = %s", [process])
+        replaced = [row["text_id"] for row in await cursor.fetchall()]
+    assert replaced == [said], "an erasure finds what P02 and P04 had said before"
 
 
 def stated(process: str, **changes: Any) -> State:

@@ -35,14 +35,19 @@ async def reset_to_before_the_first_message(here: House, pid: str) -> None:
     accepted = next(
         e for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
     )
-    tasks = [e for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED]
-    before = max(e.event_id for e in tasks if e.event_id < accepted.event_id - 1)
+    await reset(here, pid, before=accepted.event_id - 1)
+
+
+async def reset(here: House, pid: str, *, before: int) -> None:
+    """Back to the last workflow task that was completed before this event."""
+    history = await here.handle(pid).fetch_history()
+    tasks = [e.event_id for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED]
     await here.client.workflow_service.reset_workflow_execution(
         ResetWorkflowExecutionRequest(
             namespace=here.client.namespace,
             workflow_execution=WorkflowExecution(workflow_id=pid),
             reason="a test",
-            workflow_task_finish_event_id=before,
+            workflow_task_finish_event_id=max(one for one in tasks if one < before),
             request_id=uuid.uuid4().hex,
             reset_reapply_exclude_types=[
                 ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
@@ -78,6 +83,26 @@ async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_g
     assert {one.epoch for one in events} > {1}
     assert (act.act, act.login, act.refused) == ("project_again", "kim", "")
     assert record.phase == "completed" and len(record.participants) == 2
+
+
+async def test_a_reset_workflow_that_goes_on_by_itself_takes_the_records_along(house: Opened) -> None:
+    async with house() as (here, _):
+        scene = f"restoring-{uuid.uuid4().hex[:6]}"
+        await here.people(TEXTS, scene=scene)
+        pid = await here.start([], scene=scene, auto_confirm=True)
+        await here.until(pid, "selecting")
+        first = await here.library.processes.get(pid)
+        await reset(here, pid, before=5)
+
+        async def followed() -> bool:
+            row = await here.library.processes.get(pid)
+            return (row.phase, row.went_back) == ("selecting", False) and row.run_id != first.run_id
+
+        await here.when(followed)
+        events = await here.library.events.events(pid, limit=500)
+        await here.handle(pid).terminate()
+    assert [one.seq for one in events] == list(range(1, first.seq + 1))
+    assert 1 not in {one.epoch for one in events}, "it began at another time"
 
 
 async def test_after_a_restore_of_older_records_they_follow_the_workflow(house: Opened) -> None:

@@ -15,6 +15,7 @@ CREATE TABLE processes (
     run_id            text NOT NULL DEFAULT '',   -- of the workflow's run that this row reflects
     epoch             integer NOT NULL DEFAULT 0, -- of that run, see `epochs`
     seq               bigint NOT NULL DEFAULT 0,  -- of the last transition that this row reflects
+    went_back         boolean NOT NULL DEFAULT false, -- it says otherwise than before: its state is to be asked for
     language          text NOT NULL,
     intent_text_id    uuid REFERENCES texts (id),
     tension_text_id   uuid REFERENCES texts (id),

@@ -107,6 +107,27 @@ CREATE TABLE answers (
     PRIMARY KEY (process_id, revision, alias)
 );
 
+-- Texts that stood in a turn or a delivery, and were corrected or superseded: erasing somebody must find them.
+CREATE TABLE replaced_texts (
+    process_id  text NOT NULL REFERENCES processes (id),
+    text_id     uuid NOT NULL REFERENCES texts (id),
+    PRIMARY KEY (process_id, text_id)
+);
+
+CREATE FUNCTION note_replaced_text() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.text_id IS NOT NULL AND (TG_OP = 'DELETE' OR NEW.text_id IS DISTINCT FROM OLD.text_id) THEN
+        INSERT INTO replaced_texts VALUES (OLD.process_id, OLD.text_id) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER projections_replaced AFTER UPDATE OR DELETE ON projections
+    FOR EACH ROW EXECUTE FUNCTION note_replaced_text();
+CREATE TRIGGER deliveries_replaced AFTER UPDATE OR DELETE ON deliveries
+    FOR EACH ROW EXECUTE FUNCTION note_replaced_text();
+
 CREATE TABLE budgets (
     root_id          text PRIMARY KEY,
     limit_tokens     bigint,                      -- NULL: no limit

@@ -237,6 +237,7 @@ _TEXTS: Final = """
         UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1'
                   FROM messages m WHERE m.process_id = %(process)s
         UNION ALL SELECT s.text_id, false FROM signalled s WHERE s.process_id = %(process)s
+        UNION ALL SELECT r.text_id, false FROM replaced_texts r WHERE r.process_id = %(process)s
         UNION ALL SELECT answer_text_id, round <= 1 AND step IN ('formulate', 'project')
                   FROM model_calls WHERE process_id = %(process)s
         UNION ALL SELECT draft_text_id, round <= 1 AND step IN ('formulate', 'project')

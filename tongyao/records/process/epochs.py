@@ -18,11 +18,15 @@ from tongyao.records.database import Connection
 
 
 class Position(Value):
-    """Where the records stand with a process: the run that wrote last, its epoch, and the last transition."""
+    """Where the records stand with a process: the run that wrote last, its epoch, and the last transition.
+
+    `went_back`: a run said otherwise than before, and its whole state has not been asked for since.
+    """
 
     run_id: str
     epoch: int
     seq: int
+    went_back: bool = False
 
 
 class Written(Value):
@@ -47,11 +51,11 @@ async def write_events(
         if known is not None and known < epoch:
             return await _write_late(connection, process_id, known, events)
         if known is None:
-            first = await _first_difference(connection, process_id, events)
+            first = await first_difference(connection, process_id, events)
             superseded = await begin_epoch(connection, process_id, run_id, epoch + 1, first or next_seq)
             epoch += 1
     elif epoch > 1:
-        first = await _first_difference(connection, process_id, events, before=epoch)
+        first = await first_difference(connection, process_id, events, before=epoch)
         if first is not None:  # steps that run side by side write in any order
             superseded = await _supersede(connection, process_id, first, before=epoch)
             await connection.execute(
@@ -60,7 +64,7 @@ async def write_events(
             )
     seqs = await _insert(connection, process_id, epoch, events)
     if len(seqs) < len(events):
-        first = await _first_difference(connection, process_id, events)
+        first = await first_difference(connection, process_id, events)
         if first is not None:  # the same run says something else than before: its server was restored from a backup
             epoch += 1
             superseded = await begin_epoch(connection, process_id, run_id, epoch, first) or superseded
@@ -119,7 +123,7 @@ async def _insert(
     return frozenset(row["seq"] for row in await cursor.fetchall())
 
 
-async def _first_difference(
+async def first_difference(
     connection: Connection, process_id: str, events: Sequence[Event], *, before: int | None = None
 ) -> int | None:
     """The first of `events` that stands otherwise in the records, or not at all; None if all stand as they are.

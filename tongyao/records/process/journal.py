@@ -10,7 +10,7 @@ from tongyao.protocol.model.events import EventKind, Outbox
 from tongyao.records.database import Connection, Pool, session, transaction
 from tongyao.records.process import following
 from tongyao.records.process.children import tell_parent
-from tongyao.records.process.epochs import Position, begin_epoch, write_events
+from tongyao.records.process.epochs import Position, begin_epoch, first_difference, write_events
 from tongyao.records.process.inbox import show_inbox
 from tongyao.records.process.messages import send_again
 from tongyao.records.process.processes import ProcessUnknown
@@ -22,11 +22,12 @@ class Journal:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def write(self, outbox: Outbox, run_id: str) -> None:
+    async def write(self, outbox: Outbox, run_id: str) -> bool:
         """Write all of `outbox`, or nothing. `run_id`: the run of the workflow that tells it.
 
         Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than what they show. The
-        end of a child is told to its parent. Raises `ProcessUnknown` when the process was never announced.
+        end of a child is told to its parent. Returns whether the workflow went back behind what stood in the records, and
+        `project_again` has not been called since. Raises `ProcessUnknown` when the process was never announced.
         """
         process_id, seq = outbox.snapshot.process_id, outbox.snapshot.seq
         async with transaction(self._pool) as connection:
@@ -36,10 +37,12 @@ class Journal:
             if written.newest and (written.epoch, seq) > (stand.epoch, stand.seq):
                 await _show(connection, outbox, Position(run_id=run_id, epoch=written.epoch, seq=seq))
             if written.superseded:
+                await connection.execute("UPDATE processes SET went_back = true WHERE id = %s", [process_id])
                 await following.rebuild(connection, process_id)
             else:
                 new = [event for event in outbox.events if event.seq in written.seqs]
                 await following.follow(connection, process_id, new)
+        return stand.went_back or written.superseded
 
     async def set_ended(self, process_id: str, outcome: str) -> None:
         """Note an end that the workflow could not tell of itself: it was terminated, or failed.
@@ -78,13 +81,15 @@ class Journal:
         """
         outbox = Outbox(snapshot=snapshot(state, datetime.now(UTC)), events=tuple(state.outbox))
         process_id, seq = state.process_id, state.seq
-        first = outbox.events[0].seq if outbox.events else seq + 1
+        written_to = outbox.events[0].seq - 1 if outbox.events else seq
         async with transaction(self._pool) as connection:
             before = await _locked(connection, process_id)
             stand = Position(run_id=run_id, epoch=before.epoch + 1, seq=seq)
-            await begin_epoch(connection, process_id, run_id, stand.epoch, first, complete_to=first - 1)
+            first = await first_difference(connection, process_id, outbox.events) or seq + 1
+            await begin_epoch(connection, process_id, run_id, stand.epoch, first, complete_to=written_to)
             await write_events(connection, process_id, run_id, outbox.events, stand, next_seq=seq + 1)
             await _show(connection, outbox, stand)
+            await connection.execute("UPDATE processes SET went_back = false WHERE id = %s", [process_id])
             await following.rebuild(connection, process_id)
             await following.seat_again(connection, process_id, state.seats)
             return await send_again(connection, process_id, state.lanes)
@@ -92,7 +97,7 @@ class Journal:
 
 async def _locked(connection: Connection, process_id: str) -> Position:
     cursor = await connection.execute(
-        "SELECT run_id, epoch, seq FROM processes WHERE id = %s FOR NO KEY UPDATE", [process_id]
+        "SELECT run_id, epoch, seq, went_back FROM processes WHERE id = %s FOR NO KEY UPDATE", [process_id]
     )
     row = await cursor.fetchone()
     if row is None:

@@ -59,6 +59,7 @@ class NewProcess(Value):
 class ProcessRow(Value):
     """One process as of transition `seq` of the run `run_id`, which writes in `epoch`.
 
+    `went_back`: that run says otherwise than before, and its whole state has not been asked for since.
     `participants` counts those still in the room. `suspended`: codes of all causes; empty while the process goes on.
     """
 
@@ -74,6 +75,7 @@ class ProcessRow(Value):
     run_id: str
     epoch: int
     seq: int
+    went_back: bool
     language: str
     intent_text_id: str | None
     tension_text_id: str | None
