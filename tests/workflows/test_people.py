@@ -96,14 +96,15 @@ async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Op
         assert (await here.say(pid, "switch_endpoint", alias=bo, endpoint="proxy")).accepted
         await here.until(pid, "crystallizing", round_number=3)
         assert (await here.say(pid, "switch_endpoint", alias=bo, endpoint="human")).accepted
-        await here.asked(pid, bo, 4)
-        await here.speak(pid, bo, 4, "One more thing: the slipway is free in March only.")
+        back = 3 if bo in {one.alias for one in await here.library.inbox.of_process(pid, open_only=True)} else 4
+        await here.asked(pid, bo, back)
+        await here.speak(pid, bo, back, "One more thing: the slipway is free in March only.")
         record = await here.finish(pid, bo)
 
     authors = {one.round: one.author.value for one in record.projections if one.alias == bo}
     assert authors[1] == "human"
     assert authors[2] == "proxy"
-    assert authors[4] == "human"
+    assert authors[back] == "human", "in the round in which the proxy has not spoken yet, else in the next"
 
 
 async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(house: Opened) -> None:
@@ -123,14 +124,15 @@ async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(house: Ope
 
 async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(house: Opened) -> None:
     rules = [
-        Rule(step="project", alias="P0[13]", do="operator_needed", message="no credit", until="paid"),
+        Rule(step="project", alias="P0[13]", do="operator_needed", message="no credit", until="paid", seconds=1.0),
         Rule(step="project", round=1, alias="P02", do="operator_needed", message="late", attempt=1, seconds=3.0),
     ]
     async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
         pid, seats = await with_people(here, aliases_as_named=True)
         bo = seats["bo"]
-        await here.until_suspended(pid)
+        await here.asked(pid, bo, 1)
         assert (await here.speak(pid, bo, 1, "I can offer the slipway.")).accepted
+        await here.until_suspended(pid)
         engine.mend("paid")
         assert (await here.say(pid, "resume", role="operator")).accepted
         record = await here.finish(pid, bo)
@@ -216,7 +218,7 @@ async def test_every_message_that_does_not_fit_is_refused_with_its_reason(house:
         await refused("not_now", "decide", decision="extend")
         await refused("not_now", "answer_plan", alias=bo, revision=1, answer="commit")
         await refused("not_suspended", "resume", role="operator")
-        await refused("nothing_to_extend", "extend_deadline", whom="P07", seconds=60)
+        await refused("unknown_alias", "extend_deadline", whom="P07", seconds=60)
         await refused("unknown_residual", "approve_residual", residual="plan/1/residual/1")
         await here.speak(pid, bo, 1, None)
         await here.asked(pid, bo, 2)
