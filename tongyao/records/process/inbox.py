@@ -1,4 +1,4 @@
-"""What waits for whom. Written by `journal` alone; read here."""
+"""The inbox: what waits for whom. Only `journal` writes it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tongyao.protocol.model.process import ENDED, Phase
-from tongyao.records.counts import Stand
+from tongyao.records.backlog import Backlog
 
 REGISTRY = CollectorRegistry()
 
@@ -26,15 +26,15 @@ UNDELIVERED = Gauge("tongyao_undelivered_messages", "Messages without a verdict.
 RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
 
 
-def show_stand(stand: Stand) -> None:
+def show_backlog(backlog: Backlog) -> None:
     """Put what was read of the records into the gauges. Phases without a process are 0, not missing."""
     for phase in Phase:
         if phase not in ENDED:
-            OPEN.labels(phase.value).set(stand.phases.get(phase.value, 0))
+            OPEN.labels(phase.value).set(backlog.phases.get(phase.value, 0))
     WAITS.clear()
     OLDEST.clear()
-    for waits in stand.waits:
+    for waits in backlog.waits:
         WAITS.labels(waits.ask).set(waits.count)
         OLDEST.labels(waits.ask).set(waits.oldest)
-    UNDELIVERED.set(stand.undelivered)
-    RELAY_LAG.set(stand.oldest_undelivered)
+    UNDELIVERED.set(backlog.undelivered)
+    RELAY_LAG.set(backlog.oldest_undelivered)

@@ -1,4 +1,4 @@
-"""How an installation stands as a whole: a handful of counts for its metrics, each from an index of what is open."""
+"""Counts of open work for the metrics: processes by phase, asks that wait for people, undelivered messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, session
 
 
-class Waits(Value):
+class OpenAsks(Value):
     """Open asks of one kind; `oldest` in seconds."""
 
     ask: str
@@ -14,17 +14,17 @@ class Waits(Value):
     oldest: float
 
 
-class Stand(Value):
+class Backlog(Value):
     """`phases`: open processes by phase. `undelivered`: messages without a verdict; `oldest_undelivered` in seconds."""
 
     phases: dict[str, int]
-    waits: tuple[Waits, ...]
+    waits: tuple[OpenAsks, ...]
     undelivered: int
     oldest_undelivered: float
 
 
-async def stand(pool: Pool) -> Stand:
-    """Read it now: three queries over open rows only, however many have ended."""
+async def read_backlog(pool: Pool) -> Backlog:
+    """The counts now, by three queries over open rows only."""
     async with session(pool) as connection:
         phases = await connection.execute(
             "SELECT phase, count(*) AS count FROM processes WHERE ended_at IS NULL GROUP BY phase"
@@ -34,11 +34,11 @@ async def stand(pool: Pool) -> Stand:
             """SELECT ask, count(*) AS count, extract(epoch FROM now() - min(opened_at))::float AS oldest
                FROM inbox WHERE closed_at IS NULL GROUP BY ask ORDER BY ask"""
         )
-        by_ask = tuple(Waits(**row) for row in await waits.fetchall())
+        by_ask = tuple(OpenAsks(**row) for row in await waits.fetchall())
         messages = await connection.execute(
             """SELECT count(*) AS count, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest
                FROM messages WHERE state = 'pending'"""
         )
         row = await messages.fetchone()
     assert row is not None
-    return Stand(phases=by_phase, waits=by_ask, undelivered=row["count"], oldest_undelivered=row["oldest"])
+    return Backlog(phases=by_phase, waits=by_ask, undelivered=row["count"], oldest_undelivered=row["oldest"])
