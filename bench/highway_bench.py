@@ -1,4 +1,4 @@
-"""Find the text that holds the answer: the Highway against what else there is.
+"""Retrieval benchmark: the Highway against baselines on question answering sets.
 
     python bench/highway_bench.py --cmrc FILE
     python bench/highway_bench.py --corpus FILE --queries FILE [--history FILE] --json

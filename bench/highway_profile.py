@@ -1,4 +1,4 @@
-"""What of a long profile each retriever shows an endpoint: `python bench/highway_profile.py examples/zh-3-waiting-box`.
+"""Prints what each retriever shows an endpoint of a long profile: `python bench/highway_profile.py examples/zh-3-waiting-box`.
 
 For everyone in a case whose profile is longer than 50,000 characters: the tension as the extractive engine formulates
 it, and how many of the passages that the case's links rest on (`a_terms`, `b_terms`) stand in what is shown.

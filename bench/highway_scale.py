@@ -1,4 +1,4 @@
-"""How reciting and seeking grow with the text: `python bench/highway_scale.py FILE [--plot FILE]`.
+"""Time and memory of indexing and querying by text length: `python bench/highway_scale.py FILE [--plot FILE]`.
 
 FILE is cmrc2018_dev.json; its contexts in a shuffled order, repeated with other digits where they do not
 suffice, make texts of 10 K to 2 M characters. One row each: seconds, units, paths, megabytes, milliseconds.
