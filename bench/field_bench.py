@@ -1,4 +1,4 @@
-"""The field's index over generated profiles: build time, size, search times, recall@10 (docs/field.md §6).
+"""Benchmark of the field's index on generated profiles: build time, size, search times, recall@10 (docs/field.md §6).
 
 `python -m bench.field_bench --people 10000` makes a database of its own under a temporary directory and removes it;
 `--keep FOLDER` leaves it there.

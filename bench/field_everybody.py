@@ -1,4 +1,4 @@
-"""How near the search of a large scene comes to looking at everybody in it (docs/field.md §6).
+"""Recall of the approximate search of a large scene against exhaustive search (docs/field.md §6).
 
 `python -m bench.field_bench --people 100000 --keep FOLDER` makes the database, `python -m bench.field_everybody
 --people 100000 --kept FOLDER` asks its questions twice: of the index, and of all people in memory. About a minute.

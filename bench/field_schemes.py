@@ -1,4 +1,4 @@
-"""Which lexical scheme finds whom, judged on needs that it was not chosen on (docs/field.md §4).
+"""Compares lexical scoring schemes by leave-one-scene-out evaluation (docs/field.md §4).
 
 `python -m bench.field_schemes` asks the labelled needs of `scenes/` of all their people in one pool, three times: of whole
 profiles, of their first 250 characters, of their first 120. Knobs are chosen on the needs of three scenes and judged on

@@ -1,4 +1,4 @@
-"""What the Highway is compared with: lexical rankers, a small real model, fusion, and two learners."""
+"""Baselines for the Highway: lexical rankers, a small embedding model, rank fusion, and two methods with feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the text that holds the answer: the Highway against what else there is.
+"""Retrieval benchmark: the Highway against baselines on question answering sets.
 
     python bench/highway_bench.py --cmrc FILE
     python bench/highway_bench.py --corpus FILE --queries FILE [--history FILE] --json
@@ -36,7 +36,7 @@ from tongyao.highway.recite.staging import recite
 from tongyao.highway.seek.direction import give_direction
 from tongyao.highway.seek.seeking import seek
 from tongyao.highway.settings import Settings
-from tongyao.highway.strengths import Bound, Strengths, walked
+from tongyao.highway.strengths import BoundStrengths, Strengths, strengths_of
 
 
 class Lines:
@@ -65,13 +65,13 @@ class HighwayMethod:
         self, lines: Lines, settings: Settings, history: Sequence[Query] = (), encoder: base.Direction | None = None
     ) -> None:
         self._lines, self._settings, self._encoder = lines, settings, encoder
-        self._bound: Bound | None = None
+        self._bound: BoundStrengths | None = None
         if history:
             left = Strengths()
             for query in history:
                 spans = [(int(lines.starts[p]), int(lines.ends[p])) for p in query.relevant if p >= 0]
-                left.add(walked(lines.memory, [query.text], spans))
-            self._bound = Bound(lines.memory, left, settings)
+                left.add(strengths_of(lines.memory, [query.text], spans))
+            self._bound = BoundStrengths(lines.memory, left, settings)
 
     def scores(self, query: str) -> NDArray[Any]:
         memory, sought = self._lines.memory, [("T", query)]

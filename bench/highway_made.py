@@ -1,4 +1,4 @@
-"""Sets of other kinds, made: `python bench/highway_made.py FOLDER --cmrc cmrc2018_dev.json`.
+"""Generates retrieval sets of other kinds: `python bench/highway_made.py FOLDER --cmrc cmrc2018_dev.json`.
 
 Writes NAME_corpus.jsonl, NAME_queries.jsonl and NAME_history.jsonl for `highway_bench.py`. From CMRC: whole passages;
 two passages with one query; a long dialogue of its sentences. Invented, from a grammar: dialogues of small facts in

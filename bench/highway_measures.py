@@ -1,4 +1,4 @@
-"""Recall, latency, bootstrap intervals, and splits by whether a target was sought before."""
+"""Recall@k, latency, bootstrap intervals, and splits by whether a target was relevant to an earlier query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a long profile each retriever shows an endpoint: `python bench/highway_profile.py examples/zh-3-waiting-box`.
+"""Prints what each retriever shows an endpoint of a long profile: `python bench/highway_profile.py examples/zh-3-waiting-box`.
 
 For everyone in a case whose profile is longer than 50,000 characters: the tension as the extractive engine formulates
 it, and how many of the passages that the case's links rest on (`a_terms`, `b_terms`) stand in what is shown.
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tongyao.evals.cases import Case, load
 from tongyao.field.retriever import ChunkRetriever
 from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.output import select_output
 from tongyao.highway.seek.seeking import seek
 from tongyao.llm.extractive.formulation import formulate
 from tongyao.protocol.model.process import ProfileRef
@@ -70,8 +70,8 @@ async def main() -> None:
         wanted = passages(case, who)
         terms = [term for sides in wanted.values() for side in sides for term in side]
         for budget in BUDGETS:
-            lit = [piece.text for piece in converge(session, [text], budget).fitted]
-            half = [piece.text for piece in converge(session, [text], budget // 2).fitted]
+            lit = [piece.text for piece in select_output(session, [text], budget).fitted]
+            half = [piece.text for piece in select_output(session, [text], budget // 2).fitted]
             shown = {
                 "chunks": await chunks(text, tension, budget),
                 "highway": lit,

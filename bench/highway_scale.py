@@ -1,4 +1,4 @@
-"""How reciting and seeking grow with the text: `python bench/highway_scale.py FILE [--plot FILE]`.
+"""Time and memory of indexing and querying by text length: `python bench/highway_scale.py FILE [--plot FILE]`.
 
 FILE is cmrc2018_dev.json; its contexts in a shuffled order, repeated with other digits where they do not
 suffice, make texts of 10 K to 2 M characters. One row each: seconds, units, paths, megabytes, milliseconds.
@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.output import select_output
 from tongyao.highway.seek.seeking import seek
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 700_000, 2_000_000)
@@ -39,7 +39,7 @@ def main() -> None:
         shift = str.maketrans("0123456789的是在", "".join(draw.sample("0123456789", 10)) + "的是在")
         whole += "\n".join(draw.sample(contexts, len(contexts))).translate(shift) + "\n"
     warm = recite([whole[:20_000]])
-    converge(seek(warm, [("T", questions[0])]), [whole[:20_000]], 2000)
+    select_output(seek(warm, [("T", questions[0])]), [whole[:20_000]], 2000)
     print("| characters | recited, s | units | paths | arrays, MB | seek p50, ms | p99, ms |\n" + "|---" * 7 + "|")
     rows = []
     for size in SIZES:
@@ -50,7 +50,7 @@ def main() -> None:
         took = []
         for question in ["", *draw.sample(questions, 200)]:
             began = time.perf_counter()
-            converge(seek(memory, [("T", question)]), [text], 2000)
+            select_output(seek(memory, [("T", question)]), [text], 2000)
             took.append(1000 * (time.perf_counter() - began))
         p50, p99 = np.percentile(took[1:], [50, 99])
         rows.append((size, recited, memory.nbytes() / 1e6, p99))

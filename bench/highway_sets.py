@@ -1,4 +1,4 @@
-"""Sets to search in: CMRC 2018, and any corpus as JSON lines."""
+"""Loads retrieval sets: CMRC 2018, and any corpus as JSON lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing many people through the command line, killed in the middle and repeated (docs/field.md §1).
+"""Import of many profiles through the command line, killed in the middle and repeated (docs/field.md §1).
 
 `python -m bench.import_bench --people 100000 --kill` writes a file of generated people, runs `tongyao field import` in a
 home of its own, kills it with SIGKILL when four tenths are stored, repeats it, and counts who is there.

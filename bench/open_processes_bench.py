@@ -1,4 +1,4 @@
-"""What waits costs: `python -m bench.open_processes_bench [10 100 1000]`.
+"""Cost of open processes that wait: `python -m bench.open_processes_bench [10 100 1000]`.
 
 Processes whose one person is waited for, opened eight at a time up to each number and left open: the worker's memory,
 the size of both databases, an inbox query, and how long a worker that was killed takes until a message that waited

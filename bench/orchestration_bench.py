@@ -1,4 +1,4 @@
-"""What durable orchestration costs: `python -m bench.orchestration_bench [--runs 1x0.2 1x2 30x2 200x5] [--people 2]`.
+"""Overhead of durable orchestration: `python -m bench.orchestration_bench [--runs 1x0.2 1x2 30x2 200x5] [--people 2]`.
 
 Whole processes of 5 participants and 5 rounds, from the raw intent to the deliveries: the real worker, a real Temporal
 server with its database on disk, PostgreSQL, and the engine that speaks to Claude, over HTTP to a local Messages API

@@ -13,7 +13,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/READM
 TOP = r"tongyao|workflows|activities|prompts|tests|bench|examples|scenes|deploy|docs|requirements|\.ci|\.github"
 
 _PATH = re.compile(rf"(?<![\w/.:-])((?:{TOP})/[\w./*<>-]+)")
-_PYTHON_FILE = re.compile(r"`([\w/.]+\.py)`")
+_PYTHON_FILE = re.compile(r"`(\w[\w/.]*\.py)`")  # not absolute paths, which are those of another machine
 _MODULE = re.compile(rf"python -m ((?:{TOP})(?:\.\w+)+)")
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 

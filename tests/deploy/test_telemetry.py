@@ -18,7 +18,7 @@ from tongyao.protocol.contracts.process import ProjectInput, ProjectOutput, Turn
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
-from tongyao.records.counts import Stand, Waits
+from tongyao.records.backlog import Backlog, OpenAsks
 from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.observability import metrics
 from tongyao.runtime.observability.instrumentation import Measured
@@ -90,12 +90,12 @@ def test_turns_and_what_was_struck_in_them_are_counted() -> None:
 
 
 def test_phases_without_a_process_are_zero_and_asks_that_are_gone_are_gone() -> None:
-    waits = Waits(ask="projection", count=3, oldest=60.0)
-    none = Stand(phases={}, suspended={}, waits=(), undelivered=0, oldest_undelivered=0.0, set_aside=0, troubles={})
-    metrics.show_stand(none.model_copy(update={"phases": {"planning": 2}, "waits": (waits,)}))
+    waits = OpenAsks(ask="projection", count=3, oldest=60.0)
+    none = Backlog(phases={}, suspended={}, waits=(), undelivered=0, oldest_undelivered=0.0, set_aside=0, troubles={})
+    metrics.show_backlog(none.model_copy(update={"phases": {"planning": 2}, "waits": (waits,)}))
     assert value("tongyao_open_processes", phase="planning") == 2
     assert value("tongyao_oldest_wait_seconds", ask="projection") == 60
-    metrics.show_stand(none)
+    metrics.show_backlog(none)
     assert metrics.REGISTRY.get_sample_value("tongyao_open_processes", {"phase": "planning"}) == 0
     assert metrics.REGISTRY.get_sample_value("tongyao_oldest_wait_seconds", {"ask": "projection"}) is None
 

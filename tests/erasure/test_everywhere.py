@@ -28,7 +28,7 @@ from tongyao.commands.export import write_export
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.server import application
-from tongyao.highway.highway import Highway, Walk
+from tongyao.highway.highway import Highway, UsedSpans
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.process import Phase
 from tongyao.records.people.notifications import Channel
@@ -147,7 +147,7 @@ async def everywhere_beside_processes(here: House, doors: Doors, ada: str, token
     highway = Highway(library.pool)
     texts = ["\n\n".join((PROFILE, OTHERS["cy"]))]
     await highway.recite(ada, 1, texts)
-    await highway.write_back(ada, 1, "an-occasion", [Walk((OTHERS["cy"],), ((0, 0, 40),))])
+    await highway.write_back(ada, 1, "an-occasion", [UsedSpans((OTHERS["cy"],), ((0, 0, 40),))])
     await highway.recite_level(ada, 2, texts)
     indexer = IntentField(library.pool).indexer
     index = await indexer.begin(scene, "lexical")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.evaluation.test_judging import record
-from tongyao.evals.compare import overlap
+from tongyao.evals.measure import evidence_overlap
 from tongyao.protocol.model.observation import Gap, GapKind, Observation, Pair, Relation, Verdict
 from tongyao.protocol.model.plan import Claim, Plan
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
@@ -115,6 +115,6 @@ def test_a_fact_without_its_passage_is_no_small_matter() -> None:
 
 def test_two_runs_are_compared_by_what_the_same_people_quote() -> None:
     one, other = told(items(1, "P01", "a", "b")), told(items(1, "P02", "a"))
-    assert overlap(one, {"P01": "ada"}, other, {"P02": "ada"}) == 0.5
-    assert overlap(one, {"P01": "ada"}, other, {"P02": "bo"}) is None
-    assert overlap(one, {"P01": "ada"}, one, {"P01": "ada"}) == 1.0
+    assert evidence_overlap(one, {"P01": "ada"}, other, {"P02": "ada"}) == 0.5
+    assert evidence_overlap(one, {"P01": "ada"}, other, {"P02": "bo"}) is None
+    assert evidence_overlap(one, {"P01": "ada"}, one, {"P01": "ada"}) == 1.0

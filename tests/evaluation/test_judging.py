@@ -10,7 +10,7 @@ from tests.support.messages_api.fixtures import Serve
 from tests.support.messages_api.server import MessagesServer
 from tongyao.evals.anthropic_judge import AnthropicJudge
 from tongyao.evals.cases import Case, Expected, Link, Trap
-from tongyao.evals.judge import JudgementDraft, judged, material
+from tongyao.evals.judge import JudgementDraft, judge_prompt, judge_record
 from tongyao.llm import prompts
 from tongyao.llm.engine import Answer
 from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
@@ -86,7 +86,7 @@ async def test_a_finding_counts_only_with_its_place_in_the_record() -> None:
         scores={"discovery": 4, "offsets": 9, "restraint": 5},
         remarks="R1/catalyst/1 is the best.",
     )
-    judgement = await judged(judge, CASE, record(), NAMES)
+    judgement = await judge_record(judge, CASE, record(), NAMES)
     assert judgement.found == {"L1": "R1/catalyst/1"}
     assert judgement.missed == ("L2",)
     assert judgement.fallen == {}
@@ -95,7 +95,7 @@ async def test_a_finding_counts_only_with_its_place_in_the_record() -> None:
 
 
 def test_the_judge_reads_the_answer_the_record_and_who_is_who() -> None:
-    told = material(CASE, record(), NAMES)
+    told = judge_prompt(CASE, record(), NAMES)
     for part in ("P01: ada", '"id": "L2"', "R1/P02/1 [capability", "R1/catalyst/1 P01-P02 complementary"):
         assert part in told
 
@@ -112,7 +112,7 @@ async def test_a_model_behind_the_messages_api_judges_in_the_wanted_shape(serve:
     said = '```json\n{"links": [{"id": "L1", "found": "yes", "where": "R1/catalyst/1"}], "scores": {"plan": "3"}}\n```'
     server: MessagesServer = serve(respond=lambda request: said, knows=frozenset())
     judge = AnthropicJudge(api_key="k", base_url=server.base_url, model="claude-opus-5-5")
-    judgement = await judged(judge, CASE, record(), NAMES)
+    judgement = await judge_record(judge, CASE, record(), NAMES)
     await judge.aclose()
     assert (judgement.found, judgement.scores) == ({"L1": "R1/catalyst/1"}, {"plan": 3})
     assert judgement.cost > 0

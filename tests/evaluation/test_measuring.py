@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.test_judging import CASE, NAMES, record
-from tongyao.evals.cases import CaseError, Expected, Link, Trap, Wording, load, only
+from tongyao.evals.cases import CaseError, Expected, ExpectedTranslation, Link, Trap, load, only
 from tongyao.evals.measure import Measures, measure
 from tongyao.protocol.model.observation import Relation, Translation
 from tongyao.protocol.model.plan import Claim, Plan
@@ -63,7 +63,9 @@ def test_evidence_is_looked_for_in_claims_and_in_what_they_quote() -> None:
 
 
 def test_a_translation_counts_with_a_word_of_each_side_whichever_comes_first() -> None:
-    wanted = Expected(translations=(Wording(id="R1", between=("ada", "bo"), a_terms=("keep",), b_terms=("need",)),))
+    wanted = Expected(
+        translations=(ExpectedTranslation(id="R1", between=("ada", "bo"), a_terms=("keep",), b_terms=("need",)),)
+    )
     told = Translation(
         id="R1/catalyst/2", a="P02", b="P01", a_words="I need it", b_words="I keep it", text="may be one"
     )

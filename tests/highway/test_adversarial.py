@@ -6,7 +6,7 @@ import pytest
 
 from tongyao.highway.recite.segments import CAPS, Level, lay_out
 from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.output import select_output
 from tongyao.highway.seek.seeking import seek
 
 MILLION = 1_000_000
@@ -36,7 +36,7 @@ def test_reciting_and_seeking_stay_bounded(text: str) -> None:
         assert not len(layout.symbols) or max(bounds[1:] - bounds[:-1]) <= cap
     # Bounded by the text, whatever it is: a few hundred bytes for each base unit.
     assert memory.nbytes() <= 20_000 + 400 * len(layout.symbols)
-    found = converge(seek(memory, [("T", text[:300]), ("B1", "梨树 早上 deploy")]), [text], budget=1000)
+    found = select_output(seek(memory, [("T", text[:300]), ("B1", "梨树 早上 deploy")]), [text], budget=1000)
     assert sum(len(piece.text) for piece in found.fitted) <= 1000
     for piece in (*found.short, *found.long, *found.paragraphs):
         assert text[piece.start : piece.end] == piece.text
@@ -46,19 +46,19 @@ def test_identical_lines_are_one_unit_in_many_places_and_given_once() -> None:
     text = "每天早上六点开门。\n" * 10_000 + "只有今天，梨树开花了。"
     memory = recite([text])
     assert len(memory.tables[Level.LONG].units) == 2
-    found = converge(seek(memory, [("T", "早上几点开门"), ("B1", "梨树")]), [text], budget=100)
+    found = select_output(seek(memory, [("T", "早上几点开门"), ("B1", "梨树")]), [text], budget=100)
     assert sorted(piece.text for piece in found.fitted) == ["只有今天，梨树开花了。", "每天早上六点开门。"]
 
 
 def test_no_unit_no_answer() -> None:
-    found = converge(seek(recite(["。。。"]), [("T", "梨树"), ("E", "")]), ["。。。"], budget=10)
+    found = select_output(seek(recite(["。。。"]), [("T", "梨树"), ("E", "")]), ["。。。"], budget=10)
     assert found.fitted == ()
     assert found.recite_more
 
 
 def test_a_needle_in_text_without_punctuation_is_found() -> None:
     text = NO_STOPS[:50_000] + "望远镜里的木星" + NO_STOPS[50_000:]
-    found = converge(seek(recite([text]), [("T", "望远镜 木星")]), [text], budget=200)
+    found = select_output(seek(recite([text]), [("T", "望远镜 木星")]), [text], budget=200)
     assert any("望远镜" in piece.text or "木星" in piece.text for piece in found.fitted)
 
 
@@ -70,5 +70,5 @@ MIXTURE = "今天 deploy 了 v2.0 给用户。\nユーザー数は三百人で�
     [("deploy v3", "deploy"), ("ユーザー", "ユーザー"), ("помощь", "помощь"), ("ไทย", "ไทย"), ("🎉", "🎉")],
 )
 def test_any_of_many_scripts_finds_its_line(query: str, expected: str) -> None:
-    found = converge(seek(recite([MIXTURE]), [("T", query)]), [MIXTURE])
+    found = select_output(seek(recite([MIXTURE]), [("T", query)]), [MIXTURE])
     assert expected in found.short[0].text

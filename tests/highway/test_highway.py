@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from tongyao.highway.highway import Highway, NotRecited, Walk
+from tongyao.highway.highway import Highway, NotRecited, UsedSpans
 from tongyao.highway.recite.segments import Level
-from tongyao.highway.seek.output import Found
+from tongyao.highway.seek.output import SeekResult
 from tongyao.highway.settings import Settings
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.tension import Tension
@@ -34,7 +34,7 @@ def span(text: str, part: str) -> tuple[int, int, int]:
     return 0, text.index(part), text.index(part) + len(part)
 
 
-def light(found: Found, text: str) -> float:
+def light(found: SeekResult, text: str) -> float:
     return next(piece.score for piece in found.fitted if piece.text == text)
 
 
@@ -99,7 +99,7 @@ async def test_what_was_used_is_lit_more_the_next_time(pool: Pool, owner: str) -
     await highway.recite(owner, 1, [PROFILE])
     before, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION], budget=500)
     for occasion in ("process-1", "process-2", "process-3"):
-        assert await highway.write_back(owner, 1, occasion, [Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
+        assert await highway.write_back(owner, 1, occasion, [UsedSpans((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
     after, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION], budget=500)
     assert light(after, EVIDENCE) > light(before, EVIDENCE)
     rival = "果园的账由妹妹管，果园的车由我开。"
@@ -111,7 +111,7 @@ async def test_what_was_used_is_lit_more_the_next_time(pool: Pool, owner: str) -
 async def test_the_same_process_is_written_back_once(pool: Pool, owner: str) -> None:
     highway = Highway(pool)
     await highway.recite(owner, 1, [PROFILE])
-    walk = Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))
+    walk = UsedSpans((QUESTION[1],), (span(PROFILE, EVIDENCE),))
     assert await highway.write_back(owner, 1, "process", [walk])
     once, _ = await highway.seek(owner, 1, [PROFILE], [QUESTION])
     assert not await highway.write_back(owner, 1, "process", [walk])
@@ -127,8 +127,8 @@ async def test_direct_paths_are_bounded_and_the_most_walked_stay(pool: Pool, own
             )
             return [(start, target) for start, target in await cursor.fetchall()]
 
-    often = Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))
-    once = Walk(("谁会用无人机",), (span(PROFILE, "果园的账由妹妹管，果园的车由我开。"),))
+    often = UsedSpans((QUESTION[1],), (span(PROFILE, EVIDENCE),))
+    once = UsedSpans(("谁会用无人机",), (span(PROFILE, "果园的账由妹妹管，果园的车由我开。"),))
     await Highway(pool).recite(owner, 1, [PROFILE])
     for occasion in ("first", "second"):
         await Highway(pool).write_back(owner, 1, occasion, [often])
@@ -144,7 +144,7 @@ async def test_nothing_of_a_tension_is_kept_but_counts_on_the_owners_own_units(
     highway = Highway(pool)
     await highway.recite(owner, 1, [PROFILE])
     secret = "canary 泄密 四十亩"
-    await highway.write_back(owner, 1, "process", [Walk((secret,), (span(PROFILE, EVIDENCE),))])
+    await highway.write_back(owner, 1, "process", [UsedSpans((secret,), (span(PROFILE, EVIDENCE),))])
     async with pool.connection() as connection:
         cursor = await connection.execute("SELECT unit FROM highway_starts WHERE owner = %s", (owner,))
         kept = {row[0] for row in await cursor.fetchall()}
@@ -172,7 +172,7 @@ def dump(database_url: str) -> str:
 async def test_forgetting_a_source_leaves_nothing_that_only_it_supported(pool: Pool, owner: str) -> None:
     highway = Highway(pool)
     await highway.recite(owner, 1, [PROFILE, DIARY])
-    await highway.write_back(owner, 1, "p", [Walk(("望远镜 果园",), ((1, 0, 10), (0, 0, 10)))])
+    await highway.write_back(owner, 1, "p", [UsedSpans(("望远镜 果园",), ((1, 0, 10), (0, 0, 10)))])
     await highway.forget(owner, 1, source=1, texts=[PROFILE, DIARY])
     found, _ = await highway.seek(owner, 1, [PROFILE], [("T", "望远镜"), ("B1", "果园")])
     assert found.unknown == {"T": 1.0, "B1": 0.0}
@@ -199,7 +199,7 @@ async def test_forgetting_an_owner_removes_every_row(pool: Pool, owner: str) -> 
     await highway.recite(owner, 1, [PROFILE])
     await highway.recite_level(owner, 2, [DIARY])
     own, over_all = await highway.dictionary(owner, 1)
-    await highway.write_back(owner, 1, "p", [Walk((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
+    await highway.write_back(owner, 1, "p", [UsedSpans((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
     memory = await highway._memory(owner, 1)
     await highway.forget(owner)
     async with pool.connection() as connection:

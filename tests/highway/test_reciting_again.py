@@ -14,7 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tests.highway.test_weak_forces import Compass
 from tests.support.house import House, open_house
 from tests.support.scripted import Rule, Script, ScriptedEngine
-from tongyao.highway.highway import Highway, Recital
+from tongyao.highway.highway import Highway, ReciteRequest
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.settings import Settings
@@ -147,11 +147,11 @@ async def test_what_is_called_for_is_one_pass_more_within_the_bound(pool: Pool, 
     highway = Highway(pool, settings=Settings(passes=1, most_passes=2))
     await highway.recite(owner, 1, [GARDEN])
 
-    async def due(query: str) -> Recital | None:
+    async def due(query: str) -> ReciteRequest | None:
         return highway.due(*await highway.seek(owner, 1, [GARDEN], [("T", query)]))
 
     assert await due("河工") is None, "it found its way"
-    assert await due(NOWHERE) == Recital(passes=2, encoder="")
+    assert await due(NOWHERE) == ReciteRequest(passes=2, encoder="")
     await highway.recite(owner, 1, [GARDEN], passes=2)
     assert await due(NOWHERE) is None, "as often as it may be"
 
@@ -162,7 +162,7 @@ async def test_other_vectors_are_called_for_when_the_encoder_is_another(pool: Po
     query = [("T", "水边修")]
     found, session = await compass.seek(owner, 1, [GARDEN], query, budget=100)
     assert found.fitted[0].text == "老木匠修门。", "sought without direction meanwhile"
-    assert compass.due(found, session) == Recital(passes=3, encoder="compass 1")
+    assert compass.due(found, session) == ReciteRequest(passes=3, encoder="compass 1")
     await compass.recite(owner, 1, [GARDEN])
     found, session = await compass.seek(owner, 1, [GARDEN], query, budget=100)
     assert found.fitted[0].text == "老河工修闸。"
@@ -193,7 +193,7 @@ async def test_the_memory_there_is_sought_in_until_the_other_is_done_by_whicheve
 async def test_a_recitation_in_a_turn_does_not_wait_for_vectors(pool: Pool, owner: str) -> None:
     highway = Highway(pool, encoder=Compass())
     await highway.recite(owner, 1, [GARDEN], directed=False)
-    assert highway.due(*await highway.seek(owner, 1, [GARDEN], [("T", "河工")])) == Recital(3, "compass 1")
+    assert highway.due(*await highway.seek(owner, 1, [GARDEN], [("T", "河工")])) == ReciteRequest(3, "compass 1")
 
 
 def test_only_what_is_called_for_beyond_the_first_has_a_name_of_its_own() -> None:

@@ -15,7 +15,7 @@ from tongyao.highway.memory import SOUGHT, Memory, starts_of
 from tongyao.highway.recite.segments import Level, lay_out
 from tongyao.highway.recite.staging import recite
 from tongyao.highway.seek.explanation import explain
-from tongyao.highway.seek.output import converge, fit
+from tongyao.highway.seek.output import fill_budget, select_output
 from tongyao.highway.seek.seeking import seek
 from tongyao.highway.settings import Settings
 
@@ -65,7 +65,7 @@ def test_all_sub_units_of_a_query_are_starts_not_only_the_longest() -> None:
 
 def test_no_path_is_an_answer() -> None:
     memory = recite([GARDEN])
-    found = converge(seek(memory, [("T", "xylophone quartet")]), [GARDEN], budget=500)
+    found = select_output(seek(memory, [("T", "xylophone quartet")]), [GARDEN], budget=500)
     assert (found.short, found.long, found.paragraphs, found.memory, found.fitted) == ((), (), (), None, ())
     assert found.recite_more, "no way means: not recited enough"
     assert found.unknown == {"T": 1.0}
@@ -109,8 +109,8 @@ def test_neighbours_light_each_other_only_where_they_belong_together() -> None:
     topics = ("木匠刨子", "渔船罗盘", "蜂箱蜂蜜", "陶窑釉色")
     story = [f"{topic[:2]}{verb}{topic[2:]}。" for topic in topics for verb in ("擦净", "带来", "看重", "卖掉")]
     heap = [story[(7 * i) % 16] for i in range(16)]
-    assert recite(["\n".join(story)]).kin[Level.LONG] == 1
-    assert recite(["\n".join(heap)]).kin[Level.LONG] == 0
+    assert recite(["\n".join(story)]).cohesion[Level.LONG] == 1
+    assert recite(["\n".join(heap)]).cohesion[Level.LONG] == 0
 
 
 @settings(max_examples=40, deadline=None)
@@ -143,7 +143,7 @@ def test_the_collapsed_table_holds_what_walking_the_texts_finds(texts: list[str]
 def test_an_explanation_names_the_starts_their_ways_and_adds_up(text: str, query: str) -> None:
     memory = recite([text])
     session = seek(memory, [("T", query), ("B1", "霜 winters")])
-    found = converge(session, [text])
+    found = select_output(session, [text])
     for piece in (*found.short, *found.long, *found.paragraphs):
         why = explain(session, piece)
         assert sum(why.activation.values()) + sum(why.surroundings.values()) == pytest.approx(piece.score, abs=1e-5)
@@ -162,7 +162,7 @@ def test_a_deeper_unit_climbs_over_the_units_around_it() -> None:
     text = "果园丰收节到了。\n果园丰收了。\n果园丰收。\n果园荒了。\n果园大。"
     memory = recite([text])
     session = seek(memory, [("T", "果")])
-    piece = converge(session, [text]).short[0]
+    piece = select_output(session, [text]).short[0]
     way = explain(session, piece).touches[0].way
     assert way[0] == "果"
     assert "果园" in way
@@ -171,12 +171,12 @@ def test_a_deeper_unit_climbs_over_the_units_around_it() -> None:
 def test_what_fits_the_budget_does_not_overlap_and_is_sorted() -> None:
     memory = recite([GARDEN])
     session = seek(memory, [("T", "果园 梨树 霜 无人机 拖拉机 水泵 采收")])
-    everything = sum(len(piece.text) for piece in fit(session, [GARDEN], 10_000))
+    everything = sum(len(piece.text) for piece in fill_budget(session, [GARDEN], 10_000))
     for budget in (0, 5, 20, 60, everything, 10_000):
-        pieces = fit(session, [GARDEN], budget)
+        pieces = fill_budget(session, [GARDEN], budget)
         assert sum(len(piece.text) for piece in pieces) <= budget
         spans = sorted((piece.start, piece.end) for piece in pieces)
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
         assert [piece.score for piece in pieces] == sorted((piece.score for piece in pieces), reverse=True)
         assert all(GARDEN[piece.start : piece.end] == piece.text for piece in pieces)
-    assert fit(session, [GARDEN], 12), "where no sentence fits, its brightest part does"
+    assert fill_budget(session, [GARDEN], 12), "where no sentence fits, its brightest part does"

@@ -16,10 +16,10 @@ from tongyao.highway.recite.segments import Level
 from tongyao.highway.recite.staging import recite
 from tongyao.highway.seek.direction import Encoder, give_direction
 from tongyao.highway.seek.explanation import explain
-from tongyao.highway.seek.output import converge
+from tongyao.highway.seek.output import select_output
 from tongyao.highway.seek.seeking import Session, seek
 from tongyao.highway.settings import Settings
-from tongyao.highway.strengths import Bound, Strengths, walked
+from tongyao.highway.strengths import BoundStrengths, Strengths, strengths_of
 
 ALONE = Settings(surroundings=0)
 
@@ -73,7 +73,7 @@ def test_a_frequent_unit_alone_is_still_a_way() -> None:
 def test_an_explanation_names_only_the_instances_that_were_lit() -> None:
     text = rooms()
     session = seek(recite([text]), [("T", f"{chr(0x4E00 + 7 * 20)}的门")], replace(ALONE, instances=10, cell=8))
-    for piece in converge(session, [text]).long:
+    for piece in select_output(session, [text]).long:
         why = explain(session, piece)
         assert sum(touch.share for touch in why.touches) == pytest.approx(why.converged["T"], abs=1e-5)
 
@@ -138,10 +138,10 @@ def test_a_start_that_led_everywhere_points_nowhere() -> None:
     def lent(*asked: tuple[str, int]) -> float:
         left = Strengths()
         for query, line in asked:
-            left.add(walked(memory, [query], [(at[line], at[line] + len(lines[line]))]))
+            left.add(strengths_of(memory, [query], [(at[line], at[line] + len(lines[line]))]))
         starts = np.array([unit_named(memory, "帆")], np.int32)
         everything = np.ones(len(memory.tables[Level.PARAGRAPH].units), np.float32)
-        bound = Bound(memory, left, replace(Settings(), trodden=0))
+        bound = BoundStrengths(memory, left, replace(Settings(), trodden=0))
         return float(bound.lend(Level.PARAGRAPH, starts, np.ones(1, np.float32), everything)[0])
 
     once = lent(("帆", 0))
@@ -188,14 +188,14 @@ def test_order_lights_nothing_that_no_start_has_reached_and_is_explained() -> No
     text = "甲乙丙。\n丁戊。"
     session = seek(recite([text]), [("T", "甲乙")], ALONE)
     assert session.glow(Level.PARAGRAPH)[1] == 0
-    piece = converge(session, [text]).short[0]
+    piece = select_output(session, [text]).short[0]
     why = explain(session, piece)
     assert why.activation["T"] + why.surroundings["T"] == pytest.approx(piece.score)
 
 
-def written_back(memory: Memory, text: str, query: str, *lines: str) -> Bound:
+def written_back(memory: Memory, text: str, query: str, *lines: str) -> BoundStrengths:
     spans = [(text.index(line), text.index(line) + len(line)) for line in lines]
-    return Bound(memory, walked(memory, [query], spans), Settings())
+    return BoundStrengths(memory, strengths_of(memory, [query], spans), Settings())
 
 
 def test_what_was_found_before_is_brighter_for_those_who_seek_alike() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from tongyao.highway.highway import Highway, Walk
+from tongyao.highway.highway import Highway, UsedSpans
 from tongyao.highway.store import Store
 
 Pool = AsyncConnectionPool[Any]
@@ -64,7 +64,7 @@ async def test_a_persons_memories_can_be_erased(pool: Pool, owner: str, database
     keys = memory.units.keys[: memory.base]
     counted = await Store(pool).dictionary(keys)
     await highway.recite(owner, 2, [TEXT])
-    await highway.write_back(owner, 1, "an-occasion", [Walk(("修门",), ((0, 0, 6),))])
+    await highway.write_back(owner, 1, "an-occasion", [UsedSpans(("修门",), ((0, 0, 6),))])
     erased = run_without_numba(
         "import asyncio\n"
         "from tongyao.records.database import open_pool\n"

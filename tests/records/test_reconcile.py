@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.records.conftest import Announce
-from tests.records.test_journal import outbox
+from tests.records.process.test_journal import outbox
 from tests.records.test_ledger import claim
 from tongyao.llm.engine import CallKey
 from tongyao.records.database import Pool, session

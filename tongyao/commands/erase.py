@@ -9,7 +9,7 @@ import typer
 from tongyao.app.people import erasure
 from tongyao.commands.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, print_json, run
 from tongyao.commands.field_index import records
-from tongyao.records.privacy import sealing
+from tongyao.records.privacy import master_keys
 from tongyao.runtime import wiring
 
 
@@ -59,7 +59,7 @@ def rewrap() -> None:
 
 async def _rewrap() -> int:
     async with records() as (chosen, library):
-        return await sealing.rewrap(library.pool, wiring.keyring(chosen))
+        return await master_keys.rewrap(library.pool, wiring.keyring(chosen))
 
 
 async def _erase(person: str, patience: float) -> erasure.Erased:

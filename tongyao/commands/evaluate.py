@@ -14,8 +14,7 @@ from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, OPERATOR, console, fail, print_json, run, settings
 from tongyao.evals.cases import Case, CaseError, load, only
-from tongyao.evals.compare import overlap
-from tongyao.evals.measure import Measures, measure
+from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
@@ -113,7 +112,7 @@ async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
                 other, beside = case.model_copy(update=brought), f"before the tension of {next_one.id}"
             (one, names), (two, other_names) = await _run_case(installed, case), await _run_case(installed, other)
             records = await installed.context.library.record(one), await installed.context.library.record(two)
-            share = overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
+            share = evidence_overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
             found.append({"case": case.id, "beside": beside, "overlap": share})
     return found
 
@@ -178,11 +177,11 @@ async def _measured(installed: Installation, case: Case, process: str, names: di
 
 
 async def _judged(installed: Installation, case: Case, process: str, names: dict[str, str]) -> dict[str, Any]:
-    from tongyao.evals.judge import judged
+    from tongyao.evals.judge import judge_record
     from tongyao.runtime.wiring import judge_of
 
     async with judge_of(installed.settings) as judge:
-        return (await judged(judge, case, await installed.context.library.record(process), names)).model_dump(
+        return (await judge_record(judge, case, await installed.context.library.record(process), names)).model_dump(
             mode="json"
         )
 

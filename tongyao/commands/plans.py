@@ -17,7 +17,7 @@ from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.plan_validation import Fault, faults, plan_schema
-from tongyao.records.process.lineage import Branch
+from tongyao.records.process.lineage import ProcessTree
 from tongyao.records.process.plans import Acceptance
 
 plan = typer.Typer(no_args_is_help=True, help="A plan as a document: its schema, whether it stands, its machine.")
@@ -168,18 +168,18 @@ async def _tree(process: str, as_json: bool) -> None:
         console.print(f"{len(top.all())} processes, {sum(row.tokens for row in top.all()):,} tokens, ${cost:.4f}")
 
 
-def _grow(shown: Tree, branch: Branch, chosen: str) -> None:
+def _grow(shown: Tree, branch: ProcessTree, chosen: str) -> None:
     for child in branch.children:
         _grow(shown.add(_label(child, chosen)), child, chosen)
 
 
-def _label(branch: Branch, chosen: str) -> str:
+def _label(branch: ProcessTree, chosen: str) -> str:
     row = branch.process
     name = f"[bold reverse]{row.id}[/]" if row.id == chosen else f"[bold]{row.id}[/]"
     return f"{name}  {row.phase}, round {row.round}, {row.participants} people, ${row.cost:.4f}"
 
 
-def _branch(branch: Branch) -> dict[str, object]:
+def _branch(branch: ProcessTree) -> dict[str, object]:
     row = branch.process
     return {
         "id": row.id, "phase": row.phase, "depth": row.depth, "round": row.round, "participants": row.participants,

@@ -1,4 +1,4 @@
-"""A model that reads a finished process and answers in a given shape: for evaluation, outside any process."""
+"""The judge's client of the Anthropic Messages API, used outside any process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT: Final = 16_000
 
 
 class AnthropicJudge:
-    """Asks one model, once per run. Raises the errors of `tongyao.llm.errors`. Close with `aclose`."""
+    """A `Judge` that asks one model. Raises the errors of `tongyao.llm.errors`. Close with `aclose`."""
 
     def __init__(self, *, api_key: str, base_url: str | None, model: str, prices: PriceTable | None = None) -> None:
         self.model = model

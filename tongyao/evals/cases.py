@@ -1,4 +1,4 @@
-"""A case: an intent, profiles, and what a careful reader expects of a good run (examples/README.md)."""
+"""Written cases: an intent, profiles, and the expected findings (examples/README.md)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LinkKind = Literal["complementary", "aligned", "offsetting", "third_party_value"
 
 
 class CaseError(ValueError):
-    """The folder is no case; the message says which file is wrong, and how."""
+    """The folder does not hold a valid case. The message names the file and what is wrong in it."""
 
 
 class Link(Draft):
-    """Something between two people (or, a contribution, of one) that is there to be found.
+    """A relation between two people (or the contribution of one) that a run should find, at the latest in `by_round`.
 
-    `a_terms`, `b_terms`: literal parts of the first and the second one's profile; evidence shows one of each side.
+    `a_terms`, `b_terms`: literal parts of the first and the second person's profile. Evidence must contain one of each.
     """
 
     id: str
@@ -34,14 +34,16 @@ class Link(Draft):
 
 
 class Trap(Draft):
+    """A finding that would be wrong."""
+
     id: str
     kind: Literal["false_relation", "surface_match", "invention"]
     between: tuple[str, ...]
     about: str = ""
 
 
-class Wording(Draft):
-    """Two ways of saying what may be one thing."""
+class ExpectedTranslation(Draft):
+    """Two wordings of one thing that the catalyst should relate to each other."""
 
     id: str
     between: tuple[str, str]
@@ -49,8 +51,8 @@ class Wording(Draft):
     b_terms: tuple[str, ...]
 
 
-class Blank(Draft):
-    """Something that nobody in the room has, or nobody looked at."""
+class ExpectedGap(Draft):
+    """Something that no participant has (`absent`), or that nobody examined (`overlooked`)."""
 
     about: str
     kind: Literal["absent", "overlooked"]
@@ -59,8 +61,8 @@ class Blank(Draft):
 class Expected(Draft):
     links: tuple[Link, ...] = ()
     traps: tuple[Trap, ...] = ()
-    translations: tuple[Wording, ...] = ()
-    gaps: tuple[Blank, ...] = ()
+    translations: tuple[ExpectedTranslation, ...] = ()
+    gaps: tuple[ExpectedGap, ...] = ()
 
 
 class Case(Draft):

@@ -1,4 +1,4 @@
-"""How well people are found: a need passes when enough of its expected people are in the top ten (docs/field.md §4)."""
+"""Evaluation of the field: a need passes when enough of its expected people are in the top ten (docs/field.md §4)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row(Value):
 
 
 class Result(Row):
-    """A row of one way of finding: `scheme` is how vectors are made, `perspective` what was compared with what."""
+    """Counts of one search method: `scheme` is how vectors are made, `perspective` which facets are compared."""
 
     scheme: str
     perspective: str

@@ -1,7 +1,6 @@
-"""A model's judgement of one run, by a written rubric (prompts/*/judge.md), held to places in the record.
+"""A model judges one run by a written rubric (prompts/*/judge.md); findings without a place in the record do not count.
 
-No model has judged anything yet: this is tested on scripted answers. Where it and the counts of `measuring` disagree,
-read the record.
+No model has judged a run so far: this is tested on scripted answers.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Scores(Draft):
 
 
 class JudgementDraft(Draft):
-    """What the judge answered: the checks come before the scores that rest on them."""
+    """The answer of the judge: findings first, then the scores that rest on them."""
 
     links: list[LinkJudged] = Field(default_factory=list)
     traps: list[TrapJudged] = Field(default_factory=list)
@@ -58,7 +57,7 @@ class JudgementDraft(Draft):
 
 
 class Judgement(Value):
-    """What stands of it. `unplaced`: findings that named no place in the record, and so do not count."""
+    """The judgement after checking. `unplaced`: findings that named no place in the record and therefore do not count."""
 
     found: dict[str, str] = Field(description="Link → where the record says it.")
     missed: tuple[str, ...]
@@ -74,10 +73,10 @@ class Judge(Protocol):
     async def ask(self, system: str, text: str, draft: type[DraftT]) -> Answer[DraftT]: ...
 
 
-async def judged(judge: Judge, case: Case, record: Record, names: dict[str, str]) -> Judgement:
-    """Have `record` judged against its case. `names`: alias → id in the case. Raises as the judge does."""
+async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str, str]) -> Judgement:
+    """Have `record` judged against its case. `names`: alias → id in the case. Raises what `judge.ask` raises."""
     answer = await judge.ask(
-        prompts.judging(case.language, JudgementDraft), material(case, record, names), JudgementDraft
+        prompts.judging(case.language, JudgementDraft), judge_prompt(case, record, names), JudgementDraft
     )
     draft, known = answer.draft, record.item_ids()
     said = [(one.id, one.where) for one in draft.links] + [(one.id, one.where) for one in draft.traps]
@@ -101,8 +100,8 @@ async def judged(judge: Judge, case: Case, record: Record, names: dict[str, str]
     )
 
 
-def material(case: Case, record: Record, names: dict[str, str]) -> str:
-    """What the judge reads: who is who in the case, its answer, and the record under aliases."""
+def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
+    """The prompt of the judge: who is who in the case, the expected findings, and the record under aliases."""
     catalyst = views.for_catalyst(record)
     request = CatalystRequest(**{**dict(catalyst), "strategy": ""})
     parts = [

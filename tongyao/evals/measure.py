@@ -1,4 +1,4 @@
-"""What one run found of what was there, counted by code alone (docs/evaluation.md). Pure."""
+"""Counts what a run found of what its case expects, without a model (docs/evaluation.md). Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from pydantic import Field
 
-from tongyao.evals.cases import Case, Link, Wording
+from tongyao.evals.cases import Case, ExpectedTranslation, Link
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.observation import Observation, Relation, all_pairs
 from tongyao.protocol.model.projection import Item
@@ -16,11 +16,11 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.audit import audit
 
 SAME = 0.6
-"""Two claims of one person that share so much of their terms (Jaccard) say the same again."""
+"""Two claims of one person with at least this Jaccard similarity of terms count as repeated."""
 
 
-class Found(Value):
-    """One expected link. `round`: of the first observation that has it with evidence of both sides; 0: none has."""
+class LinkFound(Value):
+    """One expected link. `round`: the first observation that states it with evidence of both sides; 0: none does."""
 
     id: str
     kind: str
@@ -35,12 +35,12 @@ class Found(Value):
 
 
 class Measures(Value):
-    """One run held against its case. Ratios are None where there was nothing to count."""
+    """Measures of one run against its case. Ratios are None where there was nothing to count."""
 
     case: str
     engine: str
     people: int
-    links: tuple[Found, ...]
+    links: tuple[LinkFound, ...]
     relations: int = Field(description="Related pairs of the last observation.")
     unexpected: int = Field(description="Of these, pairs of which the case expects nothing: not all of them wrong.")
     false_relations: tuple[str, ...] = Field(description="Traps of that kind that were fallen into.")
@@ -81,7 +81,7 @@ def measure(
     cost: Decimal = Decimal(0),
 ) -> Measures:
     """`names`: alias → id in the case; `texts`: alias → frozen profile, in which spans are looked up."""
-    said = _Said(record, texts)
+    said = _Evidence(record, texts)
     aliases = {name: alias for alias, name in names.items()}
     last = record.observations[-1] if record.observations else None
     related = {(pair.a, pair.b) for pair in last.pairs if pair.relation.related} if last else set()
@@ -106,7 +106,7 @@ def measure(
             for trap in case.expected.traps
             if trap.kind == "false_relation" and len(trap.between) == 2 and _pair(aliases, trap.between) in related
         ),
-        translations=tuple(one.id for one in case.expected.translations if _told(one, record, aliases)),
+        translations=tuple(one.id for one in case.expected.translations if _is_translated(one, record, aliases)),
         translations_expected=len(case.expected.translations),
         translations_made=len(made),
         own_words=_share(sum(said.words_of(t.a, t.a_words) and said.words_of(t.b, t.b_words) for t in made), len(made)),
@@ -126,8 +126,8 @@ def measure(
     )
 
 
-class _Said:
-    """Items by id, and everything that stands behind each: its claim and the passages it quotes."""
+class _Evidence:
+    """Items by id, each with its claim and the passages it quotes, normalised."""
 
     def __init__(self, record: Record, texts: Mapping[str, str]) -> None:
         self._record = record
@@ -138,7 +138,7 @@ class _Said:
         }
 
     def shows(self, alias: str, sources: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Whether any item of `alias` among `sources` shows any of the terms; true where no term is wanted."""
+        """Whether an item of `alias` among `sources` contains any of the terms (any item, where no term is wanted)."""
         mine = [self._shown.get(source, "") for source in sources if source.split("/")[1:2] == [alias]]
         return bool(mine) and (not wanted or any(_plain(term) in text for term in wanted for text in mine))
 
@@ -148,7 +148,7 @@ class _Said:
         )
 
     def later(self) -> list[bool]:
-        """For every item after a person's first turn: whether it says again what they said before."""
+        """For every item after a person's first turn: whether it repeats an earlier one."""
         before: dict[str, list[frozenset[str]]] = {}
         repeated: list[bool] = []
         for said in sorted(self._record.projections, key=lambda one: one.round):
@@ -160,7 +160,7 @@ class _Said:
         return repeated
 
 
-def _found(link: Link, record: Record, aliases: Mapping[str, str], said: _Said) -> Found:
+def _found(link: Link, record: Record, aliases: Mapping[str, str], said: _Evidence) -> LinkFound:
     named = first = 0
     for seen in record.observations:
         for sources in _matching(link, seen, aliases):
@@ -168,7 +168,7 @@ def _found(link: Link, record: Record, aliases: Mapping[str, str], said: _Said) 
             sides = zip(link.between, (link.a_terms, link.b_terms), strict=False)
             if not first and all(said.shows(aliases[who], sources, wanted) for who, wanted in sides):
                 first = seen.round
-    return Found(
+    return LinkFound(
         id=link.id, kind=link.kind, between=link.between, by_round=link.by_round, round=first, named_round=named
     )
 
@@ -185,8 +185,8 @@ def _matching(link: Link, seen: Observation, aliases: Mapping[str, str]) -> list
     return [pair.sources for pair in seen.pairs if {pair.a, pair.b} == who and pair.relation.value == link.kind]
 
 
-def _told(wanted: Wording, record: Record, aliases: Mapping[str, str]) -> bool:
-    """Whether a translation between the two names a word of each side."""
+def _is_translated(wanted: ExpectedTranslation, record: Record, aliases: Mapping[str, str]) -> bool:
+    """Whether an observation has a translation between the two people with a term of each."""
     a, b = (aliases.get(name, "") for name in wanted.between)
     for seen in record.observations:
         for one in seen.translations:
@@ -228,3 +228,31 @@ def _plain(text: str) -> str:
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+def evidence_overlap(
+    one: Record, names: Mapping[str, str], other: Record, other_names: Mapping[str, str], *, rounds: int | None = None
+) -> float | None:
+    """Overlap of the evidence of two runs of one case, 0 to 1 (docs/evaluation.md §5).
+
+    Over the people who took part in both: characters of their profiles quoted in both runs ÷ quoted in either (Jaccard), in the
+    first `rounds` (None: all). None when nothing was quoted. `names`, `other_names`: alias → id in the case, per run.
+    """
+    first, second = _quoted_positions(one, names, rounds), _quoted_positions(other, other_names, rounds)
+    both = first.keys() & second.keys()
+    shared = sum(len(first[who] & second[who]) for who in both)
+    either = sum(len(first[who] | second[who]) for who in both)
+    return shared / either if either else None
+
+
+def _quoted_positions(record: Record, names: Mapping[str, str], rounds: int | None) -> dict[str, set[int]]:
+    """By person: every character position of their profile that an item quotes."""
+    found: dict[str, set[int]] = {}
+    for said in record.projections:
+        if rounds is None or said.round <= rounds:
+            mine = found.setdefault(names.get(said.alias, said.alias), set())
+            for item in said.items:
+                for span in item.spans:
+                    if span.source == "profile":
+                        mine.update(range(span.start, span.end))
+    return found

@@ -1,4 +1,4 @@
-"""Compilation of the inner loops: cached on disk, and other threads go on while one runs."""
+"""Just-in-time compilation of the inner loops by numba, cached on disk. Compiled functions release the GIL."""
 
 from __future__ import annotations
 

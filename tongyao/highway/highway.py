@@ -1,9 +1,8 @@
-"""The Crystalline Highway: `recite`, `seek`, `explain`, `write_back`, `forget`.
+"""The Crystalline Highway: `recite` (index), `seek` (query), `explain`, `write_back` (relevance feedback), `forget` (delete).
 
-A memory that is built by seeking. Texts are recited once, in the background, level by level; what is walked
-often enough becomes a unit. A query then lights, from zero, the segments its units really lead to. It stands
-alone: the texts, a connection pool and, if wanted, an encoder are handed in. `docs/highway.md` is its
-specification.
+Retrieval from long texts without a language model. Texts are indexed in the background, level by level; pairs that occur
+often enough are merged into units. A query scores the segments that contain its units. The package needs nothing else
+of Tongyao: texts, a connection pool and, optionally, an encoder are passed in. Specification and glossary: `docs/highway.md`.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from tongyao.highway.recite.staging import Recitation
 from tongyao.highway.seek.direction import Encoder, give_direction, label
 from tongyao.highway.seek.explanation import Explanation
 from tongyao.highway.seek.explanation import explain as explain_piece
-from tongyao.highway.seek.output import Found, Piece, converge
+from tongyao.highway.seek.output import Piece, SeekResult, select_output
 from tongyao.highway.seek.seeking import Session
 from tongyao.highway.seek.seeking import seek as seek_memory
 from tongyao.highway.settings import Settings
 from tongyao.highway.store import Store
-from tongyao.highway.strengths import Bound, Strengths, walked
+from tongyao.highway.strengths import BoundStrengths, Strengths, strengths_of
 
 
 class NotRecited(LookupError):
-    """There is no finished memory of this owner and version: recite it first."""
+    """This version of the owner has no finished memory: call `recite` first."""
 
 
 @dataclass(frozen=True)
-class Walk:
-    """What one conversation used: its `queries` led to `spans`, each (source, start, end) in characters."""
+class UsedSpans:
+    """What one process used: its `queries` led to `spans`, each (source, start, end) in characters."""
 
     queries: tuple[str, ...]
     spans: tuple[tuple[int, int, int], ...]
@@ -47,23 +46,22 @@ class Walk:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a recitation is: the level just recited (None: nothing was left to do) and whether all is
-    done."""
+    """Progress of a recitation: the level just finished (None: there was nothing to do), and whether all are finished."""
 
     level: Level | None
     done: bool
 
 
 @dataclass(frozen=True)
-class Recital:
-    """How a memory ought to be recited: `passes` of each level, its vectors made by `encoder` (a label; empty: none)."""
+class ReciteRequest:
+    """How a memory should be recited: `passes` of each level, and the label of the encoder of its vectors (empty: none)."""
 
     passes: int
     encoder: str
 
 
 class Highway:
-    """Memories by owner and version. Safe to share between tasks of one event loop."""
+    """Memories (indexes) by owner and version. Safe to share between tasks of one event loop."""
 
     def __init__(
         self,
@@ -73,14 +71,14 @@ class Highway:
         encoder: Encoder | None = None,
         cache_bytes: int = 512 << 20,
     ) -> None:
-        """`encoder`: the category field, or none. `cache_bytes` bounds the arrays kept for seeking; the least recently
-        sought go first."""
+        """`encoder`: makes the vectors of the category field; None: there is none. `cache_bytes`: size of the cache of memories,
+        of which the least recently used are evicted first."""
         self._encoder = encoder
         self._store, self._stored = Store(pool), StoredMemories(pool)
         self._settings = settings or Settings()
         self._limit = cache_bytes
         self._memories: OrderedDict[tuple[str, int], tuple[datetime, Memory]] = OrderedDict()
-        self._bound: dict[tuple[str, int], tuple[int, Bound]] = {}
+        self._bound: dict[tuple[str, int], tuple[int, BoundStrengths]] = {}
 
     async def recite(
         self,
@@ -92,11 +90,11 @@ class Highway:
         passes: int = 0,
         directed: bool = True,
     ) -> None:
-        """Recite source texts as this version of the owner's memory; goes on where it was interrupted.
+        """Index `texts` as this version of the owner's memory. An interrupted recitation is continued.
 
-        Reciting the same texts again does nothing, unless with more `passes` (at least those of the settings are made);
-        other texts under the same version replace it. Until it is done, what was recited before is sought in. Not
-        `directed`: without the vectors, which take long, even where there is an encoder.
+        The same texts again change nothing, unless with more `passes` (at least those of the settings are made). Other texts
+        under the same version replace it. Until the new memory is finished, queries use the old one. `directed`: make
+        vectors too, where there is an encoder; they take long.
         """
         while not (step := await self.recite_level(owner, version, texts, passes, directed=directed)).done:
             if progress is not None and step.level is not None:
@@ -105,7 +103,7 @@ class Highway:
     async def recite_level(
         self, owner: str, version: int, texts: Sequence[str], passes: int = 0, *, directed: bool = True
     ) -> Progress:
-        """Recite one more level, and keep it. After the last one the memory is there to be sought in."""
+        """Index one more level and store it. After the last one the memory can be queried. Arguments as of `recite`."""
         settings = replace(self._settings, passes=max(passes, self._settings.passes))
         encoder = self._encoder if directed else None
         fingerprint = await asyncio.to_thread(_fingerprint, texts, settings, encoder)
@@ -132,8 +130,10 @@ class Highway:
         texts: Sequence[str],
         queries: Sequence[tuple[str, str]],
         budget: int = 0,
-    ) -> tuple[Found, Session]:
-        """Seek labelled queries, each from zero: what was lit, and the session that explains it.
+    ) -> tuple[SeekResult, Session]:
+        """Query the memory with (label, text) pairs.
+
+        Returns the result, of which `fitted` is limited to `budget` characters, and the session that `explain` needs.
 
         Raises:
             NotRecited: there is no such memory yet.
@@ -142,47 +142,46 @@ class Highway:
         memory = await self._memory(owner, version)
         bound = await self._strengths(owner, version, memory)
 
-        def work() -> tuple[Found, Session]:
+        def work() -> tuple[SeekResult, Session]:
             session = seek_memory(memory, queries, self._settings, bound, encoder=self._encoder)
-            return converge(session, texts, budget), session
+            return select_output(session, texts, budget), session
 
         return await asyncio.to_thread(work)
 
-    def due(self, found: Found, session: Session) -> Recital | None:
-        """The recitation that a seek calls for: one pass more where too little was recited, until more passes would change
-        nothing or there are `Settings.most_passes`; the same anew where the vectors are not this encoder's. Else None."""
+    def due(self, found: SeekResult, session: Session) -> ReciteRequest | None:
+        """The recitation that a result calls for, or None.
+
+        One pass more where the query found too little, unless the memory has settled or has `Settings.most_passes`. The same
+        passes again where the vectors are not of this encoder.
+        """
         memory, settings = session.memory, self._settings
         more = found.recite_more and not memory.settled and memory.passes < settings.most_passes
         undirected = self._encoder is not None and memory.encoder != label(self._encoder)
-        return Recital(memory.passes + more, label(self._encoder)) if more or undirected else None
+        return ReciteRequest(memory.passes + more, label(self._encoder)) if more or undirected else None
 
     def explain(self, session: Session, piece: Piece) -> Explanation:
-        """Why a piece is lit: which starts lit it, over which paths."""
+        """Why a piece was found: which query terms matched it, over which index paths."""
         return explain_piece(session, piece)
 
-    async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[Walk]) -> bool:
-        """Strengthen the owner's own units by what a conversation used; once per occasion (False: it was
-        before).
+    async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[UsedSpans]) -> bool:
+        """Add relevance feedback, once per `occasion`; returns False if this occasion was counted before.
 
-        Nothing of the queries is kept but counts on units that the memory has already.
-        Raises NotRecited when there is no such memory.
+        Only counts on units that the memory already has are stored, no text. Raises NotRecited when there is no such memory.
         """
         memory = await self._memory(owner, version)
         left = Strengths()
         for walk in walks:
             spans = [(int(memory.sources[s]) + start, int(memory.sources[s]) + end) for s, start, end in walk.spans]
-            left.add(await asyncio.to_thread(walked, memory, walk.queries, spans))
+            left.add(await asyncio.to_thread(strengths_of, memory, walk.queries, spans))
         return await self._store.add(owner, occasion, left, most_directs=self._settings.most_directs)
 
     async def forget(
         self, owner: str, version: int | None = None, source: int | None = None, texts: Sequence[str] = ()
     ) -> None:
-        """Forget an owner wholly; or one `version`; or one `source` of it, where `texts` are all its source
-        texts.
+        """Delete everything of an owner; or one `version`; or one `source` of a version, where `texts` are all its source texts.
 
-        Forgetting a source recites the others anew, so that no unit, path or count remains that only it
-        supported, and removes the strengths of such units. Raises NotRecited, or IndexError for a source that
-        is not there.
+        After a source is deleted the others are recited anew, so that no unit, path or count remains that only it
+        supported; the strengths of such units are deleted. Raises NotRecited, or IndexError for a source that does not exist.
         """
         if version is None or source is None:
             for key in [k for k in self._memories if k[0] == owner and version in (None, k[1])]:
@@ -199,7 +198,7 @@ class Highway:
         self._release(owner, version)
 
     async def dictionary(self, owner: str, version: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Dictionary frequencies of a memory's base units: its own, and over all owners."""
+        """Term frequencies of a memory's base units: in the memory, and over all owners."""
         memory = await self._memory(owner, version)
         return memory.occurs.astype(np.int64), await self._store.dictionary(memory.units.keys[: memory.base])
 
@@ -226,14 +225,14 @@ class Highway:
             self._release(*oldest)
         return self._memories[key][1]
 
-    async def _strengths(self, owner: str, version: int, memory: Memory) -> Bound | None:
+    async def _strengths(self, owner: str, version: int, memory: Memory) -> BoundStrengths | None:
         revision = await self._store.revision(owner)
         if not revision:
             return None
         known = self._bound.get((owner, version))
         if known is None or known[0] != revision:
             strengths = await self._store.strengths(owner)
-            known = revision, await asyncio.to_thread(Bound, memory, strengths, self._settings)
+            known = revision, await asyncio.to_thread(BoundStrengths, memory, strengths, self._settings)
             self._bound[owner, version] = known
         return known[1]
 
@@ -243,7 +242,7 @@ class Highway:
 
 
 def _fingerprint(texts: Sequence[str], settings: Settings, encoder: Encoder | None) -> bytes:
-    """Of what is recited and how, but for the passes: only the settings of reciting count."""
+    """A digest of the texts and of the settings that the index depends on, except the number of passes."""
     digest = hashlib.blake2b(repr((_FORMAT, settings.scaffolding, label(encoder))).encode(), digest_size=16)
     for text in texts:
         digest.update(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())

@@ -1,4 +1,4 @@
-"""A recited memory: arrays only, made once from the source texts and then sought in."""
+"""The index (memory) of a set of source texts: arrays only, built once and then queried."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SOUGHT = (Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
 
 @dataclass
 class Memory:
-    """Everything a seek needs, and the paths that explain it.
+    """Everything a query needs, and the paths that explain its scores.
 
     `sources` int32[K+1]: where each source text starts in the joined text (one newline between two). `order`
     int32[V] sorts the base units by key; `occurs` int32[V] is their dictionary frequency in these texts.
     `words` bool[U]: the unit is made of words (else of characters); `faint` bool[U]: of nothing but words that join or ask.
     `spans[level]` int32[S, 2] of every
-    segment in the joined text. `kin[level]` float in [0, 1]: how much neighbouring segments belong together.
+    segment in the joined text. `cohesion[level]` float in [0, 1]: lexical cohesion of neighbouring segments.
     `character_share`: which part of the base units are characters. `directions[level]` float16[R, d] a vector per row,
     made by `encoder` (`direction.py`); empty without one. `passes`: how often each level was recited; `settled`: whether
     more passes would change nothing. `symbols` int32[N] are the base units in the order of the text, `joined` bool[N]: with
@@ -47,7 +47,7 @@ class Memory:
     tables: dict[Level, Table]
     spans: dict[Level, NDArray[np.int32]]
     paths: dict[Level, Paths]
-    kin: dict[Level, float]
+    cohesion: dict[Level, float]
     character_share: float
     rarity: dict[Level, NDArray[np.float32]]
     passes: int
@@ -144,7 +144,7 @@ def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
         flat |= {f"{prefix}.{f.name}": getattr(group, f.name) for f in fields(group)}
     for level, spans in memory.spans.items():
         flat[f"spans{int(level)}"] = spans
-        flat[f"kin{int(level)}"] = np.array(memory.kin[level])
+        flat[f"kin{int(level)}"] = np.array(memory.cohesion[level])
         flat[f"rarity{int(level)}"] = memory.rarity[level]
         flat[f"edges{int(level)}"] = memory.edges[level]
     flat["encoder"] = np.array(memory.encoder)
@@ -167,7 +167,7 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
         tables={level: group(Table, f"table{int(level)}") for level in SOUGHT},
         spans={level: flat[f"spans{int(level)}"] for level in SOUGHT},
         paths={level: group(Paths, f"paths{int(level)}") for level in RECITED},
-        kin={level: float(flat[f"kin{int(level)}"]) for level in SOUGHT},
+        cohesion={level: float(flat[f"kin{int(level)}"]) for level in SOUGHT},
         character_share=float(flat["share"]),
         rarity={level: flat[f"rarity{int(level)}"] for level in SOUGHT},
         passes=int(flat["passes"]),
@@ -231,7 +231,7 @@ def assemble(
         tables=tables,
         spans={level: _stripped("\n".join(texts), layout.spans(level)) for level in SOUGHT},
         paths={level: recited[level].paths for level in RECITED},
-        kin={level: kinship(table, rarity[level]) for level, table in tables.items()},
+        cohesion={level: cohesion_of(table, rarity[level]) for level, table in tables.items()},
         character_share=float(1 - layout.words[layout.symbols].mean()) if len(layout.symbols) else 1.0,
         rarity=rarity,
         passes=passes,
@@ -263,9 +263,9 @@ def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:
     return spans
 
 
-def kinship(table: Table, rarity: NDArray[np.float32]) -> float:
-    """How much neighbours belong together: 0 where a segment shares no more rare units with the next one than
-    with one far away (a shuffled collection), 1 where it shares three times as much (running text)."""
+def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
+    """Lexical cohesion: 0 where a segment shares no more rare units with the next one than with a distant one (a shuffled
+    collection), 1 where it shares three times as much (running text)."""
     count = len(table.places)
     if count < 8:
         return 1.0

@@ -1,4 +1,4 @@
-"""What can be set in a Highway, and what each number was chosen by (measured in `docs/highway.md`)."""
+"""Parameters of the Highway. How they were chosen is measured in `docs/highway.md`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from math import log
 
 @dataclass(frozen=True)
 class Touch:
-    """What a start's touch of a segment is worth (the terms of BM25: Robertson and Zaragoza 2009): further touches
-    saturate by `k`, long segments count less by `b`, and `rarity` is the power of the start's rarity.
+    """Parameters of the term weight (BM25: Robertson and Zaragoza 2009): saturation `k`, length normalisation `b`, and
+    `rarity`, the power of the inverse document frequency.
 
-    In a line of dialogue every word was chosen and length is content; in a passage units recur, length is wordiness,
-    and what is in every second passage says nothing.
+    They depend on segment length: in a line of dialogue length is content and terms seldom repeat; in a passage terms
+    repeat, and a term that every second passage contains says little.
     """
 
     k: float
@@ -22,8 +22,8 @@ class Touch:
 
 @dataclass(frozen=True)
 class Script:
-    """Mean lengths (base units) up to which segments are `short`, and from which they are `long`; and the power by
-    which a unit of n base units counts less (its parts are starts too, so a long match is touched many times)."""
+    """Mean lengths (base units) up to which segments count as `short` and from which as `long`. `fade`: a unit of n base units
+    is weighted by n to the power -fade, because its parts are starts as well."""
 
     short: float
     long: float
@@ -36,49 +36,47 @@ class Script:
 
 @dataclass(frozen=True)
 class Settings:
-    """Numbers of reciting, seeking and writing back. The defaults are measured; every field says what it
-    means."""
+    """Parameters of indexing, querying and feedback."""
 
     passes: int = 3
     """Times each level is recited."""
     most_passes: int = 6
-    """Times it is recited at most, where seeks find that too little was (seed 004: no way means not recited enough)."""
+    """Most times each level is recited, where queries find too little (seed 004: no way means not recited enough)."""
     scaffolding: bool = True
-    """Whether phrases that were sought once and never consolidated stay findable (`pruning.py`)."""
+    """Whether units that occur once and were never merged stay in the lookup trie (`recite/pruning.py`)."""
     ttl: int = 8
-    """Most index hops a start is followed (seed 004, TTL)."""
+    """Most hops from a unit to a segment (seed 004, TTL)."""
     short: Touch = Touch(k=0.3, b=0.4, rarity=0.85)
-    """What a touch is worth in segments that are short on average."""
+    """Term weight for short segments."""
     long: Touch = Touch(k=1.2, b=0.75, rarity=2.0)
-    """The same in long ones; between the two by the logarithm of the mean length."""
+    """Term weight for long segments; interpolated by the logarithm of the mean length."""
     characters: Script = Script(short=48, long=384, fade=0.5)
     """Scripts without spaces."""
     words: Script = Script(short=16, long=48, fade=2.0)
     """Scripts with spaces."""
     faint: float = 0.1
-    """What a start counts that is made only of stop words (`recite/stop_words.py`)."""
+    """Factor on the weight of starts made of stop words only (`recite/stop_words.py`)."""
     instances: int = 300
     """Instances of frequent units (seed 004): a start that leads to more segments than this is split into instances,
     one for each `cell`, and lights only those in a cell where a rarer start has lit something. 0: never split."""
     cell: int = 16
     """Segments, in the order of the text, that one instance of a frequent unit serves."""
     order: float = 0.05
-    """How much it counts that a query's neighbouring units are neighbours in a segment too; it decides between ties."""
+    """Weight of term order: neighbouring units of the query that are also neighbours in a segment. Small: it breaks ties."""
     surroundings: float = 0.5
-    """How much a start that lights a neighbouring segment counts, where neighbours belong together."""
+    """Weight of a match in a neighbouring segment, multiplied by the cohesion of the text."""
     reach: int = 2
     """How many segments away a neighbour may be."""
     pull: float = 0.5
-    """Category field: how much brighter, at most, a lit segment is that lies wholly in the query's direction. Without
-    an encoder there is none."""
+    """Category field: the score of a matching segment is multiplied by 1 + pull × cosine."""
     prior: float = 10.0
-    """Write-back: how many imagined seeks stand behind a unit's first success rate."""
+    """Write-back: pseudo-count of the prior on a unit's success rate."""
     direct: float = 2.0
-    """Write-back: strength of a direct path from a start to a target whose text does not hold it."""
+    """Write-back: weight of a direct path from a start to a segment that does not contain it."""
     most_directs: int = 300_000
-    """Write-back: direct paths kept of one owner (a process leaves about 9,000); beyond it those walked least go, of
-    these the ones walked longest ago."""
+    """Write-back: direct paths kept per owner (a process adds about 9,000). Beyond it those with the lowest counts are
+    deleted, of these the oldest."""
     trodden: float = 0.05
-    """Write-back: strength of a target's own walks, gated by the square of convergence."""
+    """Write-back: weight of how often a segment was used, multiplied by the square of convergence."""
     alike: float = 16.0
-    """Write-back: the power of the share of a query that has led to a target before; its own walks count for so much."""
+    """Write-back: power of the share of the query's starts that led to the segment before."""

@@ -1,10 +1,9 @@
-"""What use leaves behind: strengths on the owner's own units, and never a text of whoever asked.
+"""Relevance feedback (write-back): counts on the owner's own units, and no text of whoever queried.
 
-After a process the evidence that was used is *written back*. Three tallies grow, all keyed by surface keys of
-units that the owner's memory has anyway: how often seeking from a unit was useful, how often a target was
-reached, and which units led to a target (a direct path). Words that the
-memory does not know leave no trace; so nothing a demander wrote can be read, or guessed at, from another
-process's seek.
+After a process the evidence that it used is counted. There are three counts, all keyed by surface keys of units that the
+owner's memory already has: how often a start was used and useful, how often a target was reached, and which starts led to
+which target (direct paths). Words that the memory does not know are not counted, so nothing that a demander wrote can be
+read or inferred from another process's query.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
 
 @dataclass
 class Strengths:
-    """Tallies by surface key: `used` and `useful` of starts, `reached` of targets, `direct` of (start,
-    target)."""
+    """Counts by surface key: `used` and `useful` of starts, `reached` of targets, `direct` of pairs (start, target)."""
 
     used: Counter[int] = field(default_factory=Counter)
     useful: Counter[int] = field(default_factory=Counter)
@@ -35,15 +33,15 @@ class Strengths:
     direct: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, other: Strengths) -> None:
-        """Take in what another seek left."""
+        """Add the counts of another query."""
         self.used.update(other.used)
         self.useful.update(other.useful)
         self.reached.update(other.reached)
         self.direct.update(other.direct)
 
 
-def walked(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[int, int]]) -> Strengths:
-    """What it leaves behind that these queries led to these spans (of the joined text) being used."""
+def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[int, int]]) -> Strengths:
+    """The counts of `queries` that led to the use of `spans`, each (start, end) in characters of the joined text."""
     left = Strengths()
     targets = {level: _covered(memory, level, spans) for level in _TARGETS}
     inner = [_units_in(memory, Level.LONG, row) for row in targets[Level.LONG]]
@@ -83,8 +81,8 @@ def _units_in(memory: Memory, level: Level, row: int) -> NDArray[np.int32]:
     return units[start[row] : start[row + 1]]
 
 
-class Bound:
-    """Strengths laid over one memory, ready for seeking."""
+class BoundStrengths:
+    """Strengths resolved to the unit ids and rows of one memory, as queries need them."""
 
     def __init__(self, memory: Memory, strengths: Strengths, settings: Settings) -> None:
         self._settings = settings
@@ -117,7 +115,7 @@ class Bound:
             self._row[level], self._walks[level] = goal[kept], worth[kept] * beyond
 
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
-        """Per unit: its success rate over that of all units, drawn towards 1 by the prior, within [0, 3]."""
+        """Per unit: its success rate relative to that of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
         factor = np.ones(len(memory.units), np.float32)
         keys, used = _columns(strengths.used)
         useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
@@ -129,7 +127,7 @@ class Bound:
         return factor
 
     def factor(self, starts: NDArray[np.int32]) -> NDArray[np.float32]:
-        """What the weight of each start is multiplied by."""
+        """The factor on the weight of each start."""
         return self._factor[starts]
 
     def lend(
@@ -139,9 +137,12 @@ class Bound:
         shares: NDArray[np.float32],
         convergence: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """What direct paths and a target's own walks add to each row, both gated by convergence: where little
-        of the query meets, having been useful before says nothing (it would take its siblings' questions). And its own
-        walks count only so far as the units that led to it are those that are sought by now, nearly all of them."""
+        """What feedback adds to the activation of each row: direct paths, and how often the row itself was used.
+
+        Both are multiplied by convergence, because a row that covers little of the query would otherwise take over the
+        queries of similar rows. How often it was used counts by the share of this query's starts that led to it before, to
+        the power `Settings.alike`.
+        """
         if level not in self._reached:
             return np.zeros(len(convergence), np.float32)
         direct, same = (np.zeros(len(convergence), np.float32) for _ in range(2))
@@ -157,7 +158,7 @@ class Bound:
 
 
 def _holds(table: Table, units: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether each unit leads to the row beside it."""
+    """For each pair (unit, row): whether the unit leads to the row."""
     count = len(table.units)
     entries = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start)) * count + table.row  # ascending
     wanted = units * count + rows

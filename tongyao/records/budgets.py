@@ -1,4 +1,4 @@
-"""One budget per tree: reserve the most a call can cost, then settle what it did (docs/protocol.md §10)."""
+"""One budget per process tree: the most a call can cost is reserved before it, its real cost settled after it (docs/protocol.md §10)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class BudgetUnknown(RecordsError):
 
 
 class BudgetExceeded(RecordsError):
-    """What is spent and reserved leaves no room for this: nothing was reserved.
+    """A limit would be passed by what is settled, reserved and asked for. Nothing was reserved.
 
-    `in_flight`: there would be room, were it not for what others have set aside and may give back.
+    `in_flight`: there would be room without the reservations of others, which may still be released.
     """
 
     in_flight = False
 
 
 class Budget(Value):
-    """Tokens of every kind, and US dollars. A limit that is None does not limit."""
+    """Limits, reservations and settled amounts of one tree, in tokens of every kind and in US dollars. None: no limit."""
 
     root_id: str
     limit_tokens: int | None
@@ -35,7 +35,7 @@ class Budget(Value):
     settled_cost: Decimal
 
     def has_room(self, tokens: int, cost: Decimal, *, beside_reserved: bool = True) -> bool:
-        """Whether so much more stays within both limits; everything reserved counts as spent, or does not."""
+        """Whether so much more stays within both limits. `beside_reserved`: reservations count as spent."""
         held_tokens, held_cost = (self.reserved_tokens, self.reserved_cost) if beside_reserved else (0, Decimal(0))
         return (self.limit_tokens is None or self.settled_tokens + held_tokens + tokens <= self.limit_tokens) and (
             self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
@@ -43,13 +43,13 @@ class Budget(Value):
 
 
 class Budgets:
-    """The budgets of all trees, each under its root process. What is done to one is done in turn."""
+    """The budgets of all trees, by the id of the root process. Changes of one budget are serialised by a row lock."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def open(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
-        """Open the budget of a tree; one that is open already stays as it is, whatever the limits given."""
+        """Open the budget of a tree. One that is open already is not changed."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO budgets (root_id, limit_tokens, limit_cost) VALUES (%s, %s, %s)
@@ -59,7 +59,7 @@ class Budgets:
         return await self.get(root_id)
 
     async def set_limits(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
-        """New limits, not additions; one that is None stays as it was. Raises `BudgetUnknown`."""
+        """Replace the limits; one that is None is not changed. Raises `BudgetUnknown`."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """UPDATE budgets SET
@@ -79,7 +79,7 @@ class Budgets:
         return budget
 
     async def root_of(self, process_id: str) -> str | None:
-        """The root under whose budget a process stands; None when its tree has none."""
+        """The root whose budget a process uses; None when its tree has no budget."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT b.root_id FROM budgets b JOIN processes p ON p.root_id = b.root_id WHERE p.id = %s",
@@ -97,9 +97,9 @@ class Budgets:
         cost: Decimal = Decimal(0),
         keep: tuple[int, Decimal] = (0, Decimal(0)),
     ) -> None:
-        """Set aside the most that `key` (a call, a child) can use; not again while it still holds it.
+        """Reserve the most that `key` (a call, a child) can use. No change while `key` holds a reservation.
 
-        A key that was settled may reserve again: another attempt. `keep` (tokens, cost) must be left besides.
+        A settled key may reserve again, for another attempt. `keep` (tokens, cost): what must remain free besides.
 
         Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
         """
@@ -131,9 +131,9 @@ class Budgets:
             )
 
     async def settle(self, root_id: str, key: str, *, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
-        """Free what `key` set aside and count what it used: nothing, when it came to nothing. Twice is once.
+        """Release the reservation of `key` and add what it really used. Idempotent.
 
-        What was used counts in full, even beyond a limit. Raises `BudgetUnknown` when nothing was reserved.
+        The amounts count in full, even beyond a limit. Raises `BudgetUnknown` when nothing was reserved.
         """
         async with transaction(self._pool) as connection:
             await _locked(connection, root_id)

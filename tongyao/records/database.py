@@ -1,4 +1,4 @@
-"""The connection to PostgreSQL: one pool per worker or server, handed to everything else in this room."""
+"""Connections to PostgreSQL: one pool per worker or server, which the repositories of this package share."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ RowT = TypeVar("RowT")
 
 
 class Connection(AsyncConnection[DictRow]):
-    """A connection that carries the master keys: with them, and only with them, texts are sealed and opened."""
+    """A connection that carries the master keys, by which texts are encrypted and decrypted."""
 
     keys: Keyring | None = None
     alive_at: float = 0.0
-    """When it was last given back in working order (`time.monotonic`)."""
+    """When it was last returned to the pool in working order (`time.monotonic`)."""
 
 
 CHECK_AFTER_SECONDS = 0.5
@@ -49,11 +49,11 @@ Pool = AsyncConnectionPool[Connection]
 
 
 class BadValue(RecordsError):
-    """A value that cannot stand in its column: an id that is none, a NUL character, a number out of range."""
+    """A value that its column cannot hold: a malformed id, a NUL character, a number out of range."""
 
 
 class DatabaseUnreachable(RecordsError):
-    """PostgreSQL does not answer. It may pass: whoever called may call again."""
+    """PostgreSQL does not answer. The caller may try again."""
 
 
 async def open_pool(
@@ -153,14 +153,14 @@ async def session(pool: Pool) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
-    """Everything inside happens, or nothing does. Raises as `session`."""
+    """A connection in one transaction, rolled back if the block raises. Raises as `session`."""
     async with session(pool) as connection, connection.transaction():
         yield connection
 
 
 @asynccontextmanager
 async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT]]:
-    """A cursor whose rows are `row`s, columns given by name. Raises as `session`."""
+    """A cursor that returns each row as a `row`, built from the columns by name. Raises as `session`."""
     async with session(pool) as connection, connection.cursor(row_factory=class_row(row)) as cursor:
         yield cursor
 

@@ -1,7 +1,7 @@
-"""The base of what the records raise on purpose."""
+"""The base class of this package's errors."""
 
 from __future__ import annotations
 
 
 class RecordsError(Exception):
-    """Base of every error that the records raise on purpose. Messages hold ids, never a text of anybody."""
+    """Base of all errors of this package. Messages hold ids, never people's texts."""

@@ -1,4 +1,4 @@
-"""All of the records in one hand, and one process read back whole."""
+"""The repositories of all tables over one pool, and the whole record of one process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool
 from tongyao.records.model_calls import Ledger
 from tongyao.records.people.notifications import Notifications
-from tongyao.records.people.profiles import Face, Profiles
+from tongyao.records.people.profiles import Profiles, ProfileSummary
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.texts import Texts
@@ -35,11 +35,11 @@ from tongyao.records.process.rounds import ProjectionRow, Rounds
 from tongyao.records.process.seats import Room, SeatRow
 
 ERASED: Final = "[erased]"
-"""What a reader gets in place of a text whose owner had it erased."""
+"""Stands for a text whose owner had it erased."""
 
 
 class Library:
-    """Every table by what it is about, over one pool."""
+    """One repository per subject, all over one connection pool."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
@@ -64,9 +64,9 @@ class Library:
         self.sources = Sources(pool)
 
     async def record(self, process: str | ProcessRow, *, turns_of: Sequence[str] | None = None) -> Record:
-        """One process (its id, or its row where that was read already) with all its words.
+        """The whole record of a process, given by its id or by its row.
 
-        `turns_of`: only what the turns of these aliases may rest on; nobody else's projections are read, and no plan.
+        `turns_of`: only what the turns of these aliases may use, without the projections of others and without plans.
         Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
         row = await self.processes.get(process) if isinstance(process, str) else process
@@ -82,10 +82,12 @@ class Library:
         wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
         texts = await self.texts.get_many([one for one in wanted if one], erased="")
         everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
-        faces = await self.profiles.faces(everybody)
+        summaries = await self.profiles.summaries(everybody)
         tension = texts.get(row.tension_text_id or "")
-        seated = tuple(_seated(seat, faces.get((seat.person, seat.profile_version)), row.language) for seat in seats)
-        apart = _participant(DEMANDER, row.demander, faces.get((row.demander, None)))
+        seated = tuple(
+            _seated(seat, summaries.get((seat.person, seat.profile_version)), row.language) for seat in seats
+        )
+        apart = _participant(DEMANDER, row.demander, summaries.get((row.demander, None)))
         latest = plans[-1].revision if plans else 0
         return Record(
             process_id=row.id,
@@ -116,23 +118,23 @@ class Library:
         )
 
     async def profile_text(self, profile: ProfileRef) -> str:
-        """The frozen text of one version. Raises `ProfileUnknown`, `TextErased`."""
+        """The text of one profile version. Raises `ProfileUnknown`, `TextErased`."""
         version = await self.profiles.version(profile.profile_id, profile.version)
         return await self.texts.get(version.text_id)
 
     async def profile_texts(self, profiles: Sequence[ProfileRef]) -> dict[ProfileRef, str]:
-        """The frozen texts of these versions; those that were erased are left out. Raises `ProfileUnknown`."""
+        """The texts of these profile versions; erased ones are left out. Raises `ProfileUnknown`."""
         versions = await self.profiles.versions([(one.profile_id, one.version) for one in profiles])
         ids = [version.text_id for version in versions]
         texts = await self.texts.get_many(ids, erased="")
         return {one: texts[id] for one, id in zip(profiles, ids, strict=True) if texts[id]}
 
     async def mandate(self, profile_id: str) -> Mandate:
-        """What its owner allows the proxy now."""
+        """The current mandate of one profile; see `mandates`."""
         return (await self.mandates([profile_id]))[profile_id]
 
     async def mandates(self, profile_ids: Sequence[str]) -> dict[str, Mandate]:
-        """What their owners allow their proxies now; everything, where somebody never said; nothing, where it was erased."""
+        """The current mandates by profile id. Without a stored mandate everything is allowed; with an erased one nothing is."""
         rows = await self.profiles.mandates(profile_ids)
         texts = await self.texts.get_many([row.text_id for row in rows.values() if row.text_id], erased="")
         said = {id: json.loads(texts[row.text_id] or "null") if row.text_id else {} for id, row in rows.items()}
@@ -142,7 +144,7 @@ class Library:
         }
 
 
-def _participant(alias: str, person: str, face: Face | None) -> Participant:
+def _participant(alias: str, person: str, face: ProfileSummary | None) -> Participant:
     if face is None:
         return Participant(alias=alias)
     return Participant(
@@ -153,8 +155,8 @@ def _participant(alias: str, person: str, face: Face | None) -> Participant:
     )
 
 
-def _seated(seat: SeatRow, face: Face | None, language: str) -> Participant:
-    """Whoever has no profile is spoken to in the language of the process."""
+def _seated(seat: SeatRow, face: ProfileSummary | None, language: str) -> Participant:
+    """The participant of a seat; without a profile in the language of the process."""
     return _participant(seat.alias, seat.person, face).model_copy(
         update={
             "endpoint": EndpointKind(seat.endpoint),

@@ -1,4 +1,4 @@
-"""Brings a database to the present schema: the numbered SQL files of ``migrations/``, applied by yoyo."""
+"""Migrates a database to the current schema: the numbered SQL files of `migrations/`, applied by yoyo."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOCK_KEY = 0x746F6E67  # any constant will do, so long as no other program uses 
 
 
 def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:
-    """Applies what is not yet applied, in the order of the files' names, each file in one transaction.
+    """Apply pending migrations in the order of file names, each file in one transaction.
 
     Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's
     own lock is a row, which a killed process leaves behind.)

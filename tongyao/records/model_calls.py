@@ -19,15 +19,15 @@ from tongyao.records.database import Connection, Pool, RecordsError, reading, se
 from tongyao.records.privacy.texts import get_texts, put_texts, text_id
 
 SUPERSEDED = "superseded"
-"""Why an attempt failed whose answer came second."""
+"""The failure reason of an attempt whose answer arrived after another one was settled."""
 
 
 class AttemptUnknown(RecordsError):
-    """No such attempt was claimed, or it has failed already: there is nothing to settle."""
+    """No such attempt was claimed, or it has failed already."""
 
 
 class Key(Protocol):
-    """What identifies one wanted answer: `tongyao.llm.engine.CallKey`."""
+    """The key of a model call: `tongyao.llm.engine.CallKey`."""
 
     @property
     def process(self) -> str: ...
@@ -141,7 +141,7 @@ class Ledger:
             return await _answer(connection, await _attempts(connection, key), input_hash)
 
     async def claim(self, key: Key, *, input_hash: str, engine: str, model: str, worker: str) -> int:
-        """Announce a call that is about to be made; returns its attempt number, from 1.
+        """Claim a call before it is made; returns its attempt number, from 1.
 
         Earlier attempts of the key that never came back become `orphaned`.
         """
@@ -203,7 +203,7 @@ class Ledger:
     async def fail(
         self, key: Key, attempt: int, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
     ) -> None:
-        """The attempt came to nothing; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
+        """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
         async with session(self._pool) as connection:
             await _end(connection, key, attempt, "failed", usage, cost, reason)
 
@@ -218,7 +218,7 @@ class Ledger:
             return await cursor.fetchall()
 
     async def usage(self, process_id: str) -> Totals:
-        """What a process used so far, whatever came of it."""
+        """What all attempts of a process used so far."""
         async with reading(self._pool, Totals) as cursor:
             await cursor.execute(f"SELECT {_SUMS} FROM model_calls WHERE process_id = %s", [process_id])
             return await cursor.fetchone() or Totals()

@@ -10,7 +10,7 @@ import structlog
 from temporalio.service import RPCError
 
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined
-from tongyao.highway.highway import Highway, NotRecited, Recital, Walk
+from tongyao.highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
@@ -64,7 +64,7 @@ class HighwayRetriever:
         pieces = tuple(Piece(start=start, text=text[start:end], labels=labels) for start, end, labels in spans)
         return Material(pieces=pieces, total_chars=len(text))
 
-    async def _queue(self, recite: Recite, profile: ProfileRef, due: Recital) -> None:
+    async def _queue(self, recite: Recite, profile: ProfileRef, due: ReciteRequest) -> None:
         try:
             async with asyncio.timeout(ASK_SECONDS):
                 await recite(profile.profile_id, profile.version, due.passes, due.encoder)
@@ -103,7 +103,7 @@ class HighwayFeedback:
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
         """Count that `spans` (characters of the profile) answered `queries`; nothing where the profile was never indexed."""
-        walk = Walk(queries=tuple(queries), spans=tuple((0, start, end) for start, end in spans))
+        walk = UsedSpans(queries=tuple(queries), spans=tuple((0, start, end) for start, end in spans))
         try:
             await self._highway.write_back(profile.profile_id, profile.version, occasion, [walk])
         except NotRecited:

@@ -22,7 +22,7 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.library import Library
 from tongyao.records.privacy.keys import BadKey, Keyring
-from tongyao.records.privacy.sealing import acknowledge
+from tongyao.records.privacy.master_keys import register_master_key
 from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings, SettingsError
 from tongyao.runtime.start_recitation import Recite
@@ -43,7 +43,7 @@ async def library(settings: Settings, *, database_url: str | None = None) -> Asy
     keys = keyring(settings)
     pool: Pool = await open_pool(url, max_size=settings.database_pool, keys=keys)
     try:
-        await acknowledge(pool, keys)
+        await register_master_key(pool, keys)
         yield Library(pool)
     finally:
         await pool.close()

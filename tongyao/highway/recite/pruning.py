@@ -1,7 +1,7 @@
-"""Taking down scaffolding: units that were registered, stand in one place, and never consolidated.
+"""Pruning: removes units from the lookup trie that occur in one place and were never merged ("scaffolding").
 
-Such a unit is a whole phrase that was sought once. It leads nowhere that its parts do not lead, and only adds weight
-where a query repeats the phrase. It keeps its name and its paths; what goes is the way to it.
+Such a unit is a whole phrase that occurs once. It leads to no segment that its parts do not lead to, and only adds weight
+where a query repeats the phrase. The unit and its paths stay; only the trie entry is removed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The recitation of a memory, level by level: phrases, short sentences, long sentences, paragraphs, texts.
+"""Indexing, level by level: phrases, short sentences, long sentences, paragraphs, texts.
 
-The alphabet of the first level is the base units; that of every other level is the segments of the level
-below, which are units themselves. So one procedure (`walking.walk`) recites all levels.
+The symbols of the first level are base units; those of every other level are the segments of the level below, which are
+units themselves. One procedure (`walking.walk`) therefore indexes all levels.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class Paths:
 
 @dataclass
 class Trie:
-    """What longest matching looks up in one level: `keys` (node << 32 | symbol) → `child`; `unit` of a node,
-    or -1."""
+    """The trie for longest matching on one level: `keys` (node << 32 | symbol) → `child`; `unit` of a node, or -1."""
 
     keys: NDArray[np.int64]
     child: NDArray[np.int32]
@@ -83,7 +82,7 @@ def _grown(array: NDArray[Any], needed: int, fill: int) -> NDArray[Any]:
 
 
 class Reciter:
-    """The growing state of one recitation."""
+    """The state of one recitation, in arrays that grow."""
 
     def __init__(self, layout: Layout, units: Units | None = None) -> None:
         """`units`: what the levels recited before have left, to go on from there."""

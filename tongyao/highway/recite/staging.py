@@ -1,4 +1,4 @@
-"""A recitation in stages: one level at a time, put down after any level and taken up again where it was."""
+"""Resumable indexing: one level at a time, with the state after each level stored."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from tongyao.highway.settings import Settings
 
 
 class Recitation:
-    """Source texts being recited. Deterministic: the same texts and settings give the same memory, byte for
-    byte, whether or not it was interrupted."""
+    """One recitation of source texts. Deterministic: the same texts and settings give the same bytes, interrupted or not."""
 
     def __init__(self, texts: Sequence[str], settings: Settings, stages: Mapping[Level, bytes] | None = None) -> None:
         """`stages`: what `step` returned for the levels that are done. Raises ValueError if one of them is

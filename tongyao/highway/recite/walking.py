@@ -1,4 +1,4 @@
-"""Reciting one level: every segment is sought once per pass, and what is walked often enough consolidates.
+"""Indexing one level: every segment is read once per pass, and pairs that occur often enough are merged.
 
 The rules are those of seed 004 as `docs/highway.md` reads them. One *seek* is one segment of the level; paths
 never cross its boundary. In it the longest known units are matched first, but never the segment itself (it is

@@ -1,7 +1,6 @@
-"""The category field: an encoder's vectors as a weak pull (seed 004), or none.
+"""The category field (seed 004): dense vectors re-rank segments that matched a query term.
 
-It gives direction and never a way: a segment that no start reached stays dark, however near its vector is, and
-nothing is looked for within a radius.
+A segment without a matching term keeps score 0, however near its vector is. There is no nearest-neighbour search.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ class Encoder(Protocol):
 
 
 def label(encoder: Encoder | None) -> str:
-    """What a memory's vectors were made by; vectors of two encoders are never compared."""
+    """Name and version of the encoder, by which a memory's vectors are known; vectors of two encoders are never compared."""
     return f"{encoder.name} {encoder.version}" if encoder is not None else ""
 
 
 def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder, levels: Sequence[Level] = DIRECTED) -> None:
-    """Encode every segment of these levels of a recited memory, once. Blocking: call it in a thread."""
+    """Add to `memory` the vectors of all segments of these levels. Blocking: call it in a thread."""
     whole = "\n".join(texts)
     for level in levels:
         table, spans = memory.tables[level], memory.spans[level]
@@ -46,8 +45,8 @@ def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder, level
     memory.encoder = label(encoder)
 
 
-def toward(memory: Memory, query: str, encoder: Encoder | None) -> dict[Level, NDArray[np.float32]]:
-    """By level, how far each row lies in the query's direction (cosine, not below 0); empty without vectors."""
+def query_similarity(memory: Memory, query: str, encoder: Encoder | None) -> dict[Level, NDArray[np.float32]]:
+    """By level, the cosine of each row with the query, at least 0: float32[R]. Empty without vectors of this encoder."""
     if encoder is None or memory.encoder != label(encoder):
         return {}
     vector = np.asarray(encoder.encode([query], query=True), np.float32)[0]

@@ -1,4 +1,4 @@
-"""Why a piece is lit: which starts lit it, and over which index paths."""
+"""Explains a score: which query terms matched a piece, and over which index paths."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from tongyao.highway.tables import climb, matches
 
 @dataclass(frozen=True)
 class Touch:
-    """One start that reached the piece: the query's `label`, the unit's `surface` as it stands in the piece,
-    its `share` of the query's weight, how often it occurs there (`touches`), and its way up: one surface per
-    index hop."""
+    """One start that matched the piece: the query's `label`, the unit's `surface` as written in the piece, its `share` of the
+    query's weight, how often it occurs there (`touches`), and its `way`, the surface at each index hop."""
 
     label: str
     surface: str
@@ -28,9 +27,9 @@ class Touch:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`touches`, strongest first. By label: `converged`, the share of the query's weight that met in the
-    piece; `activation`, with saturation, length, order and what earlier use lends; `surroundings`, what neighbours
-    lent it and the category field added. The piece's score is the sum of the last two over all labels."""
+    """`touches`, highest share first. By label: `converged`, the share of the query's weight that matched in the piece;
+    `activation`, from terms, their order and feedback; `surroundings`, from neighbours and the category field. The score is
+    the sum of the last two over all labels."""
 
     touches: tuple[Touch, ...]
     converged: dict[str, float]
@@ -67,7 +66,7 @@ def explain(session: Session, piece: Piece) -> Explanation:
 
 
 def _ways(session: Session, piece: Piece) -> dict[int, tuple[tuple[str, ...], int]]:
-    """By unit: the surfaces on its shortest way up to the piece, itself first, and how often it occurs."""
+    """By unit: the surfaces on its shortest path up to the piece, itself first, and how often it occurs."""
     memory, text = session.memory, piece.text
     layout = lay_out([text])
     symbols = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64) if len(layout.symbols) else np.zeros(0)

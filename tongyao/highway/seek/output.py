@@ -1,8 +1,7 @@
-"""What a seek gives back: 9 key short sentences, 6 key long ones, 3 paragraphs, 1 memory and 2 more (seed
-004).
+"""The result of a query: 9 short sentences, 6 long ones, 3 paragraphs, 1 source text and 2 related ones (seed 004).
 
-Every level is sorted by its own activation; the same text is given once, at the lowest level where it is
-found. The `fitted` version is the same light within a number of characters.
+Each level is sorted by its own score. The same text appears once, at the lowest level where it is found. `fitted` is a
+selection within a number of characters.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from tongyao.highway.seek.seeking import Session
 
 POLICY = {Level.SHORT: 9, Level.LONG: 6, Level.PARAGRAPH: 3, Level.TEXT: 3}
 UNKNOWN = 0.5
-"""A query of which more than this share is unknown, or which lights nothing, was not recited enough."""
+"""A query with more than this share of unknown base units, or without any result, asks for more passes."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A lit piece of text: `start`, `end` in its source text (characters), `source` its index, `score` its
-    activation, `labels` the queries that lit it, strongest first, and `place`, its number on its level (for
-    `explain`)."""
+    """A piece of text with a score above 0. `start`, `end`: characters of its source text, whose index is `source`; `labels`:
+    the queries that matched it, highest score first; `place`: its number on its level (for `explain`)."""
 
     level: Level
     place: int
@@ -38,11 +36,10 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one seek lit. `short` ≤ 9, `long` ≤ 6, `paragraphs` ≤ 3 and `related` ≤ 2 pieces, `memory` the
-    source text that is lit most; `fitted` pieces that do not overlap and together keep to the budget;
-    `unknown` by label the share of the query that was never recited; `recite_more` whether too
-    little was recited for it (`Highway.due` says what follows)."""
+class SeekResult:
+    """The result of one query. At most 9 `short`, 6 `long`, 3 `paragraphs` and 2 `related` pieces; `memory`: the source text
+    with the highest score; `fitted`: pieces that do not overlap, together within the budget; `unknown`: by label, the share
+    of the query's base units that the memory does not have; `recite_more`: too little was found (see `Highway.due`)."""
 
     short: tuple[Piece, ...]
     long: tuple[Piece, ...]
@@ -54,8 +51,8 @@ class Found:
     recite_more: bool
 
 
-def converge(session: Session, texts: Sequence[str], budget: int = 0) -> Found:
-    """Read off what a session lit. `texts` are the source texts that were recited; `budget` in characters.
+def select_output(session: Session, texts: Sequence[str], budget: int = 0) -> SeekResult:
+    """Select the pieces of a session's result. `texts`: the source texts that were recited; `budget`: characters of `fitted`.
 
     Raises ValueError if the texts are not as long as those that were recited, or the budget is negative.
     """
@@ -69,20 +66,20 @@ def converge(session: Session, texts: Sequence[str], budget: int = 0) -> Found:
     by_level = {level: _best(session, texts, level, count, seen) for level, count in POLICY.items()}
     whole = by_level[Level.TEXT]
     lost = [label for label, share in session.unknown.items() if share > UNKNOWN]
-    return Found(
+    return SeekResult(
         short=tuple(by_level[Level.SHORT]),
         long=tuple(by_level[Level.LONG]),
         paragraphs=tuple(by_level[Level.PARAGRAPH]),
         memory=whole[0] if whole else None,
         related=tuple(whole[1:]),
-        fitted=tuple(fit(session, texts, budget)),
+        fitted=tuple(fill_budget(session, texts, budget)),
         unknown=dict(session.unknown),
         recite_more=bool(lost) or not by_level[Level.SHORT],
     )
 
 
 def ranked(glow: NDArray[np.float32]) -> Iterator[int]:
-    """Lit places, brightest first; of equals the earlier one. The many that nobody asks for are never sorted."""
+    """Places with a score above 0, best first, of equals the earlier one. Lazily sorted in parts."""
     lit = np.flatnonzero(glow > 0)
     while len(lit):
         bright = glow[lit]
@@ -110,7 +107,7 @@ def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen
 
 
 def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, score: float) -> Piece:
-    """The piece of one place, with its source span and the labels that lit it."""
+    """The piece of one place, with its source span and the labels that matched it."""
     memory = session.memory
     source = int(memory.text_of(level)[place])
     start, end = (memory.spans[level][place] - memory.sources[source]).tolist()
@@ -119,11 +116,10 @@ def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, s
     return Piece(level, place, source, start, end, score, tuple(labels), texts[source][start:end])
 
 
-def fit(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
-    """Long sentences by activation until the budget is full; where one no longer fits, its brightest short
-    sentence.
+def fill_budget(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
+    """Long sentences by score until the budget is used; in place of one that no longer fits, its best short sentence.
 
-    No text twice, no overlap; brightest first; the lengths add up to at most `budget` characters.
+    No text twice, no overlap, best first; together at most `budget` characters.
     """
     chosen: list[Piece] = []
     seen: set[int] = set()

@@ -1,5 +1,4 @@
-"""A seek: a query's units light, along their index paths, the segments they lead to. It starts from zero each
-time."""
+"""Querying: a query's units score, along their index paths, the segments they lead to. No state is kept between queries."""
 
 from __future__ import annotations
 
@@ -13,20 +12,22 @@ from numpy.typing import NDArray
 from tongyao.highway.compiled import compiled
 from tongyao.highway.memory import SOUGHT, Memory, starts_of
 from tongyao.highway.recite.segments import Level
-from tongyao.highway.seek.direction import Encoder, toward
-from tongyao.highway.seek.order import in_order, pairs_of
+from tongyao.highway.seek.direction import Encoder, query_similarity
+from tongyao.highway.seek.term_order import order_scores, pairs_of
 from tongyao.highway.settings import Script, Settings, Touch
-from tongyao.highway.strengths import Bound
+from tongyao.highway.strengths import BoundStrengths
 from tongyao.highway.tables import Table
 
 
 @dataclass
-class Lit:
-    """What one query lit on one level: `starts` int32[Q] unit ids and their `weights`; per row the
-    `activation` (as a share of the query's weight, and what order adds) and `convergence` (share of the weight that meets there,
-    in [0, 1]); per place the `glow`: activation and what the surroundings and the direction
-    add to it. `everywhere` bool[Q]: the start
-    lights all it leads to; else only its instances in the cells that are `open` (bool, by `Settings.cell` rows)."""
+class LevelScores:
+    """Scores of one query on one level.
+
+    `starts` int32[Q]: unit ids of the query terms; `weights` float32[Q]. Per row: `activation` (as a share of the query's weight,
+    with term order and feedback) and `convergence` (share of the weight that matched there, in [0, 1]). Per place: `glow`,
+    the activation with what neighbours and vectors add. `everywhere` bool[Q]: the start scores every row it leads to; else
+    only rows in cells that are `open` (bool, per `Settings.cell` rows).
+    """
 
     starts: NDArray[np.int32]
     weights: NDArray[np.float32]
@@ -39,16 +40,16 @@ class Lit:
 
 @dataclass
 class Session:
-    """The lighting of one conversation: what each labelled query lit, level by level."""
+    """The scores of all labelled queries of one search, by level."""
 
     memory: Memory
     settings: Settings
-    lit: list[tuple[str, dict[Level, Lit]]] = field(default_factory=list)
+    lit: list[tuple[str, dict[Level, LevelScores]]] = field(default_factory=list)
     unknown: dict[str, float] = field(default_factory=dict)
     """By label: the share of the query's base units that this memory does not know."""
 
     def glow(self, level: Level) -> NDArray[np.float32]:
-        """Activation of every place of a level over all queries; zeros if nothing was sought."""
+        """The score of every place of a level, summed over all queries: float32[S]."""
         total = np.zeros(len(self.memory.tables[level].places), np.float32)
         for _, by_level in self.lit:
             total += by_level[level].glow
@@ -56,16 +57,16 @@ class Session:
 
 
 def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
-    """What a touch is worth among segments as long as those of this table."""
+    """The term weight parameters for segments as long as those of this table."""
     t, short, long = script.blend(table.mean_length), settings.short, settings.long
     return Touch(*(x + t * (y - x) for x, y in zip(astuple(short), astuple(long), strict=True)))
 
 
 def weights_of(
-    memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: Bound | None
+    memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: BoundStrengths | None
 ) -> NDArray[np.float32]:
-    """What one touch of each start is worth: rare units more, units of many base units less, those that
-    only join or ask hardly anything, and by write-back more where seeking from the unit has led to what was then used."""
+    """The weight of each start: higher for rare units, lower for units of many base units and for stop words, multiplied by
+    the factor of feedback."""
     rarity = memory.rarity[level][starts].astype(np.float64)
     n = memory.units.n[starts].astype(np.float64)
     words = memory.words[starts]
@@ -87,7 +88,7 @@ def _light(
     starts: Any, weights: Any, everywhere: Any, cell: int, begin: Any, row: Any, touches: Any, hops: Any, length: Any,
     mean: float, ttl: int, k: float, b: float, activation: Any, convergence: Any, opened: Any,
 ) -> None:  # fmt: skip
-    """Every start touches each row once; further touches saturate; long rows count for less."""
+    """Add the term weights of all starts to their rows, with saturation and length normalisation (BM25)."""
     for s in range(starts.size):
         for e in range(begin[starts[s]], begin[starts[s] + 1]):
             if hops[e] > ttl:
@@ -106,8 +107,7 @@ def _surround(
     starts: Any, weights: Any, everywhere: Any, cell: int, opened: Any, begin: Any, row: Any, hops: Any, length: Any,
     first: Any, at: Any, places: Any, edges: Any, ttl: int, reach: int, b: float, out: Any,
 ) -> None:  # fmt: skip
-    """Light every place within `reach` of one that a start touches, once per start, never across two
-    texts."""
+    """Add the weight of each start to every place within `reach` of a match, once per start, within one source text."""
     count = places.size
     stamp = np.full(count, -1, np.int64)
     for s in range(starts.size):
@@ -137,12 +137,12 @@ def light(
     level: Level,
     starts: NDArray[np.int32],
     settings: Settings,
-    strengths: Bound | None = None,
+    strengths: BoundStrengths | None = None,
     direction: NDArray[np.float32] | None = None,
     pairs: NDArray[np.int64] | None = None,
-) -> Lit:
-    """Light one level from the starts of one query. `direction` float32[R]: how far each row lies in its direction;
-    `pairs`: which of its units are neighbours (`order.pairs_of`)."""
+) -> LevelScores:
+    """Score one level for the starts of one query. `direction` float32[R]: cosine of each row with the query; `pairs`: its
+    adjacent units (`term_order.pairs_of`)."""
     table = memory.tables[level]
     weights = weights_of(memory, level, starts, settings, strengths)
     total = max(float(weights.sum()), 1e-9)
@@ -164,11 +164,11 @@ def light(
     activation /= total
     convergence /= total
     if pairs is not None and settings.order > 0:
-        activation += settings.order * in_order(memory, level, pairs, activation)
+        activation += settings.order * order_scores(memory, level, pairs, activation)
     if strengths is not None:
         activation += strengths.lend(level, starts, weights / total, convergence)
     glow = activation[table.places]
-    lending = settings.surroundings * memory.kin[level]
+    lending = settings.surroundings * memory.cohesion[level]
     if lending > 0 and level < Level.TEXT:
         around = np.zeros(len(table.places), np.float32)
         _surround(
@@ -179,26 +179,28 @@ def light(
         glow = glow + np.where(glow > 0, lending * around / total, 0).astype(np.float32)
     if direction is not None:
         glow = glow * (1 + settings.pull * direction[table.places])
-    return Lit(starts, weights, everywhere, opened, activation, convergence, glow)
+    return LevelScores(starts, weights, everywhere, opened, activation, convergence, glow)
 
 
 def seek(
     memory: Memory,
     queries: Sequence[tuple[str, str]],
     settings: Settings | None = None,
-    strengths: Bound | None = None,
+    strengths: BoundStrengths | None = None,
     levels: Sequence[Level] = SOUGHT,
     encoder: Encoder | None = None,
 ) -> Session:
-    """Seek labelled queries (label, text) in a memory. Lighting starts from zero; there is no search by
-    radius: a query without a path lights nothing, and `Session.unknown` says how much of it the memory does
-    not know."""
+    """Query a memory with (label, text) pairs.
+
+    A query without a matching unit scores nothing. `Session.unknown` has the share of its base units that the memory does
+    not know.
+    """
     settings = settings or Settings()
     session = Session(memory, settings)
     for label, text in queries:
         starts, unknown = starts_of(memory, text)
         session.unknown[label] = unknown
-        ahead, pairs = toward(memory, text, encoder), pairs_of(memory, text)
+        ahead, pairs = query_similarity(memory, text, encoder), pairs_of(memory, text)
         lit = {level: light(memory, level, starts, settings, strengths, ahead.get(level), pairs) for level in levels}
         session.lit.append((label, lit))
     return session

@@ -87,7 +87,7 @@ class MandateRow(Value):
     updated_at: datetime | None = None
 
 
-class Face(Value):
+class ProfileSummary(Value):
     """One version of a profile as a room needs it; `identities` as `Profiles.identities`."""
 
     version: int
@@ -273,7 +273,7 @@ class Profiles:
                 raise ProfileUnknown(f"there is {which} {id!r}")
         return [found[one] for one in wanted]
 
-    async def faces(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], Face]:
+    async def summaries(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], ProfileSummary]:
         """Of each (profile id, version; None: the current one) who that is, in one question. Unknown ones are left out.
 
         Deleted profiles are answered too where a version is named: processes froze them.
@@ -288,7 +288,7 @@ class Profiles:
             )
             rows = await cursor.fetchall()
         return {
-            (row["id"], row["wanted"]): Face(
+            (row["id"], row["wanted"]): ProfileSummary(
                 version=row["version"], language=row["language"], identities=_names(row["display_name"], row["contact"])
             )
             for row in rows

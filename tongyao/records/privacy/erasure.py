@@ -21,11 +21,11 @@ from tongyao.records.privacy.rewriting import rewrite_without
 
 
 class PersonUnknown(RecordsError):
-    """Nothing here belongs to anybody of this id."""
+    """Nothing is stored for a person of this id."""
 
 
 class Tombstone(Value):
-    """What stays of an erased person: that there was one. `report` has ids and counts; aliases stay with the seats."""
+    """What is kept of an erased person: that they existed. `report`: ids and counts. Aliases stay with the seats."""
 
     owner: str
     asked_at: datetime
@@ -41,13 +41,13 @@ class Seat(Value):
 
 
 class Erasing:
-    """The tables' side of erasure."""
+    """The part of erasure that changes tables. `tongyao.app.erasure` calls it."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def begin(self, person: str) -> list[Seat]:
-        """Take the person out everywhere; returns where they sit, or brought the intent. Again is harmless.
+        """Remove the person from what others can find; returns their seats. Idempotent.
 
         Raises `PersonUnknown`.
         """
@@ -67,7 +67,7 @@ class Erasing:
         return await self.seats(person)
 
     async def seats(self, person: str) -> list[Seat]:
-        """Every process they sit in, or brought the intent of; oldest first."""
+        """Every process in which they have a seat or are the demander, oldest first."""
         async with reading(self._pool, Seat) as cursor:
             await cursor.execute(
                 """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open
@@ -79,7 +79,7 @@ class Erasing:
             return await cursor.fetchall()
 
     async def open_in_trees(self, processes: Sequence[str]) -> list[str]:
-        """Processes that go on in the trees of these: their steps may have read the words before they were hidden."""
+        """Open processes in the trees of these. Their steps may have read the texts before they were hidden."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT id FROM processes WHERE ended_at IS NULL
@@ -89,7 +89,7 @@ class Erasing:
             return [row["id"] for row in await cursor.fetchall()]
 
     async def rewrite(self, person: str) -> None:
-        """Rewrite or remove what others made of their words. Again finds only what is new."""
+        """Rewrite or remove texts of others that contain their words. Repeating it handles what is new since."""
         seats = await self.seats(person)
         async with transaction(self._pool) as connection:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
@@ -102,7 +102,7 @@ class Erasing:
             await _add(connection, person, {"rewritten": done.rewritten, "removed": done.removed})
 
     async def finish(self, person: str) -> Tombstone:
-        """Destroy their key, forget who they were, note which histories must go. Again is harmless."""
+        """Destroy their data key, delete their identity, record which histories must be deleted. Idempotent."""
         async with transaction(self._pool) as connection:
             for statement in _FORGOTTEN:
                 await connection.execute(statement, {"who": person})
@@ -124,7 +124,7 @@ class Erasing:
         return found
 
     async def unfinished(self) -> list[str]:
-        """Who asked to be erased and is not yet, oldest first."""
+        """Ids of people whose erasure has begun and is not finished, oldest first."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY asked_at, owner"
@@ -132,7 +132,7 @@ class Erasing:
             return [row["owner"] for row in await cursor.fetchall()]
 
     async def histories(self) -> list[str]:
-        """Processes whose Temporal history is to be deleted and can be: they have ended."""
+        """Ended processes whose Temporal history must be deleted."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT h.process_id FROM history_deletions h JOIN processes p ON p.id = h.process_id
@@ -141,7 +141,7 @@ class Erasing:
             return [row["process_id"] for row in await cursor.fetchall()]
 
     async def histories_waiting(self) -> int:
-        """How many histories are still to be deleted, because their processes go on."""
+        """Number of histories that must be deleted when their processes end."""
         async with session(self._pool) as connection:
             cursor = await connection.execute("SELECT count(*) AS n FROM history_deletions WHERE deleted_at IS NULL")
             row = await cursor.fetchone()

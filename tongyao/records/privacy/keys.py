@@ -30,11 +30,11 @@ class KeyMissing(RecordsError):
 
 
 class BadKey(RecordsError):
-    """What was given as a master key is none."""
+    """The given master key is malformed."""
 
 
 class Keyring:
-    """The master keys of an installation: the active one wraps new data keys, the older ones still open theirs."""
+    """The master keys of an installation: the active one wraps new data keys; older ones still unwrap theirs."""
 
     def __init__(self, active: bytes, older: Sequence[bytes] = ()) -> None:
         """Raises `BadKey` when one is not 32 bytes long."""
@@ -45,7 +45,7 @@ class Keyring:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Fingerprints, the active key's first; they tell nothing of the keys."""
+        """Fingerprints of the keys, the active one first."""
         return tuple(self._keys)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What others made of an erased person's words: rewritten without them, or removed (docs/erasure.md)."""
+"""Rewrites or removes texts of others that contain an erased person's words (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tongyao.records.database import Connection
 from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text
 
 SCENE_PROFILES: Final = 200
-"""So many other profiles of the scene are read to tell words of everybody from words of one."""
+"""Other profiles of the scene that are read, to distinguish common words from words of the person."""
 
 THEIR_WORDS: Final = ("profile", "words", "projection", "intent", "tension", "strategy", "mandate", "feedback")
 """Kinds of texts that are a person's own; answers and deliveries under their key repeat what others said as well."""
@@ -34,7 +34,7 @@ class Rewritten(Value):
 async def rewrite_without(
     connection: Connection, person: str, *, seats: Mapping[str, str], roots: Sequence[str]
 ) -> Rewritten:
-    """Go through every process in the trees of `roots`, inside the caller's transaction; again finds only what is new.
+    """Rewrite every process in the trees of `roots`, inside the caller's transaction. Repeating it handles what is new since.
 
     `seats`: the person's alias by process, wherever they sit or brought the intent.
     """

@@ -1,4 +1,4 @@
-"""The only module that touches the words of anybody. All others hold text ids (docs/protocol.md §8).
+"""The only module that stores and reads people's texts; all others hold text ids (docs/protocol.md §8).
 
 A text belongs to one owner (a profile, a person, or a process for what no single person said), and is sealed with the
 owner's data key: destroying the key is what erasure means (docs/erasure.md). Texts that were stored without master keys

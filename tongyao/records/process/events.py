@@ -1,4 +1,4 @@
-"""Reading the events of a process: in order, and without ever missing one."""
+"""Reads the events of a process, in order and without gaps."""
 
 from __future__ import annotations
 

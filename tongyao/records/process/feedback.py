@@ -1,4 +1,4 @@
-"""What became of a plan: how useful it was and what came of it, said by those it was made for (docs/plans.md)."""
+"""Feedback on plans by their participants: usefulness and outcome (docs/plans.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FeedbackRow(Value):
     at: datetime | None = None
 
 
-class Judged(Value):
+class FeedbackSummary(Value):
     """Sums over the plans asked for; `usefulness` is a mean, None where nobody said."""
 
     plans: int
@@ -92,9 +92,9 @@ class Feedback:
         async with transaction(self._pool) as connection:
             return (await get_texts(connection, [text_id], erased=""))[text_id]
 
-    async def judged(self, *, process_id: str | None = None, scene: str | None = None) -> Judged:
+    async def judged(self, *, process_id: str | None = None, scene: str | None = None) -> FeedbackSummary:
         """Of one process, of a scene, or of all."""
-        async with reading(self._pool, Judged) as cursor:
+        async with reading(self._pool, FeedbackSummary) as cursor:
             await cursor.execute(
                 """SELECT count(DISTINCT (f.process_id, f.revision)) AS plans,
                           avg(f.usefulness)::double precision AS usefulness,

@@ -1,4 +1,4 @@
-"""What waits for whom. `journal` alone writes it, from the snapshots of processes."""
+"""The inbox: what waits for whom. Only `journal` writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of processes that one raw intent grows into (docs/plans.md): read from the rows, nothing of its own."""
+"""The tree of a process and its child processes (docs/plans.md), read from the process rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tongyao.records.privacy.texts import get_texts
 from tongyao.records.process.processes import Processes, ProcessRow
 
 
-class Branch(Value):
+class ProcessTree(Value):
     """A process with those that came from its residuals, in the order in which they were announced."""
 
     process: ProcessRow
-    children: tuple[Branch, ...] = ()
+    children: tuple[ProcessTree, ...] = ()
 
     def all(self) -> tuple[ProcessRow, ...]:
         """This process, then everything below it, depth first."""
@@ -39,7 +39,7 @@ class Lineage:
             )
             return await cursor.fetchall()
 
-    async def tree(self, process_id: str) -> Branch:
+    async def tree(self, process_id: str) -> ProcessTree:
         """The branch that begins with this process; of a root, the whole tree. Raises `ProcessUnknown`."""
         top = await self._processes.get(process_id)
         async with reading(self._pool, ProcessRow) as cursor:
@@ -65,6 +65,6 @@ class Lineage:
         }
 
 
-def _branch(top: ProcessRow, below: Sequence[ProcessRow]) -> Branch:
+def _branch(top: ProcessRow, below: Sequence[ProcessRow]) -> ProcessTree:
     children = tuple(_branch(row, below) for row in below if row.parent_id == top.id)
-    return Branch(process=top, children=children)
+    return ProcessTree(process=top, children=children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tongyao.protocol.model.process import ENDED, Phase
-from tongyao.records.counts import Stand
+from tongyao.records.backlog import Backlog
 
 REGISTRY = CollectorRegistry()
 
@@ -36,22 +36,22 @@ TROUBLES = Gauge(
 RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
 
 
-def show_stand(stand: Stand) -> None:
+def show_backlog(backlog: Backlog) -> None:
     """Put what was read of the records into the gauges. Phases without a process are 0, not missing."""
     for phase in Phase:
         if phase not in ENDED:
-            OPEN.labels(phase.value).set(stand.phases.get(phase.value, 0))
+            OPEN.labels(phase.value).set(backlog.phases.get(phase.value, 0))
     SUSPENDED.clear()
-    for cause, count in stand.suspended.items():
+    for cause, count in backlog.suspended.items():
         SUSPENDED.labels(cause).set(count)
     WAITS.clear()
     OLDEST.clear()
-    for waits in stand.waits:
+    for waits in backlog.waits:
         WAITS.labels(waits.ask).set(waits.count)
         OLDEST.labels(waits.ask).set(waits.oldest)
-    UNDELIVERED.set(stand.undelivered)
-    SET_ASIDE.set(stand.set_aside)
+    UNDELIVERED.set(backlog.undelivered)
+    SET_ASIDE.set(backlog.set_aside)
     TROUBLES.clear()
-    for trouble, count in stand.troubles.items():
+    for trouble, count in backlog.troubles.items():
         TROUBLES.labels(trouble).set(count)
-    RELAY_LAG.set(stand.oldest_undelivered)
+    RELAY_LAG.set(backlog.oldest_undelivered)

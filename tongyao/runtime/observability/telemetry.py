@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 
-from tongyao.records.counts import stand
+from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
 from tongyao.runtime.local.processes import free_port, port_is_taken
 from tongyao.runtime.observability import metrics
@@ -76,7 +76,7 @@ class Telemetry:
     async def _metrics(self, request: Request) -> Response:
         if self.records is not None:
             try:
-                metrics.show_stand(await stand(self.records))
+                metrics.show_backlog(await read_backlog(self.records))
             except RecordsError:
                 metrics.OPEN.clear()  # better no figures than old ones
         own = generate_latest(metrics.REGISTRY)

@@ -1,7 +1,7 @@
-"""In which order a query's units stand: what sequence paths carry (seed 004), and what decides between things lit alike.
+"""Term order: adjacent units of a query that are also adjacent in a segment (seed 004, sequence paths). It breaks ties.
 
-"The 7th of February" and "the 17th of February, 7 returned" hold the same units. Pairs that stand side by side in a query,
-within a phrase, are looked for in the brightest segments only: they light nothing that no start has reached.
+"The 7th of February" and "the 17th of February, 7 returned" contain the same units. Adjacent pairs within a phrase are
+compared in the best-scored segments only, so a segment without a matching term never gets a score from them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level, lay_out
 
 BRIGHTEST = 64
-"""Segments of a level that are looked at."""
+"""Best-scored segments of a level that are compared."""
 
 
 def pairs_of(memory: Memory, query: str) -> NDArray[np.int64]:
-    """The neighbouring base units of a query that the memory knows, left << 32 | right, sorted; not those that are faint."""
+    """Adjacent base units of a query that the memory knows: int64, left << 32 | right, sorted. Pairs of stop words are left out."""
     layout = lay_out([query])
     units = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64)
     paired = np.flatnonzero((layout.breaks[1:] == 0) & (units[:-1] >= 0) & (units[1:] >= 0))
@@ -29,10 +29,10 @@ def pairs_of(memory: Memory, query: str) -> NDArray[np.int64]:
     return np.unique(left[telling] << 32 | right[telling])
 
 
-def in_order(
+def order_scores(
     memory: Memory, level: Level, pairs: NDArray[np.int64], activation: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Per row, the share of the pairs, by their rarity, that stand side by side in it; 0 but in the brightest rows."""
+    """Per row, the share of the pairs that are adjacent in it, weighted by rarity: float32[R]; 0 outside the best rows."""
     share = np.zeros(len(activation), np.float32)
     if not len(pairs) or level is Level.TEXT:
         return share

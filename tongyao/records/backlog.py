@@ -1,4 +1,4 @@
-"""How an installation stands as a whole: a handful of counts for its metrics, each from an index of what is open."""
+"""Counts of open work for the metrics: processes by phase, asks that wait for people, undelivered messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, session
 
 
-class Waits(Value):
+class OpenAsks(Value):
     """Open asks of one kind; `oldest` in seconds."""
 
     ask: str
@@ -14,7 +14,7 @@ class Waits(Value):
     oldest: float
 
 
-class Stand(Value):
+class Backlog(Value):
     """`phases`: open processes by phase; `suspended`: by the code of a cause, one with two causes in both.
 
     `undelivered`: messages without a verdict, `oldest_undelivered` in seconds; `set_aside`: those that failed so often that later
@@ -23,15 +23,15 @@ class Stand(Value):
 
     phases: dict[str, int]
     suspended: dict[str, int]
-    waits: tuple[Waits, ...]
+    waits: tuple[OpenAsks, ...]
     undelivered: int
     oldest_undelivered: float
     set_aside: int
     troubles: dict[str, int]
 
 
-async def stand(pool: Pool) -> Stand:
-    """Read it now: five queries over open rows only, however many have ended."""
+async def read_backlog(pool: Pool) -> Backlog:
+    """The counts now, by five queries over open rows only, however many have ended."""
     async with session(pool) as connection:
         phases = await connection.execute(
             "SELECT phase, count(*) AS count FROM processes WHERE ended_at IS NULL GROUP BY phase"
@@ -46,7 +46,7 @@ async def stand(pool: Pool) -> Stand:
             """SELECT ask, count(*) AS count, extract(epoch FROM now() - min(opened_at))::float AS oldest
                FROM inbox WHERE closed_at IS NULL GROUP BY ask ORDER BY ask"""
         )
-        by_ask = tuple(Waits(**row) for row in await waits.fetchall())
+        by_ask = tuple(OpenAsks(**row) for row in await waits.fetchall())
         messages = await connection.execute(
             """SELECT count(*) AS count, count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest
                FROM messages WHERE state = 'pending'"""
@@ -57,7 +57,7 @@ async def stand(pool: Pool) -> Stand:
         )
         by_trouble = {one["trouble"]: one["count"] for one in await failing.fetchall()}
     assert row is not None
-    return Stand(
+    return Backlog(
         phases=by_phase,
         suspended=by_cause,
         waits=by_ask,

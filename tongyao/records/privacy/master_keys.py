@@ -1,4 +1,4 @@
-"""Whether the master keys at hand are those of this database: asked once, when it is opened (docs/erasure.md)."""
+"""Checks and changes the master keys that a database knows (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tongyao.records.privacy.keys import KeyMissing, Keyring
 
 
 class SchemaMissing(RecordsError):
-    """The database is there, its tables are not, or are those of an older version."""
+    """The database has no tables, or those of an older version."""
 
 
-async def acknowledge(pool: Pool, keys: Keyring) -> None:
-    """Note the active master key in the database; the first to come names the one that all others need.
+async def register_master_key(pool: Pool, keys: Keyring) -> None:
+    """Check the master keys against those the database knows, and register the active one. Called when a pool is opened.
 
-    Raises `KeyMissing` when the database knows master keys and none of them is here: else two workers with a key file
-    each would seal texts that the other cannot read. Raises `SchemaMissing`.
+    Raises `KeyMissing` when the database knows master keys and none of them is given: otherwise two workers with different key
+    files would encrypt texts that the other cannot read. Raises `SchemaMissing`.
     """
     try:
         async with transaction(pool) as connection:
@@ -35,9 +35,9 @@ async def acknowledge(pool: Pool, keys: Keyring) -> None:
 
 
 async def rewrap(pool: Pool, keys: Keyring) -> int:
-    """Wrap every data key with the active master key, and forget the older ones; returns how many were wrapped anew.
+    """Re-wrap every data key with the active master key and remove the older ones; returns how many were re-wrapped.
 
-    Texts stay as they are. Afterwards older master keys open nothing here. Raises `KeyMissing`.
+    Texts are not changed. Afterwards older master keys decrypt nothing in this database. Raises `KeyMissing`.
     """
     async with transaction(pool) as connection:
         cursor = await connection.execute(

@@ -12,7 +12,7 @@ from tests.records.conftest import KEYS
 from tests.support.scan import find_in_database
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.privacy.keys import BadKey, KeyMissing, Keyring, new_data_key, seal, unseal
-from tongyao.records.privacy.sealing import SchemaMissing, acknowledge, rewrap
+from tongyao.records.privacy.master_keys import SchemaMissing, register_master_key, rewrap
 from tongyao.records.privacy.texts import TextErased, Texts
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.wiring import keyring
@@ -128,10 +128,10 @@ async def test_texts_from_before_there_were_keys_stay_readable_and_new_ones_are_
 async def test_a_second_worker_with_a_key_of_its_own_is_stopped_at_the_door(fresh_database_url: str) -> None:
     pool = await open_pool(fresh_database_url, keys=KEYS)
     try:
-        await acknowledge(pool, KEYS)
-        await acknowledge(pool, KEYS)
+        await register_master_key(pool, KEYS)
+        await register_master_key(pool, KEYS)
         with pytest.raises(KeyMissing, match="TONGYAO_MASTER_KEY"):
-            await acknowledge(pool, OTHER)
+            await register_master_key(pool, OTHER)
     finally:
         await pool.close()
 
@@ -142,7 +142,7 @@ async def test_a_database_without_a_schema_says_what_to_do(fresh_database_url: s
         async with session(pool) as connection:
             await connection.execute("DROP TABLE master_keys")
         with pytest.raises(SchemaMissing, match="tongyao prepare"):
-            await acknowledge(pool, KEYS)
+            await register_master_key(pool, KEYS)
     finally:
         await pool.close()
 
@@ -150,19 +150,19 @@ async def test_a_database_without_a_schema_says_what_to_do(fresh_database_url: s
 async def test_a_new_master_key_takes_over(fresh_database_url: str) -> None:
     pool = await open_pool(fresh_database_url, keys=KEYS)
     id = await Texts(pool).put("ada", "words", WORDS)
-    await acknowledge(pool, KEYS)
+    await register_master_key(pool, KEYS)
     await pool.close()
     both = Keyring(b"o" * 32, [b"k" * 32])
     pool = await open_pool(fresh_database_url, keys=both)
-    await acknowledge(pool, both)
+    await register_master_key(pool, both)
     assert await rewrap(pool, both) == 1
     assert await rewrap(pool, both) == 0
     await pool.close()
     pool = await open_pool(fresh_database_url, keys=OTHER)
     try:
-        await acknowledge(pool, OTHER)
+        await register_master_key(pool, OTHER)
         assert await Texts(pool).get(id) == WORDS
         with pytest.raises(KeyMissing):
-            await acknowledge(pool, KEYS)
+            await register_master_key(pool, KEYS)
     finally:
         await pool.close()
