@@ -31,6 +31,7 @@ from tongyao.gateway.server import application
 from tongyao.highway.highway import Highway, UsedSpans
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Projection
 from tongyao.records.people.notifications import Channel
 from tongyao.records.process.feedback import FeedbackRow
 from tongyao.runtime import wiring
@@ -59,6 +60,8 @@ NOTHING_OF_ANYBODY: Final = {
     "yoyo_lock": "of the migrations",
     "tombstones": "written by an erasure",
     "history_deletions": "written by an erasure",
+    "door_outages": "times at which no gateway ran",
+    "operator_acts": "logins of operators",
 }
 """Tables in which nothing stands when somebody has said everything that can be said."""
 
@@ -124,6 +127,7 @@ async def everything_is_said(here: House, doors: Doors, url: str) -> Said:
     answered = {"kind": "answer_plan", "revision": 1, "answer": "commit", "text": f"{WORD} agrees."}
     assert (await doors.ask("POST", f"/processes/{pid}/messages", token, json=answered)).status_code == 200
     assert (await here.end(pid)).phase is Phase.COMPLETED
+    await corrected(here, pid, people["bo"])
     await library.feedback.put(pid, FeedbackRow(alias=alias, revision=1, usefulness=5), words=f"{WORD} was useful.")
 
     unread = await here.start([ada, *people.values()], intent=INTENT, auto_confirm=True, residuals="off")
@@ -131,6 +135,21 @@ async def everything_is_said(here: House, doors: Doors, url: str) -> Said:
     await here.end(unread)
     bo = await doors.person(people["bo"])
     return Said(ada, pid, unread, {"dee": dee["token"], "bo": bo, "operator": await doors.operator()})
+
+
+async def corrected(here: House, pid: str, person: str) -> None:
+    """Somebody else quoted the person in a turn, and took it back: the text stays, and no turn names it any more."""
+    (turn,) = [
+        row for row in await here.library.rounds.projections(pid, 1) if await _sits(here, pid, row.alias, person)
+    ]
+    quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, markdown=f"I would use the {WORD} cold room.")
+    text_id = await here.library.texts.put(person, "projection", quoted.model_dump_json())
+    await here.library.rounds.put_projection(pid, turn.model_copy(update={"text_id": text_id}))
+    await here.library.rounds.put_projection(pid, turn)
+
+
+async def _sits(here: House, pid: str, alias: str, person: str) -> bool:
+    return any((seat.alias, seat.person) == (alias, person) for seat in await here.library.room.seats(pid))
 
 
 async def everywhere_beside_processes(here: House, doors: Doors, ada: str, token: str, scene: str) -> None:
