@@ -33,6 +33,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
 from tongyao.records.library import Library
+from tongyao.records.privacy.keys import Keyring
 from tongyao.records.process.seats import CandidateRow
 from tongyao.runtime import wiring
 from tongyao.runtime.settings import Settings
@@ -235,13 +236,14 @@ async def open_house(
     long_profiles: Literal["highway", "both"] | None = None,
     field: Callable[[Library], Field] = WholeScene,
     memory: Memory | None = None,
+    keys: Keyring | None = None,
 ) -> AsyncIterator[House]:
     """A house with workers of every role, whose five steps `engine` answers.
 
     `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
     """
     settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
-    pool = await open_pool(database_url)
+    pool = await open_pool(database_url, keys=keys)
     library = Library(pool)
     retriever, own, reciting = wiring.long_profiles(settings, library, recitations(client))
     deps = Deps(

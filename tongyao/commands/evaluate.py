@@ -60,15 +60,20 @@ def evaluate(
         return
     rows = run(_evaluate(loaded, judge))
     if as_json:
-        print_json([{**row.model_dump(mode="json"), **({"judgement": said} if said else {})} for row, said in rows])
+        print_json(
+            [
+                {**row.model_dump(mode="json"), **({"judgement": judgement} if judgement else {})}
+                for row, judgement in rows
+            ]
+        )
         return
     wide = Console(width=max(console.width, 170))  # a table that is cut tells nothing
     wide.print(table_of([row for row, _ in rows]))
     wide.print(links_of([row for row, _ in rows]))
-    for row, said in rows:
-        if said:
-            scores = ", ".join(f"{name} {score}" for name, score in said["scores"].items())
-            console.print(f"[bold]{row.case}[/bold] judged: {scores}\n{said['remarks']}")
+    for row, judgement in rows:
+        if judgement:
+            scores = ", ".join(f"{name} {score}" for name, score in judgement["scores"].items())
+            console.print(f"[bold]{row.case}[/bold] judged: {scores}\n{judgement['remarks']}")
 
 
 async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict[str, Any]]]:

@@ -54,8 +54,8 @@ async def write_export(library: Library, process: str, folder: Path) -> None:
     if record.tension is not None:
         write("tension.md", tension_markdown(names.model(record.tension)))
         dump("tension.json", names.model(record.tension).model_dump(mode="json"))
-    for said in record.projections:
-        write(f"rounds/R{said.round}-{said.alias}.md", projection_markdown(names.model(said)))
+    for projection in record.projections:
+        write(f"rounds/R{projection.round}-{projection.alias}.md", projection_markdown(names.model(projection)))
     for seen in record.observations:
         write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
     relations = await library.rounds.relations(process)

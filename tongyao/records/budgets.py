@@ -7,7 +7,7 @@ from decimal import Decimal
 from psycopg.rows import class_row
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session, transaction
 
 
 class BudgetUnknown(RecordsError):
@@ -71,9 +71,7 @@ class Budgets:
 
     async def get(self, root_id: str) -> Budget:
         """Raises `BudgetUnknown`."""
-        async with reading(self._pool, Budget) as cursor:
-            await cursor.execute("SELECT * FROM budgets WHERE root_id = %s", [root_id])
-            budget = await cursor.fetchone()
+        budget = await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
         if budget is None:
             raise BudgetUnknown(f"no budget was opened for {root_id!r}")
         return budget

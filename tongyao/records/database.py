@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
+from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, class_row, dict_row
 from psycopg.types.string import TextLoader
@@ -24,6 +25,7 @@ __all__ = [
     "DatabaseUnreachable",
     "Pool",
     "RecordsError",
+    "fetch_one",
     "open_pool",
     "reading",
     "session",
@@ -163,6 +165,13 @@ async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT
     """A cursor that returns each row as a `row`, built from the columns by name. Raises as `session`."""
     async with session(pool) as connection, connection.cursor(row_factory=class_row(row)) as cursor:
         yield cursor
+
+
+async def fetch_one(pool: Pool, row: type[RowT], query: str, parameters: Params | None = None) -> RowT | None:
+    """The first row of one query as a `row`, or None where there is none. Raises as `session`."""
+    async with reading(pool, row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchone()
 
 
 async def _configure(keys: Keyring | None, connection: Connection) -> None:

@@ -16,6 +16,9 @@ from tongyao.records.people.notifications import Channel, Notice, Notification, 
 from tongyao.records.process.events import START, Events
 from tongyao.records.process.journal import Journal
 
+REMINDER = {"what": "reminder", "alias": "P01", "round": 1}
+"""Complete, since senders of other tests may meet these rows in the shared database."""
+
 
 @pytest.fixture
 def notifications(pool: Pool) -> Notifications:
@@ -88,7 +91,7 @@ async def test_each_confirmed_channel_is_told_and_no_other(
 
     async def tell(seq: int) -> list[str]:
         await write(pool, process, seq, event(seq))
-        notice = Notice(source=f"event/{process}/{seq}", person=person, process_id=process, about={"what": "reminder"})
+        notice = Notice(source=f"event/{process}/{seq}", person=person, process_id=process, about=REMINDER)
         await notifications.from_events(process, await Events(pool).events(process), [notice])
         return sorted(one.channel for one in await notifications.of_process(process) if one.source == notice.source)
 
@@ -110,7 +113,7 @@ async def test_events_are_looked_at_once(pool: Pool, notifications: Notification
     await write(pool, process, 2, event(1), event(2))
     assert (process, START) in await notifications.behind(10_000)
     events = await Events(pool).events(process, START, 10)
-    notice = Notice(source=f"event/{process}/1", person="p", process_id=process, about={"what": "reminder"})
+    notice = Notice(source=f"event/{process}/1", person="p", process_id=process, about=REMINDER)
     assert await notifications.from_events(process, events, [notice]) == 1
     assert await notifications.from_events(process, events, [notice]) == 0
     assert process not in {one for one, _ in await notifications.behind(10_000)}
@@ -122,7 +125,7 @@ async def test_two_senders_never_get_the_same_and_a_dead_ones_come_back(
     process = await announce()
     for seq in range(1, 7):
         await write(pool, process, seq, event(seq))
-        notice = Notice(source=f"event/{process}/{seq}", person="p", process_id=process, about={"what": "reminder"})
+        notice = Notice(source=f"event/{process}/{seq}", person="p", process_id=process, about=REMINDER)
         await notifications.from_events(process, await Events(pool).events(process), [notice])
     taken = await asyncio.gather(due(notifications, process), due(notifications, process))
     assert sum(map(len, taken)) == 6 and {one.attempts for one in taken[0] + taken[1]} == {1}

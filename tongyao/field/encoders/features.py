@@ -27,23 +27,22 @@ def runs(text: str) -> list[tuple[str, str]]:
 
 def grams(text: str) -> Iterator[str]:
     """Latin tokens and Chinese 1- and 2-grams: the features of the lexical encoder."""
-    for han, latin in runs(text):
-        if latin:
-            yield latin
-        else:
-            yield from han
-            yield from map("".join, pairwise(han))
+    return _tokens(text)
 
 
 def words(text: str) -> Iterator[str]:
     """The terms of BM25: those of `grams`, and words of other lengths by jieba."""
-    cut = _cutter()
+    return _tokens(text, _cutter())
+
+
+def _tokens(text: str, cut: Callable[[str], Iterable[str]] | None = None) -> Iterator[str]:
     for han, latin in runs(text):
         if latin:
             yield latin
-        else:
-            yield from han
-            yield from map("".join, pairwise(han))
+            continue
+        yield from han
+        yield from map("".join, pairwise(han))
+        if cut is not None:
             yield from ("w:" + word for word in cut(han) if len(word) != 2)
 
 

@@ -19,7 +19,7 @@ from tongyao.field.facets import Chunk, Facet
 from tongyao.field.index.packing import StoredChunks
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, reading, session, transaction
+from tongyao.records.database import Connection, Pool, fetch_one, reading, session, transaction
 
 EF_SEARCH: Final = 80
 """HNSW `ef_search`; recall@10 and time for several values are in docs/field.md §6."""
@@ -88,9 +88,7 @@ class IndexStore:
 
     async def index(self, id: int) -> Index:
         """Raises `IndexGone`."""
-        async with reading(self._pool, Index) as cursor:
-            await cursor.execute(f"SELECT {_INDEX} FROM field_indexes WHERE id = %s", [id])
-            found = await cursor.fetchone()
+        found = await fetch_one(self._pool, Index, f"SELECT {_INDEX} FROM field_indexes WHERE id = %s", [id])
         if found is None:
             raise IndexGone(f"index {id} was dropped: a later re-index of its scene replaced it")
         return found

@@ -7,31 +7,29 @@ from fastapi import APIRouter
 from tongyao.app.people import agents, profiles
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
+from tongyao.gateway.api.common import Caller, Context, action
 
 router = APIRouter(prefix="/profiles/{profile_id}/source", tags=["sources"])
 
 
 @router.get("", openapi_extra=action(Action.SOURCE))
-async def read_source(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> agents.SourceView:
+async def read_source(profile_id: Id, context: Context, caller: Caller) -> agents.SourceView:
     """With how it did when it was asked; its credentials are shown to nobody."""
     return await agents.read_source(context, caller, profile_id)
 
 
 @router.put("", openapi_extra=action(Action.SOURCE))
-async def set_source(
-    profile_id: Id, body: agents.SourceBody, context: CurrentContext, caller: CurrentCaller
-) -> agents.SourceView:
+async def set_source(profile_id: Id, body: agents.SourceBody, context: Context, caller: Caller) -> agents.SourceView:
     """It is asked whenever a turn waits in a seat whose endpoint is `agent`."""
     return await agents.set_source(context, caller, profile_id, body)
 
 
 @router.delete("", status_code=204, openapi_extra=action(Action.SOURCE))
-async def remove_source(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> None:
+async def remove_source(profile_id: Id, context: Context, caller: Caller) -> None:
     await agents.remove_source(context, caller, profile_id)
 
 
 @router.put("/profile", openapi_extra=action(Action.SOURCE))
-async def fetch_profile(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> profiles.VersionView:
+async def fetch_profile(profile_id: Id, context: Context, caller: Caller) -> profiles.VersionView:
     """Fetch one's profile from there: a new version of it, unless it is the same."""
     return await agents.fetch_profile(context, caller, profile_id)

@@ -16,17 +16,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import location, problem_of, reason
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.api import (
-    agents,
-    channels,
-    events,
-    messages,
-    pictures,
-    processes,
-    profiles,
-    scenes,
-    tokens,
-)
+from tongyao.gateway.api import agents, channels, events, messages, pictures, processes, profiles, scenes, tokens
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 log = structlog.get_logger()

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Request
 from tongyao.app.notifications import channels
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action, address_of, rate_limits_of
+from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
 
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
-async def list_channels(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> list[channels.ChannelView]:
+async def list_channels(profile_id: Id, context: Context, caller: Caller) -> list[channels.ChannelView]:
     return await channels.list_channels(context, caller, profile_id)
 
 
@@ -24,8 +24,8 @@ async def set_mail(
     profile_id: Id,
     body: channels.MailBody,
     request: Request,
-    context: CurrentContext,
-    caller: CurrentCaller,
+    context: Context,
+    caller: Caller,
     language: Literal["en", "zh"] = "en",
 ) -> channels.ChannelView:
     """A code is sent there; the address is used once it came back."""
@@ -35,21 +35,19 @@ async def set_mail(
 
 @router.put("/mail/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
 async def confirm_mail(
-    profile_id: Id, body: channels.CodeBody, context: CurrentContext, caller: CurrentCaller
+    profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
     return await channels.confirm_mail(context, caller, profile_id, body)
 
 
 @router.put("/webhook", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
 async def set_webhook(
-    profile_id: Id, body: channels.WebhookBody, context: CurrentContext, caller: CurrentCaller
+    profile_id: Id, body: channels.WebhookBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
     """Signed with the secret that is shown this once (Standard Webhooks)."""
     return await channels.set_webhook(context, caller, profile_id, body)
 
 
 @router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))
-async def remove_channel(
-    profile_id: Id, kind: Literal["mail", "webhook"], context: CurrentContext, caller: CurrentCaller
-) -> None:
+async def remove_channel(profile_id: Id, kind: Literal["mail", "webhook"], context: Context, caller: Caller) -> None:
     await channels.remove_channel(context, caller, profile_id, kind)

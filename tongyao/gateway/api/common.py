@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 
-from tongyao.app.authorization import Caller
+from tongyao.app import authorization
 from tongyao.app.context import AppContext
 from tongyao.app.permissions import Action
 from tongyao.gateway.access.authentication import bearer_token
@@ -18,7 +18,7 @@ def _context_of(request: Request) -> AppContext:
     return context
 
 
-async def _caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> Caller:
+async def _caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> authorization.Caller:
     limits = rate_limits_of(request)
     return await limits.authenticate(_context_of(request).library, bearer_token(authorization), address_of(request))
 
@@ -38,9 +38,9 @@ def action(action: Action) -> dict[str, Any]:
     return {"x-tongyao-action": action.value}
 
 
-CurrentContext = Annotated[AppContext, Depends(_context_of)]
-CurrentCaller = Annotated[Caller, Depends(_caller_of)]
-IdempotencyKey = Annotated[
+Context = Annotated[AppContext, Depends(_context_of)]
+Caller = Annotated[authorization.Caller, Depends(_caller_of)]
+Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."

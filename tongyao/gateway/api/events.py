@@ -16,7 +16,7 @@ from tongyao.app.errors import BadInput, Problem
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
 from tongyao.gateway.access.authentication import authenticate, bearer_token
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
+from tongyao.gateway.api.common import Caller, Context, action
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.events import EventCursor
@@ -35,8 +35,8 @@ class History(Value):
 @router.get("/{process_id}/history", openapi_extra=action(Action.READ_EVENTS))
 async def read_history(
     process_id: Id,
-    context: CurrentContext,
-    caller: CurrentCaller,
+    context: Context,
+    caller: Caller,
     after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> History:
@@ -54,8 +54,8 @@ async def read_history(
 async def stream_events(
     process_id: Id,
     request: Request,
-    context: CurrentContext,
-    caller: CurrentCaller,
+    context: Context,
+    caller: Caller,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
     after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
 ) -> Response:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from tongyao.app import inbox, messages
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id, MessageBody
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action
+from tongyao.gateway.api.common import Caller, Context, Key, action
 
 router = APIRouter(tags=["messages"])
 
@@ -18,12 +18,7 @@ router = APIRouter(tags=["messages"])
     responses={202: {"model": messages.Receipt}, 409: {"description": "The process refuses it; `code` says why."}},
 )
 async def send_message(
-    process_id: Id,
-    message: MessageBody,
-    response: Response,
-    context: CurrentContext,
-    caller: CurrentCaller,
-    key: IdempotencyKey = None,
+    process_id: Id, message: MessageBody, response: Response, context: Context, caller: Caller, key: Key = None
 ) -> messages.Receipt:
     """200: applied. 202: kept; it is delivered as soon as a worker answers. 409: refused, and nothing was changed."""
     receipt = await messages.send_message(context, caller, process_id, message, key=key, via="api")
@@ -34,11 +29,11 @@ async def send_message(
 
 
 @router.get("/messages/{message_id}", openapi_extra=action(Action.READ_MESSAGE))
-async def read_message(message_id: Id, context: CurrentContext, caller: CurrentCaller) -> messages.Receipt:
+async def read_message(message_id: Id, context: Context, caller: Caller) -> messages.Receipt:
     return await messages.message_state(context, caller, message_id)
 
 
 @router.get("/inbox", response_model_exclude_none=True, openapi_extra=action(Action.READ_INBOX))
-async def read_inbox(context: CurrentContext, caller: CurrentCaller, view: bool = False) -> list[inbox.Ask]:
+async def read_inbox(context: Context, caller: Caller, view: bool = False) -> list[inbox.Ask]:
     """The most urgent first; `view=true`: with what you may see of each process."""
     return await inbox.inbox(context, caller, with_view=view)

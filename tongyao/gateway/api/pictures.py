@@ -13,7 +13,7 @@ from tongyao.app.errors import NotFound
 from tongyao.app.permissions import Action
 from tongyao.app.pictures.files import NAMES, pictures
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
+from tongyao.gateway.api.common import Caller, Context, action
 from tongyao.protocol.documents.machine import Machine, machine_of
 
 router = APIRouter(prefix="/processes/{process_id}", tags=["pictures"])
@@ -21,13 +21,13 @@ _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
 
 
 @router.get("/machine", openapi_extra=action(Action.READ_PLAN))
-async def read_machine(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Machine:
+async def read_machine(process_id: Id, context: Context, caller: Caller) -> Machine:
     """The plan as a neutral workflow machine; a draft, which runs nothing."""
     return machine_of(await processes.read_plan(context, caller, process_id), process_id)
 
 
 def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
-    async def read_picture(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Response:
+    async def read_picture(process_id: Id, context: Context, caller: Caller) -> Response:
         """A picture, of as much as you may see now."""
         access = await authorize_in_process(context.library, caller, process_id, Action.READ_PLAN)
         view = await processes.party_view(context, access)

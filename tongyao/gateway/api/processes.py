@@ -11,7 +11,7 @@ from tongyao.app import processes, start
 from tongyao.app.permissions import Action
 from tongyao.app.why import Why, read_why
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action
+from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.views import PartyView
@@ -26,11 +26,7 @@ class Started(Value):
 
 @router.post("", status_code=201, openapi_extra=action(Action.START_PROCESS))
 async def start_process(
-    body: start.StartProcessBody,
-    response: Response,
-    context: CurrentContext,
-    caller: CurrentCaller,
-    key: IdempotencyKey = None,
+    body: start.StartProcessBody, response: Response, context: Context, caller: Caller, key: Key = None
 ) -> Started:
     """Returns at once. What it asks of you comes into `/inbox`, at first to confirm the tension; `Location` shows it."""
     started = Started(id=await start.start_process(context, caller, body, key=key))
@@ -40,8 +36,8 @@ async def start_process(
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PROCESSES))
 async def list_processes(
-    context: CurrentContext,
-    caller: CurrentCaller,
+    context: Context,
+    caller: Caller,
     role: Literal["demander", "participant"] = "demander",
     scene: Annotated[str | None, Query(max_length=200)] = None,
     phase: Annotated[list[str] | None, Query(max_length=20)] = None,
@@ -61,28 +57,28 @@ async def list_processes(
 
 
 @router.get("/{process_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROCESS))
-async def read_process(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> PartyView:
+async def read_process(process_id: Id, context: Context, caller: Caller) -> PartyView:
     """Everything you may see of it now; what you may not see is absent."""
     return await processes.read_process(context, caller, process_id)
 
 
 @router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
-async def read_candidates(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> list[CandidateRow]:
+async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[CandidateRow]:
     return await processes.read_candidates(context, caller, process_id)
 
 
 @router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
-async def read_plan(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Plan:
+async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
     return await processes.read_plan(context, caller, process_id)
 
 
 @router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))
-async def read_delivery(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Delivery:
+async def read_delivery(process_id: Id, context: Context, caller: Caller) -> Delivery:
     """Your own part of the plan."""
     return await processes.read_delivery(context, caller, process_id)
 
 
 @router.get("/{process_id}/why", response_model_exclude_defaults=True, openapi_extra=action(Action.READ_PROCESS))
-async def why(process_id: Id, context: CurrentContext, caller: CurrentCaller) -> Why:
+async def why(process_id: Id, context: Context, caller: Caller) -> Why:
     """What the process waits for, in a sentence; for operators with everybody who is waited for, since when and until when."""
     return await read_why(context, caller, process_id)

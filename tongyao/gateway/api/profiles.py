@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from tongyao.app.people import erasure, profiles
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action, address_of, rate_limits_of
+from tongyao.gateway.api.common import Caller, Context, Key, action, address_of, rate_limits_of
 from tongyao.protocol.model.requests import Mandate
 
 router = APIRouter(prefix="/profiles", tags=["profiles"])
@@ -17,11 +17,7 @@ router = APIRouter(prefix="/profiles", tags=["profiles"])
 
 @router.post("", status_code=201, openapi_extra=action(Action.JOIN))
 async def join(
-    body: profiles.RegisterBody,
-    request: Request,
-    context: CurrentContext,
-    caller: CurrentCaller,
-    key: IdempotencyKey = None,
+    body: profiles.RegisterBody, request: Request, context: Context, caller: Caller, key: Key = None
 ) -> profiles.Registered:
     """Introduce yourself: you get an id and a token, shown this once."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
@@ -29,40 +25,38 @@ async def join(
 
 
 @router.get("/{profile_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROFILE))
-async def read_profile(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> profiles.ProfileView:
+async def read_profile(profile_id: Id, context: Context, caller: Caller) -> profiles.ProfileView:
     return await profiles.read_profile(context, caller, profile_id)
 
 
 @router.put("/{profile_id}", openapi_extra=action(Action.WRITE_PROFILE))
 async def write_profile(
-    profile_id: Id, body: profiles.ProfileBody, context: CurrentContext, caller: CurrentCaller
+    profile_id: Id, body: profiles.ProfileBody, context: Context, caller: Caller
 ) -> profiles.VersionView:
     return await profiles.write_profile(context, caller, profile_id, body)
 
 
 @router.delete("/{profile_id}", status_code=204, openapi_extra=action(Action.DELETE_PROFILE))
-async def delete_profile(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> None:
+async def delete_profile(profile_id: Id, context: Context, caller: Caller) -> None:
     await erasure.erase_soon(context, caller, profile_id)
 
 
 @router.get("/{profile_id}/versions", openapi_extra=action(Action.READ_PROFILE))
-async def list_versions(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> list[profiles.VersionView]:
+async def list_versions(profile_id: Id, context: Context, caller: Caller) -> list[profiles.VersionView]:
     return await profiles.list_versions(context, caller, profile_id)
 
 
 @router.get("/{profile_id}/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
-async def export_profile(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
+async def export_profile(profile_id: Id, context: Context, caller: Caller) -> dict[str, Any]:
     return await profiles.export_profile(context, caller, profile_id)
 
 
 @router.get("/{profile_id}/mandate", openapi_extra=action(Action.MANDATE))
-async def read_mandate(profile_id: Id, context: CurrentContext, caller: CurrentCaller) -> Mandate:
+async def read_mandate(profile_id: Id, context: Context, caller: Caller) -> Mandate:
     return await profiles.read_mandate(context, caller, profile_id)
 
 
 @router.put("/{profile_id}/mandate", openapi_extra=action(Action.MANDATE))
-async def set_mandate(
-    profile_id: Id, body: profiles.MandateBody, context: CurrentContext, caller: CurrentCaller
-) -> Mandate:
+async def set_mandate(profile_id: Id, body: profiles.MandateBody, context: Context, caller: Caller) -> Mandate:
     """What your proxy may say, from its next call on; noted in every open process of yours."""
     return await profiles.set_mandate(context, caller, profile_id, body)

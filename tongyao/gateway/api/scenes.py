@@ -11,7 +11,7 @@ from tongyao.app.authorization import permit
 from tongyao.app.people import profiles, search
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Body, Id
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, action
+from tongyao.gateway.api.common import Caller, Context, action
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 
@@ -22,13 +22,13 @@ class SceneBody(Body):
 
 
 @router.get("", openapi_extra=action(Action.LIST_SCENES))
-async def list_scenes(context: CurrentContext, caller: CurrentCaller) -> list[dict[str, str]]:
+async def list_scenes(context: Context, caller: Caller) -> list[dict[str, str]]:
     permit(caller, Action.LIST_SCENES)
     return await profiles.list_scenes(context)
 
 
 @router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
-async def write_scene(scene: Id, body: SceneBody, context: CurrentContext, caller: CurrentCaller) -> dict[str, str]:
+async def write_scene(scene: Id, body: SceneBody, context: Context, caller: Caller) -> dict[str, str]:
     permit(caller, Action.WRITE_SCENE)
     settings: dict[str, Any] = {"public": list(body.public)} if body.public else {}
     await context.library.profiles.put_scene(scene, body.title, settings or None)
@@ -38,8 +38,8 @@ async def write_scene(scene: Id, body: SceneBody, context: CurrentContext, calle
 @router.get("/{scene}/people", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PEOPLE))
 async def list_people(
     scene: Id,
-    context: CurrentContext,
-    caller: CurrentCaller,
+    context: Context,
+    caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
 ) -> list[search.Card]:
@@ -48,8 +48,6 @@ async def list_people(
 
 
 @router.post("/{scene}/search", response_model_exclude_none=True, openapi_extra=action(Action.SEARCH_PEOPLE))
-async def search_people(
-    scene: Id, body: search.SearchBody, context: CurrentContext, caller: CurrentCaller
-) -> list[search.Card]:
+async def search_people(scene: Id, body: search.SearchBody, context: Context, caller: Caller) -> list[search.Card]:
     """Who is near a text, a tension or your profile, and why. It changes nothing, so it takes no key."""
     return await search.search_people(context, caller, scene, body)

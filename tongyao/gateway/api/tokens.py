@@ -8,33 +8,31 @@ from tongyao.app.authorization import permit
 from tongyao.app.people import tokens
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id, checked_key
-from tongyao.gateway.api.common import CurrentCaller, CurrentContext, IdempotencyKey, action
+from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.records.people.tokens import Issued, Token
 
 router = APIRouter(tags=["tokens"])
 
 
 @router.get("/me", openapi_extra=action(Action.WHO_AM_I))
-async def who_am_i(caller: CurrentCaller) -> dict[str, str]:
+async def who_am_i(caller: Caller) -> dict[str, str]:
     permit(caller, Action.WHO_AM_I)
     seat = {"process_id": caller.process_id, "alias": caller.alias} if caller.alias else {}
     return {"role": caller.role.value, "person": caller.person, **seat}
 
 
 @router.post("/tokens", status_code=201, openapi_extra=action(Action.ISSUE_TOKEN))
-async def issue_token(
-    body: tokens.IssueTokenBody, context: CurrentContext, caller: CurrentCaller, key: IdempotencyKey = None
-) -> Issued:
+async def issue_token(body: tokens.IssueTokenBody, context: Context, caller: Caller, key: Key = None) -> Issued:
     """A further token; its secret is shown this once. The key is asked for as everywhere, but a repeat makes a new one."""
     checked_key(key)
     return await tokens.issue_token(context, caller, body)
 
 
 @router.get("/tokens", openapi_extra=action(Action.LIST_TOKENS))
-async def list_tokens(context: CurrentContext, caller: CurrentCaller) -> list[Token]:
+async def list_tokens(context: Context, caller: Caller) -> list[Token]:
     return await tokens.list_tokens(context, caller)
 
 
 @router.delete("/tokens/{token_id}", openapi_extra=action(Action.REVOKE_TOKEN))
-async def revoke_token(token_id: Id, context: CurrentContext, caller: CurrentCaller) -> Token:
+async def revoke_token(token_id: Id, context: Context, caller: Caller) -> Token:
     return await tokens.revoke_token(context, caller, token_id)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
 from tongyao.records.privacy.texts import get_texts, put_text
 
 LEASE_SECONDS: Final = 240.0
@@ -80,9 +80,7 @@ class Sources:
 
     async def get(self, person: str) -> SourceRow:
         """Raises `SourceUnknown`."""
-        async with reading(self._pool, SourceRow) as cursor:
-            await cursor.execute("SELECT * FROM sources WHERE person = %s", [person])
-            found = await cursor.fetchone()
+        found = await fetch_one(self._pool, SourceRow, "SELECT * FROM sources WHERE person = %s", [person])
         if found is None:
             raise SourceUnknown(f"{person} has no agent registered")
         return found

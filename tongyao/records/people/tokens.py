@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, reading, session
+from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session
 
 PREFIX: Final = "ty_"
 """Every token begins so: secret scanners can look for it."""
@@ -77,9 +77,7 @@ class Tokens:
 
     async def find(self, secret: str) -> Token | None:
         """The token with this secret, expired and revoked ones too; None when there is none. Notes its first use."""
-        async with reading(self._pool, Token) as cursor:
-            await cursor.execute(f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s", [_hash(secret)])
-            token = await cursor.fetchone()
+        token = await fetch_one(self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s", [_hash(secret)])
         if token is not None and token.used_at is None:
             async with session(self._pool) as connection:
                 await connection.execute(
@@ -89,9 +87,7 @@ class Tokens:
 
     async def get(self, id: str) -> Token:
         """Raises `TokenUnknown`."""
-        async with reading(self._pool, Token) as cursor:
-            await cursor.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])
-            token = await cursor.fetchone()
+        token = await fetch_one(self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])
         if token is None:
             raise TokenUnknown(f"there is no token {id!r}")
         return token

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, reading, session, transaction
 from tongyao.records.privacy.rewriting import rewrite_without
 
 
@@ -116,9 +116,7 @@ class Erasing:
 
     async def tombstone(self, person: str) -> Tombstone:
         """Raises `PersonUnknown` when nobody of this id was erased."""
-        async with reading(self._pool, Tombstone) as cursor:
-            await cursor.execute("SELECT * FROM tombstones WHERE owner = %s", [person])
-            found = await cursor.fetchone()
+        found = await fetch_one(self._pool, Tombstone, "SELECT * FROM tombstones WHERE owner = %s", [person])
         if found is None:
             raise PersonUnknown(f"{person!r} was not erased here")
         return found

@@ -7,7 +7,7 @@ from datetime import datetime
 from tongyao.protocol.model.events import Ask, Snapshot
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, reading
+from tongyao.records.database import Connection, Pool, fetch_one, reading
 
 
 class InboxRow(Value):
@@ -40,9 +40,7 @@ class Inbox:
 
     async def get(self, id: str) -> InboxRow | None:
         """One ask by its id, `process/ask/alias/round`; None where it never waited."""
-        async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute("SELECT * FROM inbox WHERE id = %s", [id])
-            return await cursor.fetchone()
+        return await fetch_one(self._pool, InboxRow, "SELECT * FROM inbox WHERE id = %s", [id])
 
     async def of_person(self, person: str) -> list[InboxRow]:
         """What waits for this person in all processes; the most urgent first, what has no deadline last."""

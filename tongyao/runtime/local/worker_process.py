@@ -47,8 +47,8 @@ class WorkerProcess:
         async with asyncio.timeout(READY_SECONDS):
             while b"is polling" not in self._printed(began):
                 if self._process.poll() is not None:
-                    said = self._printed(began).decode(errors="replace").strip()[-1_000:]
-                    raise LocalServiceError(f"the worker ended at its start; {self._log} says:\n{said}")
+                    printed = self._printed(began).decode(errors="replace").strip()[-1_000:]
+                    raise LocalServiceError(f"the worker ended at its start; {self._log} says:\n{printed}")
                 await asyncio.sleep(0.05)
 
     @property
