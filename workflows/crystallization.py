@@ -117,7 +117,7 @@ class Crystallization(MessageHandlers):
         """
         wanted = machine.wanted(self.state)
         for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
-            self._running.pop(key).task.cancel()
+            _give_up(self._running.pop(key).task)
         for key, step in sorted(wanted.items(), key=lambda one: one[0] == RECORD_KEY):
             startable = not step.held and (key == RECORD_KEY or not self._draining)
             if key not in self._running and startable and not (key == RECORD_KEY and self._all_carried):
@@ -196,3 +196,9 @@ class Crystallization(MessageHandlers):
         return ProcessResult(
             process_id=state.process_id, outcome=state.phase, rounds=state.round, plan_revision=state.plan_revision
         )
+
+
+def _give_up(task: asyncio.Task[Any]) -> None:
+    """Cancel a step that is not wanted any more; however it ends, nobody asks."""
+    task.cancel()
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -83,14 +83,23 @@ def details(state: State, now: datetime) -> str:
 
 
 def _rounds(state: State) -> list[str]:
-    lines = []
+    """A table: one row for each round, one column for each participant, the catalyst last."""
+    if not state.round:
+        return []
+    aliases = sorted(state.seats)
+    rows = [f"| | {' | '.join(aliases)} | catalyst |", "|" + "---|" * (len(aliases) + 2)]
     for result in state.results:
-        outcomes = ", ".join(f"{alias} {_MARKS[outcome]}" for alias, outcome in sorted(result.outcomes.items()))
-        news = "" if result.news else ", no news"
-        lines.append(f"Round {result.number}: {outcomes}. Catalyst: {result.verdict.value}{news}")
-    if state.turns and len(state.results) < state.round:
-        outcomes = ", ".join(
-            f"{alias} {_MARKS[turn.outcome] if turn.outcome else 'open'}" for alias, turn in sorted(state.turns.items())
-        )
-        lines.append(f"Round {state.round}: {outcomes}")
-    return lines
+        marks = [_MARKS.get(result.outcomes[alias], "") if alias in result.outcomes else "" for alias in aliases]
+        said = result.verdict.value + ("" if result.news else ", no news")
+        rows.append(f"| R{result.number} | {' | '.join(marks)} | {said} |")
+    if len(state.results) < state.round:
+        marks = [_turn_mark(state, alias) for alias in aliases]
+        rows.append(f"| R{state.round} | {' | '.join(marks)} | |")
+    return ["\n".join(rows)]
+
+
+def _turn_mark(state: State, alias: str) -> str:
+    turn = state.turns.get(alias)
+    if turn is None:
+        return ""
+    return _MARKS[turn.outcome] if turn.outcome is not None else "…"

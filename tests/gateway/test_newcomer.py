@@ -133,10 +133,15 @@ async def test_what_somebody_proposes_instead_reaches_the_demander(doors: Doors)
     assert '"kind": "answer_plan", "revision": 1' in ask["answer_with"]
     words = "I come when the sluice is repaired. Ask Anna Example."
     await send(doors, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
-    await doors.house.end(pid)
+    await asked(doors, demander, "decision")
     seen = (await doors.ask("GET", f"/processes/{pid}", demander)).json()
     assert seen["answers"] == {ask["alias"]: "propose"}
     told = seen["answer_words"][ask["alias"]]
     assert told.startswith("I come when the sluice is repaired.") and "Anna Example" not in told
     for other in (people[0]["token"], await doors.operator()):
         assert "sluice" not in (await doors.ask("GET", f"/processes/{pid}", other)).text
+    replan = await send(doors, pid, demander, kind="replan", proposals=[ask["alias"]])
+    assert replan.status_code == 200
+    await asked(doors, token, "answer", 2)
+    await send(doors, pid, token, kind="answer_plan", revision=2, answer="commit")
+    await doors.house.end(pid)

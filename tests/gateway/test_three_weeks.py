@@ -96,7 +96,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
         (alias,) = [seat.alias for seat in await here.library.room.seats(pid) if seat.endpoint == "human"]
         await here.asked(pid, alias, 1)
         assert await told() == []
-        assert f"Waits for {alias} until" in await details(here, pid)
+        assert f"Waits for {alias} since" in await details(here, pid)
         assert "(20 d 23 h left)" in await details(here, pid) or "(21 d 0 h left)" in await details(here, pid)
 
         for number, days in ((1, 10.6), (2, 8.4)):  # half and nine tenths of 21 days
@@ -108,7 +108,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
             await here.when(reminded)
             await here.asked(pid, alias, 1)
             assert await told() == [], "a reminder is for the one who is late"
-        assert f"Waits for {alias} until" in await details(here, pid)
+        assert f"Waits for {alias} since" in await details(here, pid)
 
         await here.pass_time(days=2.1)
         await here.when(lambda: here.happened(pid, happens))

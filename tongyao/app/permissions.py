@@ -106,8 +106,11 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "answer_plan": _SPEAKERS,
     "approve_residual": _DEMANDERS,
     "replan": _DEMANDERS,
+    "consent": frozenset(),
+    "child_ended": frozenset(),
+    "upgrade": frozenset({Role.OPERATOR}),
 }
-"""Which roles may send a message of this kind. The process itself refuses a demander who has no seat to speak for. Operators
+"""Which roles may send a message of this kind; none: the service sends it. The process itself refuses a demander who has no seat to speak for. Operators
 do not speak or answer for others here; those who must send signals, which are shown as an operator's."""
 
 PARTICIPANT_ASKS: Final = frozenset({"projection", "answer"})

@@ -20,20 +20,31 @@ class Reason(Value):
     waits_for: str
     since: datetime | None = None
     until: datetime | None = None
+    left: str = ""
     moved_by: str = ""
 
     @property
     def sentence(self) -> str:
         """For operators, in English."""
         since = f" since {self.since:%Y-%m-%d %H:%M} UTC" if self.since else ""
-        until = f", until {self.until:%Y-%m-%d %H:%M} UTC" if self.until else ""
+        left = f" ({self.left} left)" if self.left else ""
+        until = f", until {self.until:%Y-%m-%d %H:%M} UTC{left}" if self.until else ""
         moved = f"; {self.moved_by}" if self.moved_by else ""
         return f"Waits for {self.waits_for}{since}{until}{moved}."
 
 
 def why(state: State, now: datetime) -> list[Reason]:
     """All reasons, those that hold up everything first; empty for a process that has ended and is written."""
-    return [*_causes(state), *_people(state, now), *_steps(state)] or _nothing(state)
+    reasons = [*_causes(state), *_people(state), *_steps(state)] or _nothing(state)
+    return [one.model_copy(update={"left": _left(one.until, now)}) if one.until else one for one in reasons]
+
+
+def _left(until: datetime, now: datetime) -> str:
+    hours, rest = divmod(max(0, int((until - now).total_seconds())), 3600)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min"
 
 
 def _causes(state: State) -> list[Reason]:
@@ -48,7 +59,7 @@ def _causes(state: State) -> list[Reason]:
     return reasons
 
 
-def _people(state: State, now: datetime) -> list[Reason]:
+def _people(state: State) -> list[Reason]:
     if state.phase.ended:
         return []
     phase = state.deadline
@@ -125,7 +136,7 @@ def why_for_party(state: State, now: datetime, alias: str, language: str) -> str
             if zh
             else "The service is away for a while and goes on by itself. No deadline runs."
         )
-    own = [reason for reason in _people(state, now) if reason.waits_for == alias]
+    own = [reason for reason in _people(state) if reason.waits_for == alias]
     if not own:
         return "目前不需要你做什么。" if zh else "Nothing is asked of you now."
     until = min((reason.until for reason in own if reason.until is not None), default=None)
