@@ -195,9 +195,6 @@ class Settings(BaseSettings):
     profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
     day_cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars per day, all processes.")
 
-    workers_by_role: bool = Field(
-        default=False, description="Model calls have a task queue of their own, which workers of role `models` serve."
-    )
     worker_activities: int = Field(default=200, ge=1, description="Activities at a time in one worker.")
     worker_workflow_tasks: int = Field(default=40, ge=2, description="Workflow tasks at a time in one worker.")
     worker_cached_workflows: int = Field(
