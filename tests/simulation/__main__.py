@@ -9,12 +9,17 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
+from tests.simulation import phase_table
 from tests.simulation.coverage import ENOUGH, Coverage
 from tests.simulation.run import Failed, play, run_seed
 from tests.simulation.script import literal, read
 from tests.simulation.shrink import shrink
 from tongyao.protocol.life.state import CARRIED_LOGIC
+
+SCHEDULES: Final = 5_000
+"""What `make test` runs of each logic that is carried."""
 
 
 def simulate(first: int, count: int, *, logic: int, coverage: Coverage) -> None:
@@ -36,12 +41,17 @@ def main() -> None:
     parser.add_argument("--schedules", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--table", action="store_true", help="print which kinds met which phases")
+    parser.add_argument(
+        "--write-table", action="store_true", help="write the table of docs/phases.md: what 5,000 schedules do"
+    )
     parser.add_argument("--replay", type=Path, help="a file with a script")
     given = parser.parse_args()
     if given.replay is not None:
         world = play(read(given.replay))
         print(f"played: the process is {world.state.phase}")
         return
+    if given.write_table:
+        given.first, given.schedules = 0, SCHEDULES
     for logic in CARRIED_LOGIC:
         began = time.process_time()
         coverage = Coverage()
@@ -51,7 +61,11 @@ def main() -> None:
             sys.exit(str(failure))
         if given.table:
             print(coverage.table())
+        if given.write_table:
+            phase_table.write(phase_table.table(coverage.followed))
         gaps = coverage.gaps()
+        for gap in gaps if given.table else ():
+            print(f"too seldom: {gap}")
         print(
             f"logic {logic}: {given.schedules} schedules in {time.process_time() - began:.0f} s of CPU, "
             f"{coverage.expired:.0%} ended by their own deadline, {len(gaps)} cells below {ENOUGH}"

@@ -20,9 +20,10 @@ from tongyao.protocol.model.process import ENDED, Phase
 OPEN_PHASES: Final = tuple(phase for phase in Phase if phase not in ENDED)
 FOCUSES: Final = (
     *OPEN_PHASES,
-    *(Phase.AWAITING_CHILDREN,) * 6,
+    *(Phase.AWAITING_CHILDREN,) * 8,
     *(Phase.ANSWERING,) * 3,
-    *(Phase.DECIDING, Phase.SELECTING, Phase.DELIVERING, Phase.PLANNING, Phase.PLANNING, Phase.CONFIRMING),
+    *(Phase.DECIDING, Phase.SELECTING, Phase.PLANNING) * 2,
+    *(Phase.DELIVERING, Phase.CONFIRMING),
 )
 """Phases that are reached seldom are aimed at oftener."""
 
@@ -31,8 +32,11 @@ BURST: Final = 30
 
 KINDS: Final = tuple(m.KINDS)
 
-LENGTH: Final = 75
+LENGTH: Final = 68
 """Inputs of a schedule before it is drained, at most."""
+
+FURTHER: Final = 30
+"""Inputs more, for those that go directly to a late phase."""
 
 CODES: Final = {"operator": ("no_credit", "bad_key"), "infrastructure": ("database_away", "no_worker")}
 
@@ -125,7 +129,7 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
     if state.phase is how.focus and how.burst:
         if state.suspended == how.focus_suspended:
             how.burst -= 1
-            message = talk.message(rng, state, _any_kind(rng))
+            message = talk.message(rng, state, rng.choice(KINDS))
             return ["say", _tamed(rng, message)]
         if how.focus_suspended and world.running:
             return _failure(rng, rng.choice(list(world.running)))
@@ -148,23 +152,18 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
 
 
 def _tamed(rng: Random, message: dict[str, Any]) -> dict[str, Any]:
-    """Most cancellations come from somebody who may not cancel: else few processes would live long."""
-    if message["kind"] == "cancel" and rng.random() < 0.85:
-        return message | {"role": "participant", "alias_of_author": "P01"}
+    """Most cancellations, and some of what ends or empties the rounds, come from somebody who may not: processes live longer."""
+    strangers = {"cancel": 0.85, "leave": 0.4, "conclude": 0.4}
+    if rng.random() < strangers.get(message["kind"], 0):
+        return message | {"role": "participant", "alias_of_author": "P09"}
     return message
-
-
-def _any_kind(rng: Random) -> str:
-    """Every kind as likely, but those that would end a process or nearly empty it."""
-    kind = rng.choice(KINDS)
-    return rng.choice(KINDS) if kind in ("leave", "conclude") and rng.random() < 0.3 else kind
 
 
 def _said(rng: Random, world: World, how: Manner) -> Input:
     x = rng.random()
     if world.on_their_way and x < 0.3:
         return ["deliver", rng.choice(world.on_their_way)]
-    message = talk.message(rng, world.state, _any_kind(rng) if rng.random() < how.any_kind else "")
+    message = talk.message(rng, world.state, rng.choice(KINDS) if rng.random() < how.any_kind else "")
     message = _tamed(rng, message)
     if x < 0.36:
         return ["store", message]

@@ -47,7 +47,7 @@ def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None) -> Ende
     world = World(oracles=watch(), logic=logic, on_input=seen)
     try:
         world.apply(script[0])
-        for _ in range(generator.LENGTH):
+        for _ in range(generator.LENGTH + generator.FURTHER * how.direct):
             if world.state.phase.ended and rng.random() < 0.3:
                 break
             given = generator.next_input(rng, world, how)
@@ -69,13 +69,31 @@ def play(script: Script, *, oracles: Sequence[Oracle] | None = None, logic: int 
     return world
 
 
+def _child(world: World) -> str:
+    """A child that runs and is waited for; empty: there is none."""
+    waits = world.state.phase is Phase.AWAITING_CHILDREN
+    return next((one.child for one in world.state.residuals.values() if waits and one.status == "started"), "")
+
+
 def drain(world: World) -> None:
-    """Help a process along: deliver what was stored, resume, let every step succeed, wake it when it wants to. It must end."""
+    """Help a process along: deliver what was stored, resume, let every step succeed, wake it when it wants to. It must end.
+
+    Some of the children that are waited for complete; the others are waited for until their time is over.
+    """
     for _ in range(MAX_DRAIN):
         if world.on_their_way:
             world.apply(["deliver", world.on_their_way[0]])
         elif any(cause.kind == "operator" for cause in world.state.causes.values()):
             world.apply(["say", {"kind": "resume", "role": "operator", "alias_of_author": ""}])
+        elif (child := _child(world)) and world.inputs % 2:
+            ended = {
+                "kind": "child_ended",
+                "role": "child",
+                "alias_of_author": child,
+                "child": child,
+                "outcome": "completed",
+            }
+            world.apply(["say", ended])
         elif world.running:
             world.apply(["succeed", next(iter(world.running)), {}])
         elif world.state.phase.ended and not machine.wanted(world.state):

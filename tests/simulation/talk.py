@@ -70,7 +70,12 @@ def message(rng: Random, state: State, kind: str = "") -> Fields:
     if not kind:
         between = state.phase is Phase.CRYSTALLIZING and not state.gate_open
         kind = rng.choice(BETWEEN_ROUNDS if between else LIKELY.get(state.phase, tuple(m.KINDS)))
-    fields = _FIELDS[kind](rng, state) if kind in _FIELDS else {}
+    if kind == "leave" and rng.random() < 0.3 and state.present:
+        fields: Fields = {
+            "alias": state.present[0]
+        }  # the demander, where they sit in a room that may be empty but for them
+    else:
+        fields = _FIELDS[kind](rng, state) if kind in _FIELDS else {}
     fields |= {"kind": kind, **_author(rng, state, kind, fields)}
     if fields["role"] not in ("invited", "child", "operator") and rng.random() < 0.12:
         fields["via"] = "agent"

@@ -16,7 +16,7 @@ from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import LOGIC, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.events import Event, SignalledText
 from tongyao.protocol.model.process import Phase
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -41,6 +41,7 @@ class Running:
     step: Step
     began: datetime
     events: tuple[int, ...]
+    texts: tuple[str, ...] = ()
     wanted: bool = True
     """Whether it was still wanted when it ended."""
 
@@ -166,6 +167,10 @@ class World:
                 oracle.refused(self, message, refusal.value)
             self._saw(f"refused {kind}", stands)
             return True
+        if fields.get("text_id"):  # what comes in by a signal is kept in the state until it is written
+            text = SignalledText(text_id=f"{fields['text_id']}/{self.inputs}", owner="P01", kind="words", body="…")
+            self.state.signalled.append(text)
+            self._frozen = None
         self._hear(message)
         self._saw(kind, stands)
         return True
@@ -195,7 +200,9 @@ class World:
         output = results.build(
             running.step, drawn, spent=results.spent_of(self.tokens), undelivered=self._undelivered(running.step)
         )
-        self._finish(running, Success(output, running.events), output, how)
+        self._finish(running, Success(output, running.events, running.texts), output, how)
+        kept = {text.text_id for text in self.state.signalled}
+        check(not kept & set(running.texts), "a signalled text that is written is kept", kept)
         return True
 
     def _fail(self, key: str, kind: Any, code: str) -> bool:
@@ -245,7 +252,7 @@ class World:
         return True
 
     def _continue(self) -> bool:
-        if self.running or self.state.phase.ended:
+        if self.running or self.state.signalled or self.state.phase.ended:
             return False
         self._reload()
         self.lost.clear()
@@ -326,6 +333,7 @@ class World:
         for key, step in wanted.items():
             if key not in self.running and not step.held:
                 self.running[key] = Running(key, step, self.now, tuple(event.seq for event in self.state.outbox))
+                self.running[key].texts = tuple(text.text_id for text in self.state.signalled)
                 self.lost.pop(key, None)
                 for oracle in self.oracles:
                     oracle.started(self, self.running[key])

@@ -135,6 +135,7 @@ class Asking(Oracle):
             ]
         match phase:
             case "formulating":
+                check(start.tension is None, "a tension was brought, and another one is formulated")
                 steps.append(FormulateInput(**pid))
             case "discovering":
                 assert state.tension is not None
@@ -165,6 +166,8 @@ class Asking(Oracle):
                 aliases = [alias for alias, seat in state.seats.items() if seat.active and alias not in state.left_out]
                 steps.append(DeliverInput(**pid, revision=state.plan_revision, aliases=tuple(sorted(aliases))))
             case "completed":
+                starting = [name for name, one in state.residuals.items() if one.status == "approved"]
+                check(not starting, "completed before every approved child was started:", starting)
                 long = tuple(sorted(alias for alias, seat in state.seats.items() if seat.long))
                 if long and start.remember and "remember" not in state.closed:
                     steps.append(RememberInput(**pid, aliases=long))

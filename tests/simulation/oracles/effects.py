@@ -22,7 +22,7 @@ MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "switch_endpoint": frozenset({"seats", "turns", "batches"}),
     "extend_deadline": frozenset({"deadline", "turns", "invitations"}),
     "leave": frozenset({"seats", "turns", "late_words", "gate_open", "correcting_until"}),
-    "decide": frozenset({"decision", "token_budget", "cost_budget", "deciding_cause", "budget_refused"}),
+    "decide": frozenset({"decision", "token_budget", "cost_budget", "deciding_cause"}),
     "conclude": frozenset({"concluded"}),
     "set_mandate": frozenset(),
     "resume": frozenset({"causes", "stopped_at", "stopped_for", "resumed_at"}),
@@ -46,10 +46,9 @@ class Effects(Oracle):
         if not moved:
             changed = {name for name, value in after.items() if value != before[name]}
             allowed = MAY_CHANGE.get(message.kind, frozenset()) | ALWAYS | CAUSES
-            if message.kind in ("submit_projection", "leave"):
-                allowed |= {"results", "deciding_cause", "batches"}  # it may have closed the gate, or failed the round
-            if before["correcting_until"] is not None:
-                allowed |= {"gate_open", "correcting_until"}  # the time for corrections may be over by now
+            over = before["correcting_until"] is not None  # the time for corrections may be over by now
+            if over or message.kind in ("submit_projection", "leave"):  # the gate may close, or the round fail
+                allowed |= {"results", "deciding_cause", "batches", "turns", "gate_open", "correcting_until"}
             check(changed <= allowed, f"{message.kind} changes", changed - allowed)
             if message.kind != "resume" and before["causes"] == after["causes"]:
                 check(not changed & CAUSES, message.kind, "moves the clock")
@@ -179,6 +178,9 @@ class Effects(Oracle):
             "raise_budget": "deciding" if at_limit else "crystallizing",
         }[decision]
         check(after["phase"] == follows, decision, "and then", after["phase"])
+        if follows == "deciding":
+            cause = "limit" if before["deciding_cause"] == "budget" else before["deciding_cause"]
+            check((EventKind.DECISION_NEEDED, {"cause": cause}) in _data(events), "asked again, and not told", events)
         if decision == "add_participants":
             self._asks(after, message.participants, before)
         check(decision != "accept_as_is" or after["unconverged"], "accepted as it is: the plan names what is open")

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from tests.simulation.world import Running, World
 
 K = EventKind
-BY_MACHINES: Final = frozenset({"formulating", "discovering", "planning", "delivering"})
+AT_ONCE: Final = frozenset(
+    {K.TURN_WAITING, K.REMINDER, K.CONSENT_ASKED, K.DECISION_NEEDED, K.DEADLINE_EXTENDED, K.SUSPENDED, K.PROCESS_ENDED}
+)
+WAITED_IN: Final = frozenset({"confirming", "selecting", "deciding", "answering", "awaiting_children"})
 EVERY: Final = 5
 
 
@@ -222,6 +225,8 @@ class Records(Oracle):
     def _why(self, world: World) -> None:
         reasons = [one.sentence for one in why(world.state, world.now)]
         check(reasons or self.ended, "nobody can say why it waits")
+        for cause in world.state.causes.values():
+            check(any(cause.code in one for one in reasons), "a cause is not told:", cause.code, reasons)
         check(not reasons or not self.ended or machine.wanted(world.state), "it is over, and waits for", reasons)
 
     def _inbox(self, world: World) -> list[tuple[str, str, int, str]]:
@@ -267,6 +272,11 @@ class Records(Oracle):
 
     def _nothing_is_kept_back(self, world: World) -> None:
         """Where nothing runs that could carry them, events are written at once."""
+        carried = {number for running in world.running.values() for number in running.events}
+        for event in world.state.outbox:
+            waits = event.kind is K.PHASE_CHANGED and event.data["to"] in WAITED_IN
+            if (waits or event.kind in AT_ONCE) and event.seq not in carried:
+                check(RECORD_KEY in world.wanted, "somebody is asked, and the records are not told:", event)
         if world.state.outbox and not world.running:
             held = RECORD_KEY in world.state.causes
             check(held, "events that nothing carries to the records:", world.state.outbox)

@@ -31,6 +31,7 @@ class Rounds(Oracle):
         self.concerned: tuple[str, ...] = ()
         self.uncovered = False
         self.failed: dict[str, str] = {}
+        self.warned = False
 
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
         if isinstance(message, m.SubmitProjection) and message.text_id and not before["gate_open"]:
@@ -42,8 +43,6 @@ class Rounds(Oracle):
             self._goes_on(before, more=more and K.DECISION_NEEDED not in [one.kind for one in events])
             if message.decision.value == "extend":
                 self.granted = max(self._limit(world), before["round"]) + 2 - world.state.start.settings.max_rounds
-            if message.decision.value == "raise_budget":
-                self.uncovered = False
         self._look(world, before, events)
 
     def _goes_on(self, before: Frozen, *, more: bool) -> None:
@@ -101,7 +100,8 @@ class Rounds(Oracle):
             if limit
         ]
         warned = [one.data["share"] for one in events if one.kind is K.BUDGET_WARNING]
-        due = bool(shares) and max(shares) >= 0.8 and not before["budget_warned"]
+        due = bool(shares) and max(shares) >= 0.8 and not self.warned and not before["phase"].ended
+        self.warned = self.warned or due
         check(warned == ([round(max(shares), 2)] if due else []), "warned", warned, shares)
 
     def _taken(self, running: Running, output: ProjectOutput, before: Frozen, events: list[Event]) -> None:
@@ -160,6 +160,8 @@ class Rounds(Oracle):
             elif event.kind is K.WORDS_ARRIVED and event.data["round"] == before["round"]:
                 self.outcomes.pop(str(event.data["alias"]), None)
             elif event.kind is K.SUSPENDED and event.data["code"] == "endpoints_failed":
+                words = [self.failed[alias] for alias, one in self.outcomes.items() if one == "failed"]
+                check(len(set(words)) == 1 and words[0] in str(event.data["reason"]), "failed for one cause?", words)
                 again = [alias for alias, one in self.outcomes.items() if one == "failed" and state.seats[alias].active]
                 self.outcomes = {alias: one for alias, one in self.outcomes.items() if alias not in again}
         if K.GATE_COMPLETE in kinds:
@@ -255,6 +257,10 @@ class Rounds(Oracle):
                 check(state.gate_open is False or state.turns[alias].text_id == self.late[alias], "late words", alias)
             elif stands and alias not in self.concerned:
                 check(received.get(alias) == "nothing_new", "asked again, and nothing concerns them:", alias)
+                check(
+                    alias not in state.turns or state.turns[alias].standing,
+                    "what stands is not told from what was said",
+                )
             else:
                 check((alias in waiting) == (seat.endpoint.value != "proxy"), "asked in person:", alias)
         self.late = {}

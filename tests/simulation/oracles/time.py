@@ -77,6 +77,17 @@ class Time(Oracle):
         self._clock(world, before, world.now)
         self._note(world, events, folded=before["folded"])
         self._nobody_was_timed_out(events)
+        self._corrections(world, before, events)
+
+    def _corrections(self, world: World, before: Frozen, events: list[Event]) -> None:
+        """After the last words of a person their author has time to correct them; only then the gate closes."""
+        seconds = timedelta(seconds=world.state.start.settings.correcting_seconds)
+        until, was = world.state.correcting_until, before["correcting_until"]
+        said = any(turn.text_id for turn in world.state.turns.values())
+        if seconds and said and K.GATE_COMPLETE in [event.kind for event in events]:
+            check(was is not None and self.at(world.now) >= was, "the gate closes, and corrections are still taken")
+        if until is not None and until != was:
+            check(until == self.at(world.now) + seconds, "corrections until", until)
 
     def _extend(self, world: World, message: ExtendDeadline) -> None:
         """A turn of theirs; or the phase, for the demander, who is not waited for in a turn."""
@@ -99,6 +110,7 @@ class Time(Oracle):
         else:
             self._nobody_was_timed_out(events)
         self._note(world, events, folded=before["folded"])
+        self._corrections(world, before, events)
 
     def _concluded(self, world: World, question: Question, output: ConcludeOutput) -> bool:
         """Whether the time is over now; else it is given back, or looked again."""
@@ -173,6 +185,7 @@ class Time(Oracle):
         self._nobody_was_timed_out(events)
         self._clock(world, before, world.now)
         self._note(world, events, folded=before["folded"])
+        self._corrections(world, before, events)
 
     def _remind(self, at: timedelta) -> list[tuple[str, float]]:
         """At half and at nine tenths; of two that are due at once only the later."""

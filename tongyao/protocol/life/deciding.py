@@ -46,7 +46,6 @@ def proposed(state: State, output: DiscoverOutput | None, now: datetime) -> None
 
 
 def ask(state: State, now: datetime) -> None:
-    state.decision = None
     assert state.deciding_cause is not None  # set when rounds stopped
     enter(state, Phase.DECIDING, now, seconds=state.start.settings.deciding_seconds)
     note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
@@ -68,7 +67,6 @@ def _set_limits(state: State, message: Decide) -> None:
         state.token_budget = message.tokens
     if message.cost is not None:
         state.cost_budget = Decimal(message.cost)
-    state.budget_refused = False
 
 
 def time_over(state: State, now: datetime) -> None:
@@ -94,7 +92,6 @@ def _follow(state: State, now: datetime) -> None:
 
 def _ask_for_rounds(state: State, now: datetime) -> None:
     """The budget was not all that was in the way: the rounds are at their limit, and a budget adds none."""
-    state.decision = None
     if state.deciding_cause is DecidingCause.BUDGET:
         state.deciding_cause = DecidingCause.LIMIT
     assert state.deciding_cause is not None  # it is being decided

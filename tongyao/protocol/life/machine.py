@@ -225,6 +225,6 @@ def _spend(state: State, output: ModelOutput, now: datetime) -> None:
     state.budget_refused = state.budget_refused or output.out_of_budget
     tokens = spent.tokens / state.token_budget if state.token_budget else 0.0
     cost = float(spent.cost / state.cost_budget) if state.cost_budget else 0.0
-    if max(tokens, cost) >= BUDGET_WARNING and not state.budget_warned:
+    if max(tokens, cost) >= BUDGET_WARNING and not state.budget_warned and not state.phase.ended:
         state.budget_warned = True
         note(state, EventKind.BUDGET_WARNING, now, share=round(max(tokens, cost), 2))

@@ -12,7 +12,7 @@ from tongyao.protocol.life.seating import enough
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
-from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback, NewsRule
 from tongyao.protocol.rules.refusals import Refusal
 
@@ -161,7 +161,7 @@ def _turn_over(state: State, alias: str) -> Refusal | None:
     """What a proxy has said in a round is not taken back; everything else may be corrected while the gate is open."""
     turn = state.turns[alias]
     spoken_by_proxy = turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken
-    return Refusal.TURN_OVER if turn.outcome is Outcome.LEFT or spoken_by_proxy else None
+    return Refusal.TURN_OVER if spoken_by_proxy else None
 
 
 def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:

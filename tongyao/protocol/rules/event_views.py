@@ -55,6 +55,7 @@ SHOWN: Final[Mapping[PartyRole, Mapping[EventKind, frozenset[str]]]] = {
         K.DELIVERY_READY: _keys("alias", "revision"),
         K.ANSWER_RECEIVED: _keys("alias", "decision", "revision"),
         K.RESIDUAL_OPEN: ALL,
+        K.RESIDUAL_APPROVED: ALL,
         K.CHILD_STARTED: ALL,
         K.CHILD_REFUSED: ALL,
         K.CHILD_FINISHED: ALL,

@@ -1,0 +1,55 @@
+"""The table of docs/phases.md: which phases followed which input, out of what the simulator observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.simulation.generator import OPEN_PHASES
+from tongyao.protocol.model import messages as m
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "phases.md"
+BEGIN: Final = "<!-- observed: begin -->"
+END: Final = "<!-- observed: end -->"
+
+
+def table(followed: Mapping[tuple[str, str], set[str]]) -> str:
+    """One row for each input after which the phase may change, one for all others of a phase. Refused messages change nothing."""
+    lines = ["| phase | input | phases that followed |", "|---|---|---|"]
+    for phase in OPEN_PHASES:
+        seen = {
+            what: after
+            for (where, what), after in followed.items()
+            if where == phase.value and not (what.endswith("late") and after == {where})
+        }
+        stays = [what for what, after in seen.items() if after == {phase.value}]
+        for what in sorted(seen, key=_order):
+            if what not in stays:
+                after = ", ".join(sorted(f"({one})" if one == phase.value else one for one in seen[what]))
+                lines.append(f"| {phase.value} | {_name(what)} | {after} |")
+        names = ", ".join(_name(what) for what in sorted(stays, key=_order))
+        lines.append(f"| {phase.value} | {names} | ({phase.value}) |")
+    return "\n".join(lines)
+
+
+def _order(what: str) -> tuple[int, str]:
+    kinds = list(m.KINDS)
+    return (0, f"{kinds.index(what):02d}") if what in m.KINDS else (1, what)
+
+
+def _name(what: str) -> str:
+    return f"`{what}`" if what in m.KINDS else what
+
+
+def committed() -> str:
+    """The table as it stands on the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    return page[page.index(BEGIN) + len(BEGIN) : page.index(END)].strip()
+
+
+def write(observed: str) -> None:
+    """Put the table on the page, in place of the one that stands there."""
+    page = PAGE.read_text(encoding="utf-8")
+    head, tail = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
+    PAGE.write_text(f"{head}\n{observed}\n{tail}", encoding="utf-8")
