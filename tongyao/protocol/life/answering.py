@@ -31,7 +31,9 @@ def answer(state: State, message: AnswerPlan, now: datetime) -> None:
         text_id=message.text_id,
     )
     if message.answer == "decline" and state.may_branch and message.alias != DEMANDER:
-        hole = hole_id(message.revision, message.alias)  # what they leave is a residual like every other
+        hole = hole_id(
+            message.revision, message.alias
+        )  # the hole they leave in the plan is a residual like every other
         state.residuals[hole] = Residual()
         note(state, EventKind.RESIDUAL_OPEN, now, residual=hole)
 

@@ -59,7 +59,7 @@ def _summary(state: State, deadline: Deadline) -> str:
 
 
 def concluded(state: State, number: int, output: ConcludeOutput, now: datetime) -> None:
-    """Nothing is on its way and no time is to be given back: now what was to follow the deadline follows."""
+    """Give time back, or wait for messages on their way; where there is neither, what was to follow the deadline follows."""
     deadline = next(one for one in deadlines(state) if one.number == number)
     deadline.given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
     at = process_time(state, now)

@@ -1,6 +1,6 @@
 """The life of a process as a pure, level-triggered state machine (docs/protocol.md §3).
 
-`refuse`, `hear`, `finish`, `tick`, `wanted` and `wake` are all that the workflow calls. None of them emits commands: whoever runs
+A process begins with `begin`. From then on the workflow calls `refuse`, `hear`, `finish`, `tick`, `wanted` and `wake`; `repeated` finds messages that were applied before. None of them emits commands: whoever runs
 the process starts every step that is wanted and missing, and cancels every step that runs and is not wanted.
 """
 

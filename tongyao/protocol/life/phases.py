@@ -51,7 +51,7 @@ def _end(state: State, now: datetime) -> None:
 _WAITING_PHASES = frozenset(
     {Phase.CONFIRMING, Phase.SELECTING, Phase.DECIDING, Phase.ANSWERING, Phase.AWAITING_CHILDREN}
 )
-"""Phases in which nothing else may be done soon: that they were entered is written at once."""
+"""Phases that wait for somebody. No other step may start for days, so that they were entered is written at once."""
 
 
 def waiting(state: State) -> bool:

@@ -138,7 +138,7 @@ def _close_if_answered(state: State, now: datetime) -> None:
 
 
 def enough(state: State, newcomers: int) -> bool:
-    """Whether rounds can go on with so many newcomers: the quorum, and somebody beside the demander."""
+    """Whether so many newcomers suffice: at first the quorum, and at least one; for additions at least one."""
     if state.round:
         return newcomers > 0
     return newcomers >= max(1, state.start.settings.quorum)

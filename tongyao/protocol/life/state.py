@@ -36,7 +36,7 @@ class Cause(BaseModel):
     tries: int = 0
     retry_at: datetime | None = Field(
         default=None,
-        description="Infrastructure: when the step is tried again; None: a try may run now. Operator: always None.",
+        description="Of infrastructure only: when the step is tried again; None: a try may run now.",
     )
 
 
@@ -126,7 +126,7 @@ class Replan(BaseModel):
 
 
 class State(BaseModel):
-    """Everything the workflow owns. Serialisable; six functions of `machine` read and change it."""
+    """Everything the workflow owns, serialisable. The functions of `machine` read and change it."""
 
     start: ProcessInput
     started_at: datetime
@@ -148,7 +148,9 @@ class State(BaseModel):
     deadlines: int = Field(default=0, description="Deadlines set so far.")
 
     tension: TensionRef | None = None
-    selected: tuple[Choice, ...] = Field(default=(), description="Who is to be asked and seated next.")
+    selected: tuple[Choice, ...] = Field(
+        default=(), description="Who was chosen; once consents are known, who is to be seated."
+    )
     invitations: list[Invitation] = Field(default_factory=list)
     invited: int = Field(default=0, description="Invitations given so far; each has a number of its own.")
     consents_known: bool = Field(default=False, description="Whose consent is needed is known.")
