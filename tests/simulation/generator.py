@@ -27,12 +27,12 @@ FOCUSES: Final = (
 )
 """Phases that are reached seldom are aimed at oftener."""
 
-BURST: Final = 30
+BURST: Final = 33
 """Messages of any kind that a schedule sends in its focus."""
 
 KINDS: Final = tuple(m.KINDS)
 
-LENGTH: Final = 68
+LENGTH: Final = 62
 """Inputs of a schedule before it is drained, at most."""
 
 FURTHER: Final = 30

@@ -249,7 +249,7 @@ class Effects(Oracle):
         check([(data["child"], data["outcome"]) for data in told] == [(message.child, message.outcome)], events)
 
     def _upgrade(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
-        check(after["upgrade_wanted"] and not events, "an upgrade is wanted")
+        check(after["upgrade_wanted"], "an upgrade is wanted")
 
 
 def _data(events: list[Event]) -> list[tuple[EventKind, Any]]:

@@ -6,6 +6,7 @@ the process starts every step that is wanted and missing, and cancels every step
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -151,7 +152,7 @@ def _held(state: State, key: str, step: Step) -> Step:
         held = cause.kind == "operator" or cause.retry_at is not None
     else:
         held = state.suspended
-    return Step(step.contract, step.input, step.summary, step.optional, held)
+    return replace(step, held=True) if held else step
 
 
 def _settle(state: State, now: datetime) -> None:
