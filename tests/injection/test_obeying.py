@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tongyao.llm import rendering
+from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.guards.visibility import strike
 from tongyao.protocol.model.observation import Observation, ObservationDraft, Relation, Verdict
 from tongyao.protocol.model.plan import PlanDraft

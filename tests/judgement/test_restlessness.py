@@ -163,7 +163,7 @@ def test_a_turn_that_only_repeats_has_said_nothing_new_and_nothing_of_it_is_stru
 
 def test_a_repeated_item_is_sent_back_once_and_gives_way_to_what_mends_it() -> None:
     both = [drafted("again", OLD), drafted("new", NEW)]
-    _, repair = turn(3, items=both)
+    projection, repair = turn(3, items=both)
     assert repair is not None
     mended = repair.merge(ProjectionDraft(items=[drafted("an answer", OLD, answers=["R2/catalyst/1"])]))
     assert [(one.claim, one.repeated) for one in mended.items] == [("new", False), ("an answer", False)]

@@ -14,8 +14,8 @@ from pathlib import Path
 from tongyao.llm.engine import Call, CallKey
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.llm.extractive.sentences import split
-from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.settling import settle_observation
+from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Observation, Relation, Verdict
 from tongyao.protocol.model.plan import PlanDraft

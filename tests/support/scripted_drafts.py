@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeVar
 
-from tongyao.protocol.model.observation import (
-    CorrespondenceDraft,
-    NoteDraft,
-    ObservationDraft,
-    PairDraft,
-    Relation,
-    Verdict,
-    all_pairs,
-)
+from tongyao.protocol.model.observation import NoteDraft, ObservationDraft, PairDraft, Relation, Verdict, all_pairs
 from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Dimension, ItemDraft, ProjectionDraft
 from tongyao.protocol.model.requests import (
@@ -75,17 +67,19 @@ def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str,
     pairs = []
     for a, b in request.only_pairs or all_pairs(request.contributors):
         relation = relate.get(f"{a}-{b}", Relation.NONE_FOUND)
-        pair = PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}")
-        left, right = (said.get(alias, []) if relation.related else [] for alias in (a, b))
-        pair.sources = left[:1] + right[:1]
-        match relation:
-            case Relation.COMPLEMENTARY:
-                pair.lack, pair.means = left[:1], right[:1]
-            case Relation.OFFSETTING:
-                pair.condition, pair.cancels = left[:1], right[:1]
-            case Relation.ALIGNED:
-                pair.steps = [CorrespondenceDraft(a=x, b=y) for x, y in zip(left, right, strict=False)]
-        pairs.append(pair)
+        ids = [said.get(alias, []) if relation.related else [] for alias in (a, b)]
+        one, other = ids[0][:1], ids[1][:1]
+        form: dict[str, object] = {
+            Relation.COMPLEMENTARY: {"lack": one, "means": other},
+            Relation.OFFSETTING: {"condition": one, "cancels": other},
+            Relation.ALIGNED: {"steps": [{"a": x, "b": y} for x, y in zip(*ids, strict=False)]},
+        }.get(relation, {})
+        text = f"{a}, {b}: {relation.value}"
+        pairs.append(
+            PairDraft.model_validate(
+                {"a": a, "b": b, "relation": relation, "text": text, "sources": one + other, **form}
+            )
+        )
     return ObservationDraft(verdict=verdict, pairs=pairs, markdown=f"round {request.round}: {verdict.value}")
 
 

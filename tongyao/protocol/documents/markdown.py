@@ -9,6 +9,7 @@ from tongyao.protocol.model.observation import Basis, Observation, Pair, Relatio
 from tongyao.protocol.model.projection import Dimension, Outcome, Projection
 from tongyao.protocol.model.tension import Tension
 
+
 _RELATIONS: Final = {
     "en": {
         Relation.COMPLEMENTARY: "complementary",

@@ -7,7 +7,7 @@ observation states as related. The wording of items and observations is never co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -130,7 +130,7 @@ def _items_re_aimed(rounds: Sequence[Exchange]) -> frozenset[str]:
     last_seen = last_observation(rounds[:-1])
     if last_seen is None:
         return frozenset()
-    asking = {one.id for one in last_seen.frameworks} | {one.id for one in last_seen.gaps}
+    asking: Collection[str] = {element.id for element in (*last_seen.frameworks, *last_seen.gaps)}
     used = items_of(rounds[:-1])
     return frozenset(
         item.id for item in items_of(rounds[-1:]) if not asking.isdisjoint(item.answers) and _aims_anew(item, used)

@@ -37,7 +37,7 @@ def to_examine(rounds: Sequence[Exchange], contributors: Collection[str]) -> tup
 def changes(observations: Sequence[Observation]) -> int:
     """How often a pair that was stated as related was stated otherwise later."""
     count = 0
-    for number in range(len(observations)):
+    for number, seen in enumerate(observations):
         before = standing(observations[:number])
         after = standing(observations[: number + 1])
         count += sum(
