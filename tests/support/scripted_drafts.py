@@ -58,28 +58,18 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
 
 
 def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]) -> ObservationDraft:
-    """Every wanted pair: `relate`d as the script says, on the items of both, the first one's in the slots of its form, else
+    """Every wanted pair: `relate`d as the script says, with the first items of both as sources, else
     `none_found`."""
-    said: dict[str, list[str]] = {}
+    first: dict[str, str] = {}
     for turn in request.exchange:
         for one in turn.projections:
-            said.setdefault(one.alias, []).extend(item.id for item in one.items)
+            if one.items:
+                first.setdefault(one.alias, one.items[0].id)
     pairs = []
     for a, b in request.only_pairs or all_pairs(request.contributors):
         relation = relate.get(f"{a}-{b}", Relation.NONE_FOUND)
-        ids = [said.get(alias, []) if relation.related else [] for alias in (a, b)]
-        one, other = ids[0][:1], ids[1][:1]
-        form: dict[str, object] = {
-            Relation.COMPLEMENTARY: {"lack": one, "means": other},
-            Relation.OFFSETTING: {"condition": one, "cancels": other},
-            Relation.ALIGNED: {"steps": [{"a": x, "b": y} for x, y in zip(*ids, strict=False)]},
-        }.get(relation, {})
-        text = f"{a}, {b}: {relation.value}"
-        pairs.append(
-            PairDraft.model_validate(
-                {"a": a, "b": b, "relation": relation, "text": text, "sources": one + other, **form}
-            )
-        )
+        sources = [first[alias] for alias in (a, b) if alias in first] if relation.related else []
+        pairs.append(PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}", sources=sources))
     return ObservationDraft(verdict=verdict, pairs=pairs, markdown=f"round {request.round}: {verdict.value}")
 
 
