@@ -106,10 +106,7 @@ def build(step: Step, drawn: Decisions, *, spent: Spent, undelivered: bool) -> A
             return ObserveOutput(
                 verdict=Verdict(drawn.get("verdict", "exhausted")),
                 relations=5,
-                inferred=4,
                 struck=3,
-                new_links=2,
-                new_quotes=1,
                 news=drawn.get("news", True),
                 concerned=tuple(drawn.get("concerned", ())),
                 **used,
