@@ -141,6 +141,8 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
             return _failure(rng, rng.choice(list(world.running)))
         if x < 0.9:
             key = rng.choice(list(world.running))
+            if world.running[key].step.optional and rng.random() < 0.2:
+                return _failure(rng, key)
             return ["succeed", key, results.decide(rng, world.running[key].step, talkative=how.talkative)]
     if state.suspended and rng.random() < 0.25:
         return ["say", talk.message(rng, state, "resume")]

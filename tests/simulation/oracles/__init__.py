@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.oracles.admission import Admission
+from tests.simulation.oracles.answers import Answers
 from tests.simulation.oracles.asking import Asking
 from tests.simulation.oracles.base import Oracle
 from tests.simulation.oracles.effects import Effects
@@ -15,4 +16,4 @@ from tests.simulation.oracles.time import Time
 
 def watch() -> list[Oracle]:
     """One of each, fresh."""
-    return [Admission(), Asking(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time()]
+    return [Admission(), Answers(), Asking(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time()]

@@ -18,6 +18,7 @@ from tongyao.protocol.contracts.process import (
     FreezeInput,
     ObserveInput,
     PlanInput,
+    PlanOutput,
     ProjectInput,
     ProjectOutput,
     ProposeInput,
@@ -41,15 +42,20 @@ class Asking(Oracle):
         self.said: dict[str, set[str]] = {}
         self.answered: set[tuple[int, str, int]] = set()
         self.consents: dict[int, bool] = {}
+        self.proposals: tuple[str, ...] = ()
 
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
         if isinstance(message, m.SubmitProjection):
             self.said.setdefault(message.alias, {""}).add(message.text_id)
         if isinstance(message, m.Consent):
             self.consents[message.invitation] = message.allow
+        if isinstance(message, m.Replan):
+            self.proposals = message.proposals
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
         """An outcome that was taken is final: only a turn that failed is taken again."""
+        if isinstance(output, PlanOutput) and before["phase"] == "planning":
+            self.proposals = ()
         if isinstance(output, Failure) or not isinstance(output, ProjectOutput):
             return
         given = running.step.input
@@ -207,7 +213,7 @@ class Asking(Oracle):
             revision=state.plan_revision + 1,
             unconverged=state.unconverged,
             without=without,
-            proposals=state.replan.proposals if state.replan else (),
+            proposals=self.proposals,
             children=tuple(sorted(completed.values())) if state.folded else (),
         )
 

@@ -266,6 +266,9 @@ class Time(Oracle):
 
     def settled(self, world: World, events: list[Event]) -> None:
         state = world.state
+        if state.causes:
+            tries = [one.retry_at for one in state.causes.values() if one.retry_at is not None]
+            check(machine.wake(state) == min(tries, default=None), "wakes", machine.wake(state), "for tries at", tries)
         if state.phase.ended:
             return
         found = _deadlines(world)

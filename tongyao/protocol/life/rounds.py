@@ -80,7 +80,6 @@ def open_round(state: State, now: datetime) -> None:
             turns.end(state, turn, Outcome.NOTHING_NEW, now)
         elif state.seats[turn.alias].endpoint is not EndpointKind.PROXY:
             turns.wait_for(state, turn, now)
-    state.late_words = {}
 
 
 def _stands(state: State, alias: str) -> bool:
@@ -97,7 +96,6 @@ def advance(state: State, now: datetime) -> None:
         return
     _assign(state, now)
     if any(turn.open for turn in state.turns.values()):
-        state.correcting_until = None
         return
     if _time_to_correct(state, now):
         return

@@ -1,0 +1,92 @@
+"""How long answers and children are waited for, and what follows a delivery (docs/protocol.md §3.6, §7.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.oracles.base import Frozen, Oracle, check
+from tongyao.protocol.contracts.process import ConcludeOutput, DeliverOutput
+from tongyao.protocol.life.state import State
+from tongyao.protocol.model.events import Event, EventKind
+from tongyao.protocol.model.messages import Message
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Running, World
+
+
+class Answers(Oracle):
+    """Waiting ends when nothing is open, when the demander says so, or when the time is over."""
+
+    def __init__(self) -> None:
+        self.told_to_stop = False
+
+    def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:
+        if message.kind == "conclude" and before["phase"].value in ("answering", "awaiting_children"):
+            self.told_to_stop = True
+        self._look(world.state, before, events)
+
+    def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
+        if isinstance(output, ConcludeOutput) and before["phase"].value in ("answering", "awaiting_children"):
+            self.told_to_stop = True
+        if isinstance(output, DeliverOutput) and before["phase"].value == "delivering":
+            self._delivered(world.state, output, before, events)
+        self._look(world.state, before, events)
+
+    def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
+        self._look(world.state, before, events)
+
+    def _look(self, state: State, before: Frozen, events: list[Event]) -> None:
+        for event in events:
+            if event.kind is not EventKind.PHASE_CHANGED:
+                continue
+            origin, target = event.data["from"], event.data["to"]
+            if origin == "answering" and target in ("awaiting_children", "completed"):
+                missing = [
+                    alias
+                    for alias in self._people(state)
+                    if alias not in before["answers"] and alias not in state.answers
+                ]
+                check(self.told_to_stop or not missing, "answers are not waited for:", missing)
+                check(self.told_to_stop or state.replanned or not self._open(state), "what follows an answer is open")
+            ends = target in ("planning", "completed")
+            if origin == "awaiting_children" and ends and before["phase"].value == origin:
+                waits = state.start.settings.wait_for_children and not before["folded"]
+                check(self.told_to_stop or not waits or not self._children(state), "children are not waited for")
+            if origin in ("answering", "awaiting_children"):
+                self.told_to_stop = False
+
+    def _people(self, state: State) -> list[str]:
+        """Whoever is asked for an answer: those in the room who speak themselves, but those a re-plan left out."""
+        people = [alias for alias, seat in state.seats.items() if seat.active and seat.endpoint.value != "proxy"]
+        return [alias for alias in people if alias not in state.left_out]
+
+    def _open(self, state: State) -> list[str]:
+        """Proposals, and declines whose hole nobody has decided on."""
+        holes = {alias: state.residuals.get(f"plan/{state.plan_revision}/hole/{alias}") for alias in state.answers}
+        return [
+            alias
+            for alias, given in state.answers.items()
+            if given == "propose" or (given == "decline" and (holes[alias] is None or holes[alias].status == "open"))  # type: ignore[union-attr]
+        ]
+
+    def _children(self, state: State) -> list[str]:
+        return [name for name, one in state.residuals.items() if one.status in ("open", "approved", "started")]
+
+    def _delivered(self, state: State, output: DeliverOutput, before: Frozen, events: list[Event]) -> None:
+        """People are asked for answers, but not for the plan into which children were folded."""
+        told = [one.data for one in events if one.kind is EventKind.DELIVERY_READY]
+        revision = before["plan_revision"]
+        aliases = list(dict.fromkeys((*output.delivered, "P00")))
+        check(told == [{"alias": alias, "revision": revision} for alias in aliases], "delivered", told)
+        path = [one.data["to"] for one in events if one.kind is EventKind.PHASE_CHANGED]
+        residuals = before["residuals"].values()
+        settings = state.start.settings
+        completed = any(one["outcome"] == "completed" for one in residuals)
+        open_ones = any(one["status"] in ("open", "approved", "started") for one in residuals)
+        waits = settings.wait_for_children and not before["folded"] and (open_ones or completed)
+        if self._people(state) and not before["folded"]:
+            check(path[0] == "answering", "nobody is asked for an answer", path)
+        elif waits or any(one["status"] == "approved" for one in residuals):
+            check(path[0] == "awaiting_children", "children are not waited for", path)
+        else:
+            check(path == ["completed"], "delivered, and then", path)
