@@ -74,7 +74,7 @@ class Records(Oracle):
             check((K.FORMULATION_READY, told) in _data(events), "formulated", events)
         if isinstance(output, ObserveOutput) and K.OBSERVATION_READY in kinds:
             data = next(event.data for event in events if event.kind is K.OBSERVATION_READY)
-            counts = ("relations", "inferred", "struck", "new_links", "new_quotes")
+            counts = ("relations", "struck")
             told = {"verdict": output.verdict.value, **{name: getattr(output, name) for name in counts}}
             check({name: data[name] for name in told} == told and data["round"] == before["round"], "observed", data)
         if isinstance(output, PlanOutput) and K.PLAN_READY in kinds:
