@@ -12,13 +12,13 @@ from activities.dependencies import Deps
 from activities.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
-from tongyao.protocol.guards.coverage import missing_pairs, settle_observation, unfounded_pairs
-from tongyao.protocol.guards.naming import named_alias
+from tongyao.protocol.guards.coverage import PairStatements, missing_pairs, ordered
+from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.guards.visibility import breaches, strike
-from tongyao.protocol.model.observation import Observation, ObservationDraft, PairDraft
-from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.observation import Basis, Observation, ObservationDraft
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.rules import views
+from tongyao.protocol.rules.news import concerned, news
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.rounds import ObservationRow, RelationRow
 
@@ -39,26 +39,24 @@ class Observing:
             request = views.for_catalyst(record, strategy=strategy)
             question = run.question(request, round=what.round)
             try:
-                draft = await calls.ask_and_review(question, partial(_review, request, record), guards)
+                draft = await calls.ask_and_review(question, partial(_review, request), guards)
             except (Unreadable, Refused, OutOfBudget) as error:
                 guards[error.reason] += 1
                 draft = ObservationDraft()
             draft, struck = strike(draft)
             guards["struck"] += struck
-            observation = settle_observation(
-                draft,
-                round_number=what.round,
-                contributors=request.contributors,
-                targets=request.tension.target_names(),
-                item_texts=record.item_ids(),
-                verdict_counts=request.verdict_counts,
-                struck=struck,
-                earlier=_before(record),
-            )
+            observation = settle_observation(draft, request, struck=struck, guards=guards)
             observation = await self._write(what, run.process.epoch, observation, guards, time.monotonic() - began)
+        rounds = (*request.exchange[:-1], request.exchange[-1].model_copy(update={"observation": observation}))
+        figures = news(rounds)
         return ObserveOutput(
             verdict=observation.verdict,
-            relations=sum(pair.relation.related for pair in observation.pairs),
+            news=bool(figures.links),
+            new_links=len(figures.links),
+            new_quotes=figures.new_quotes,
+            concerned=concerned(rounds),
+            relations=sum(pair.relation.related and pair.basis is Basis.STATED for pair in observation.pairs),
+            inferred=sum(pair.relation.related and pair.basis is Basis.INFERRED for pair in observation.pairs),
             struck=struck,
             out_of_budget=bool(guards[OutOfBudget.reason]),
             spent=await calls.spent(what.process_id),
@@ -94,31 +92,28 @@ class Observing:
 
 
 def _review(
-    request: CatalystRequest, record: Record, draft: ObservationDraft
+    request: CatalystRequest, draft: ObservationDraft
 ) -> tuple[ObservationDraft, Repair[CatalystRequest, ObservationDraft, ObservationDraft] | None]:
-    """Complains of pairs that are missing or rest on no item, and of sentences that a catalyst may not say.
+    """Complains of pairs that are missing or cannot stand as they are, and of sentences that a catalyst may not say.
 
-    Only those pairs are asked for again.
+    Only those pairs are asked for again, each once.
     """
-    missing = missing_pairs(draft.pairs, request.contributors)
-    unfounded = unfounded_pairs(draft.pairs, request.contributors, record.item_ids(), _before(record))
+    statements = PairStatements(request)
+    missing = missing_pairs(draft.pairs, statements.wanted)
+    faults = statements.faults(draft.pairs)
     found = breaches(draft)
-    if not (missing or unfounded or found):
+    if not (missing or faults or found):
         return draft, None
     complaints = [f"the pair {a} and {b} is missing" for a, b in missing]
-    complaints += [f"the relation of {a} and {b} cites no item of {without}" for a, b, without in unfounded]
+    complaints += [f"the relation of {a} and {b} {fault}" for a, b, fault in faults]
     complaints += [f"{breach.sentence[:120]!r}: {breach.reason}" for breach in found]
-    wanted = tuple(sorted((*missing, *((a, b) for a, b, _ in unfounded))))
+    wanted = tuple(sorted({*missing, *((a, b) for a, b, _ in faults)}))
     return draft, Repair(
-        complaints=tuple(complaints),
-        merge=lambda again: _merged(draft, again, wanted, bool(found)),
+        tuple(complaints),
+        partial(_merged, draft, wanted=wanted, reworded=bool(found)),
         request=request.model_copy(update={"only_pairs": wanted}),
-        counts={"missing_pairs": len(missing), "unfounded_pairs": len(unfounded), "breaches": len(found)},
+        counts={"missing_pairs": len(missing), "faulty_pairs": len(faults), "breaches": len(found)},
     )
-
-
-def _before(record: Record) -> tuple[Observation, ...]:
-    return tuple(seen for seen in record.observations if seen.round < record.round)
 
 
 def _merged(
@@ -128,16 +123,12 @@ def _merged(
 
     The verdict stays the first one: a repair is no second chance to end the process.
     """
-    asked = {frozenset(pair) for pair in wanted}
-    repaired = {_names(pair): pair for pair in again.pairs if reworded or _names(pair) in asked}
-    kept = [repaired.pop(_names(pair), pair) for pair in first.pairs]
+    asked = set(wanted)
+    repaired = {ordered(pair.a, pair.b): pair for pair in again.pairs if reworded or ordered(pair.a, pair.b) in asked}
+    kept = [repaired.pop(ordered(pair.a, pair.b), pair) for pair in first.pairs]
     changes: dict[str, object] = {"pairs": [*kept, *repaired.values()]}
     if reworded:
         for name in ("contributions", "translations", "gaps", "ignored", "frameworks", "third_party_value", "markdown"):
             if value := getattr(again, name):
                 changes[name] = value
     return first.model_copy(update=changes)
-
-
-def _names(pair: PairDraft) -> frozenset[str]:
-    return frozenset((named_alias(pair.a), named_alias(pair.b)))

@@ -22,11 +22,17 @@ from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.protocol.rules import views
+from tongyao.protocol.rules.news import REPEATS_FROM_ROUND, answerable, is_repeated
 from tongyao.records.privacy.texts import TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
 """The attempt of the activity in which a turn counts as failed; the second, where it timed out (docs/protocol.md §4.7)."""
+
+_REPEATS = (
+    "it says nothing new: quote what was not quoted before, or put in `answers` the id of the gap, framework or note of the last "
+    "observation that it answers; otherwise leave it out"
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class Projecting:
             alias=turn.alias,
             revision=turn.revision,
             outcome=projection.outcome,
-            items=len(projection.items),
+            items=_fresh(projection),
             struck=projection.struck,
             reason=reason,
         )
@@ -134,6 +140,8 @@ class Projecting:
         review = partial(_review, request, source_text, EndpointKind(turn.author))
         projection = await self._deps.model_calls.ask_and_review(question, review, guards)
         guards["struck"] += projection.struck
+        if repeated := len(projection.items) - _fresh(projection):
+            guards["repeated"] += repeated
         return projection if words is None else projection.model_copy(update={"markdown": words})
 
     async def _material(self, record: Record, profile: ProfileRef, text: str) -> Material:
@@ -169,7 +177,7 @@ class Projecting:
                 outcome=projection.outcome,
                 author=projection.author,
                 text_id=stored,
-                items=len(projection.items),
+                items=_fresh(projection),
                 chars=len(projection.markdown),
                 struck=projection.struck,
                 guards={**guards},
@@ -193,35 +201,63 @@ def _review(
             alias=request.alias,
             targets=request.tension.target_names(),
             known_ids=[item.id for projection in request.own for item in projection.items],
+            answerable=answerable(request.observations[-1] if request.observations else None),
             never=request.mandate.never if request.words is None else (),
             first_number=first_number,
         )
 
+    def marked(items: Sequence[Item]) -> tuple[Item, ...]:
+        """A proxy's items with those marked that only repeat. Own texts of people and agents are never marked."""
+        if request.words is not None or request.round < REPEATS_FROM_ROUND:
+            return tuple(items)
+        said = [item for before in request.own for item in before.items]
+        return tuple(item.model_copy(update={"repeated": is_repeated(item, said)}) for item in items)
+
     checked = check(draft.items, 1)
     rejected = checked.rejected
+    items = marked(checked.items)
+    repeated = [item for item in items if item.repeated]
 
     def projection(items: tuple[Item, ...], struck: int) -> Projection:
-        silent = not items and (draft.nothing_new or request.words is None)
-        shown = _shown(draft.markdown, items, bool(rejected), request.mandate) if items or silent else ""
+        fresh = tuple(item for item in items if not item.repeated)
+        silent = not fresh and (draft.nothing_new or request.words is None)
+        incomplete = bool(rejected) or len(fresh) < len(items)
         return Projection(
             round=request.round,
             alias=request.alias,
             outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
             items=items,
-            markdown=shown,
+            markdown=_shown(draft.markdown, fresh, incomplete, request.mandate) if fresh or silent else "",
             struck=struck,
             author=author,
         )
 
     def merge(again: ProjectionDraft) -> Projection:
-        repaired = check(again.items, len(checked.items) + 1).items
-        return projection((*checked.items, *repaired), max(0, len(rejected) - len(repaired)))
+        """The items that stood and those of the second answer, which takes the place of repeated items on the same matter."""
+        second = marked(check(again.items, len(checked.items) + 1).items)
+        replaced = [item for item in repeated if any(_on_same_matter(item, other) for other in second)]
+        kept = tuple(item for item in items if item not in replaced)
+        return projection((*kept, *second), max(0, len(rejected) - (len(second) - len(replaced))))
 
-    as_it_stands = projection(checked.items, len(rejected))
-    if not rejected:
+    as_it_stands = projection(items, len(rejected))
+    if not (rejected or repeated):
         return as_it_stands, None
-    complaints = tuple(f"{item.claim[:80]!r}: {problem}" for item, problem in rejected)
-    return as_it_stands, Repair(complaints, merge, counts={"reasked": 1})
+    complaints = [f"{item.claim[:80]!r}: {problem}" for item, problem in rejected]
+    complaints += [f"{item.claim[:80]!r}: {_REPEATS}" for item in repeated]
+    return as_it_stands, Repair(tuple(complaints), merge, counts={"reasked": 1})
+
+
+def _on_same_matter(item: Item, other: Item) -> bool:
+    """Whether two items of one turn word the same thing: one dimension, and a quote or a starting point in common."""
+    if item.dimension is not other.dimension:
+        return False
+    overlap = any(one.start < two.end and two.start < one.end for one in item.spans for two in other.spans)
+    return overlap or bool(set(item.starts_from) & set(other.starts_from))
+
+
+def _fresh(projection: Projection) -> int:
+    """How many items say something new."""
+    return sum(not item.repeated for item in projection.items)
 
 
 def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection:

@@ -249,7 +249,10 @@ def _observation(number: int, draft: ObservationDraft) -> Observation:
     def named(index: int) -> str:
         return f"R{number}/catalyst/{index}"
 
-    pairs = tuple(Pair(id=named(index), **pair.model_dump()) for index, pair in enumerate(draft.pairs, 1))
+    pairs = tuple(
+        Pair(id=named(index), **pair.model_dump(include={"a", "b", "relation", "text", "sources"}))
+        for index, pair in enumerate(draft.pairs, 1)
+    )
     contributions = tuple(
         Contribution(id=named(index), **part.model_dump())
         for index, part in enumerate(draft.contributions, len(pairs) + 1)

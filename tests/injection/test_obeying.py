@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tongyao.llm import rendering
-from tongyao.protocol.guards.coverage import settle_observation
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.guards.visibility import strike
 from tongyao.protocol.model.observation import Observation, ObservationDraft, Relation, Verdict
 from tongyao.protocol.model.plan import PlanDraft
@@ -114,17 +114,11 @@ def obeying_catalyst(attack: str) -> ObservationDraft:
 
 
 def settled(attack: str, *, round_number: int = 1) -> Observation:
-    known = record(attack).item_ids()
-    draft, struck = strike(obeying_catalyst(attack))
-    return settle_observation(
-        draft,
-        round_number=round_number,
-        contributors=PEOPLE,
-        targets=TENSION.target_names(),
-        item_texts=known,
-        verdict_counts=round_number >= 3,
-        struck=struck,
+    request = views.for_catalyst(record(attack)).model_copy(
+        update={"round": round_number, "verdict_counts": round_number >= 3}
     )
+    draft, struck = strike(obeying_catalyst(attack))
+    return settle_observation(draft, request, struck=struck)
 
 
 def test_there_are_enough_attacks_in_both_languages() -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from tongyao.llm.engine import Call, CallKey
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.llm.extractive.sentences import split
-from tongyao.protocol.guards.coverage import settle_observation
 from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Observation, Relation, Verdict
 from tongyao.protocol.model.plan import PlanDraft
@@ -136,14 +136,7 @@ async def process(language: Language, tension: Tension, profiles: dict[str, str]
             verdict_counts=number >= 3,
         )
         draft = (await ENGINE.answer(steps.OBSERVE, request, call("observe"))).draft
-        observation = settle_observation(
-            draft,
-            round_number=number,
-            contributors=contributors,
-            targets=tension.target_names(),
-            item_texts={item.id: item.claim for turn in rounds for one in turn.projections for item in one.items},
-            verdict_counts=number >= 3,
-        )
+        observation = settle_observation(draft, request)
         rounds[-1] = rounds[-1].model_copy(update={"observation": observation})
         verdicts.append(draft.verdict)
         if number >= 2 and all(turn.outcome is Outcome.NOTHING_NEW for turn in turns):

@@ -17,7 +17,7 @@ from tongyao.protocol.guards.coverage import missing_pairs
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.model import steps
-from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.observation import Relation, Verdict, all_pairs
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -128,7 +128,7 @@ async def test_without_a_script_every_pair_is_examined_and_the_verdict_is_the_ro
     verdicts = [(await one.answer(steps.OBSERVE, heard(n), call("observe", round=n))).draft.verdict for n in (1, 2, 3)]
     assert verdicts == ["more", "exhausted", "exhausted"]
     draft = (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
-    assert not missing_pairs(draft.pairs, ALIASES)
+    assert not missing_pairs(draft.pairs, all_pairs(ALIASES))
     assert {pair.relation for pair in draft.pairs} == {Relation.NONE_FOUND}
 
 
@@ -237,7 +237,7 @@ async def test_items_without_evidence_are_found_by_the_guard(spoil: str) -> None
 
 async def test_a_missing_pair_is_found_by_the_guard() -> None:
     draft = (await engine(Rule(spoil=["missing_pair"])).answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
-    assert missing_pairs(draft.pairs, ALIASES) == (("P01", "P02"),)
+    assert missing_pairs(draft.pairs, all_pairs(ALIASES)) == (("P01", "P02"),)
 
 
 async def test_an_unknown_source_and_a_cycle_are_found_by_the_guard() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeVar
 
-from tongyao.protocol.model.observation import NoteDraft, ObservationDraft, PairDraft, Relation, Verdict, all_pairs
+from tongyao.protocol.model.observation import (
+    CorrespondenceDraft,
+    NoteDraft,
+    ObservationDraft,
+    PairDraft,
+    Relation,
+    Verdict,
+    all_pairs,
+)
 from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Dimension, ItemDraft, ProjectionDraft
 from tongyao.protocol.model.requests import (
@@ -58,18 +66,26 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
 
 
 def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]) -> ObservationDraft:
-    """Every wanted pair: `relate`d as the script says, with the first items of both as sources, else
+    """Every wanted pair: `relate`d as the script says, on the items of both, the first one's in the slots of its form, else
     `none_found`."""
-    first: dict[str, str] = {}
+    said: dict[str, list[str]] = {}
     for turn in request.exchange:
         for one in turn.projections:
-            if one.items:
-                first.setdefault(one.alias, one.items[0].id)
+            said.setdefault(one.alias, []).extend(item.id for item in one.items)
     pairs = []
     for a, b in request.only_pairs or all_pairs(request.contributors):
         relation = relate.get(f"{a}-{b}", Relation.NONE_FOUND)
-        sources = [first[alias] for alias in (a, b) if alias in first] if relation.related else []
-        pairs.append(PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}", sources=sources))
+        pair = PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}")
+        left, right = (said.get(alias, []) if relation.related else [] for alias in (a, b))
+        pair.sources = left[:1] + right[:1]
+        match relation:
+            case Relation.COMPLEMENTARY:
+                pair.lack, pair.means = left[:1], right[:1]
+            case Relation.OFFSETTING:
+                pair.condition, pair.cancels = left[:1], right[:1]
+            case Relation.ALIGNED:
+                pair.steps = [CorrespondenceDraft(a=x, b=y) for x, y in zip(left, right, strict=False)]
+        pairs.append(pair)
     return ObservationDraft(verdict=verdict, pairs=pairs, markdown=f"round {request.round}: {verdict.value}")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.records.library import Library
@@ -79,7 +81,11 @@ async def _rounds(library: Library, process_id: str, seats: Sequence[SeatRow], c
     related: dict[int, int] = {}
     for relation in await library.rounds.relations(process_id):
         related[relation.round] = related.get(relation.round, 0) + relation.kind.related
-    table = Table("", *aliases, "relations", "catalyst", box=None, padding=(0, 2))
+    news = {
+        event.data["round"]: _news(event.data)
+        for event in await library.events.of_kind(process_id, EventKind.OBSERVATION_READY)
+    }
+    table = Table("", *aliases, "relations", "news", "catalyst", box=None, padding=(0, 2))
     for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):
         cells = []
         for alias in aliases:
@@ -88,5 +94,10 @@ async def _rounds(library: Library, process_id: str, seats: Sequence[SeatRow], c
             mark = _MARKS[row.outcome] if row is not None else "…" if awaited else ""
             cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
         verdict = observations[number].verdict.value if number in observations else ""
-        table.add_row(f"R{number}", *cells, str(related.get(number, "")), verdict)
+        table.add_row(f"R{number}", *cells, str(related.get(number, "")), news.get(number, ""), verdict)
     return table
+
+
+def _news(data: Mapping[str, Any]) -> str:
+    """The figures of a round: links that are news, and items with a new quote (docs/protocol.md §5.5)."""
+    return f"{data.get('new_links', 0)} links, {data.get('new_quotes', 0)} quotes"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tongyao.protocol.model.observation import Note, Observation, all_pairs
+from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
 from tongyao.protocol.model.plan import Claim, Plan
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.requests import (
@@ -27,6 +27,8 @@ from tongyao.protocol.model.requests import (
     Request,
 )
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.catalyst_task import CatalystTask, catalyst_task
+from tongyao.protocol.rules.relations import observations_of, standing
 
 _FORGED = re.compile(r"[<＜](?=[\s\u200b-\u200d\ufeff]*[/／]?[\s\u200b-\u200d\ufeff]*(?:data|task)\b)", re.IGNORECASE)
 _BREAK = re.compile(r"\s*[\r\n\u2028\u2029\x0b\x0c\x85]+\s*")
@@ -107,20 +109,52 @@ def catalyst(request: CatalystRequest) -> tuple[Block, ...]:
     2 …
     """
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
-    pairs = ", ".join(f"{a}-{b}" for a, b in request.only_pairs or all_pairs(request.contributors))
-    task = (
-        f'<task step="observe" round="{request.round}" verdict_counts="{_yes(request.verdict_counts)}">\n'
-        f"contributors: {', '.join(request.contributors) or '-'}\n"
-        f"{'only these pairs' if request.only_pairs else 'pairs'}: {pairs or '-'}\n"
-        "</task>"
-    )
+    task = catalyst_task(request)
+    pairs = ", ".join(f"{a}-{b}" for a, b in task.examine)
+    lines = [
+        f'<task step="observe" round="{request.round}" verdict_counts="{_yes(request.verdict_counts)}">',
+        f"contributors: {', '.join(request.contributors) or '-'}",
+        f"{'only these pairs' if request.only_pairs else 'pairs to examine'}: {pairs or '-'}",
+    ]
+    if not request.only_pairs:
+        lines += _task_lines(task)
+    lines.append("</task>")
     strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
-    return (*_marked(blocks), Block("\n\n".join((*strategy, task))))
+    remarks = [data("remarks", "\n".join(f"- {line(one.sentence)}" for one in task.remarks))] if task.remarks else []
+    return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, "\n".join(lines)))))
+
+
+def _task_lines(task: CatalystTask) -> list[str]:
+    """What code counted; each line is explained in the step's prompt."""
+    lines = []
+    if task.carried:
+        lines.append(f"carried: {'; '.join(_standing(pair) for pair in task.carried)}")
+    if task.untouched:
+        lines.append(f"parts that no item is aimed at: {', '.join(task.untouched)}")
+    if task.framework is not None:
+        lines.append(f"open framework: {task.framework.id}")
+    for figures in task.news[:-1]:
+        lines.append(
+            f"round {figures.round}: {figures.items} items, {figures.new_quotes} with a new quote; {figures.first_links} new links, "
+            f"{len(figures.links)} of them on new or re-aimed quotes"
+        )
+    now = task.news[-1]
+    lines.append(
+        f"this round: {now.items} items, {now.new_quotes} with a new quote, {now.re_aimed} re-aimed in an answer"
+    )
+    return lines
+
+
+def _standing(pair: Pair) -> str:
+    return f"{pair.a}-{pair.b} {pair.relation}{_hedge(pair.basis)} {pair.id}"
 
 
 def planner(request: PlannerRequest) -> tuple[Block, ...]:
     """The whole record at once. It is read once, so nothing of it is written to the cache."""
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
+    if ledger := standing(observations_of(request.exchange)):
+        lines = (_standing(pair) for _, pair in sorted(ledger.items()))
+        blocks.append(Block(data("relations_that_stand", "\n".join(lines))))
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
         blocks.append(Block(data("child_plan", f"{line(child.title)}\n{plan_text(child.plan)}", process=child.process)))
@@ -202,16 +236,21 @@ def _item(item: Item) -> str:
         else "inferred"
     )
     steps = f" ⟨steps: {'; '.join(line(step) for step in item.mapping)}⟩" if item.mapping else ""
-    return f"{item.id} [{item.dimension}{aim}; {ground}] {line(item.claim)}{steps}"
+    answers = f"; answers {', '.join(item.answers)}" if item.answers else ""
+    repeated = "; repeated" if item.repeated else ""
+    return f"{item.id} [{item.dimension}{aim}; {ground}{answers}{repeated}] {line(item.claim)}{steps}"
 
 
 def _observation(seen: Observation) -> str:
+    """What the round stated. A relation that stands from an earlier round was read there, so it is not repeated."""
     lines = [f"verdict: {seen.verdict}"]
     lines += [
-        f"{pair.id} {pair.a}-{pair.b} {pair.relation}: {_with_sources(pair.text, pair.sources)}" for pair in seen.pairs
+        f"{pair.id} {pair.a}-{pair.b} {pair.relation}{_hedge(pair.basis)}: {_with_sources(pair.text, pair.sources)}"
+        for pair in seen.pairs
+        if pair.stated_in == seen.round
     ]
     lines += [
-        f"{part.id} {part.alias} {part.effect} {part.target}: {_with_sources(part.text, part.sources)}"
+        f"{part.id} {part.alias} {part.effect} {part.target}{_hedge(part.basis)}: {_with_sources(part.text, part.sources)}"
         for part in seen.contributions
     ]
     lines += [
@@ -219,14 +258,18 @@ def _observation(seen: Observation) -> str:
         f"{_with_sources(told.text, told.sources)}"
         for told in seen.translations
     ]
-    lines += [f"{gap.id} gap {gap.kind} {gap.target}: {line(gap.text)}" for gap in seen.gaps]
+    lines += [f"{gap.id} gap {gap.kind} {gap.target}: {_with_sources(gap.text, gap.sources)}" for gap in seen.gaps]
     for label, notes in (
         ("ignored", seen.ignored),
         ("framework", seen.frameworks),
         ("third_party_value", seen.third_party_value),
     ):
-        lines += [_note(label, note) for note in notes]
+        lines += [_note(label, note) for note in notes if round_of(note.id) == seen.round]
     return data("observation", "\n".join(lines), by="catalyst", round=seen.round)
+
+
+def _hedge(basis: Basis) -> str:
+    return " (inferred)" if basis is Basis.INFERRED else ""
 
 
 def _note(label: str, note: Note) -> str:

@@ -89,12 +89,14 @@ class Responder:
         }
 
     def _observe(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
-        pairs = re.findall(r"(P\d+)-(P\d+)", inner.partition("pairs:")[2])
-        only = "only these pairs" in inner
+        wanted = re.search(r"^(only these pairs|pairs to examine): (.*)$", inner, re.MULTILINE)
+        assert wanted is not None
+        pairs = re.findall(r"(P\d+)-(P\d+)", wanted[2])
+        only = wanted[1] == "only these pairs"
         last: dict[str, tuple[str, str]] = {}
         for found, _, targets, claim in _ITEM.findall(prompt):
             last[found.split("/")[1]] = (found, f"{targets}\n{claim}")
-        relations = ("complementary", "none_found", "aligned", "offsetting")
+        relations = ("complementary", "none_found", "complementary", "offsetting")
         told = [
             {
                 "a": a,
@@ -102,6 +104,11 @@ class Responder:
                 "relation": relations[index % 4] if a in last and b in last else "none_found",
                 "text": self._at_length(f"{last[a][0]} / {last[b][0]}") if a in last and b in last else "",
                 "sources": [last[a][0], last[b][0]] if a in last and b in last else [],
+                "lack": [last[a][0]] if a in last else [],
+                "means": [last[b][0]] if b in last else [],
+                "condition": [last[a][0]] if a in last else [],
+                "cancels": [last[b][0]] if b in last else [],
+                "steps": [],
             }
             for index, (a, b) in enumerate(pairs)
         ]

@@ -17,6 +17,7 @@ from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.observation_text import EFFECT, GAP, PAIR, TRANSLATION, observation_markdown
 from tongyao.protocol.model.observation import (
     ContributionDraft,
+    CorrespondenceDraft,
     Effect,
     GapDraft,
     GapKind,
@@ -186,7 +187,24 @@ def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
         needing=b if giving else a,
         need=y if giving else x,
     )
-    return PairDraft(a=a, b=b, relation=bond.relation, text=text, sources=[bond.left.item.id, bond.right.item.id])
+    left, right = bond.left.item.id, bond.right.item.id
+    return PairDraft(a=a, b=b, relation=bond.relation, text=text, sources=[left, right]).model_copy(update=_form(bond))
+
+
+def _form(bond: _Bond) -> dict[str, list[str] | list[CorrespondenceDraft]]:
+    """The slots of a relation. An aligned one has a single correspondence, so that it counts as inferred."""
+    left, right = bond.left.item.id, bond.right.item.id
+    match bond.relation:
+        case Relation.COMPLEMENTARY:
+            return {"means": [left], "lack": [right]} if bond.left.offers else {"means": [right], "lack": [left]}
+        case Relation.OFFSETTING:
+            return (
+                {"condition": [left], "cancels": [right]}
+                if bond.left.limits
+                else {"condition": [right], "cancels": [left]}
+            )
+        case _:
+            return {"steps": [CorrespondenceDraft(a=left, b=right)]}
 
 
 def _contributions(language: Language, hearing: Hearing, before: list[Observation]) -> list[ContributionDraft]:

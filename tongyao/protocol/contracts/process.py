@@ -195,9 +195,12 @@ class ObserveInput(ActivityInput):
 
 class ObserveOutput(ModelOutput):
     verdict: Verdict
-    relations: int = 0
+    relations: int = Field(default=0, description="Related pairs whose form is filled with items.")
+    inferred: int = Field(default=0, description="Related pairs whose form is not: hedged, and counted apart.")
     struck: int = 0
     news: bool = Field(default=True, description="The round stated something as related for the first time.")
+    new_links: int = Field(default=0, description="So many links were news (docs/protocol.md §5.5).")
+    new_quotes: int = Field(default=0, description="Items of the round with a quote not used before.")
     concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
 
 

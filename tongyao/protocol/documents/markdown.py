@@ -3,10 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final, Literal
 
-from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.observation import Basis, Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Outcome, Projection
 from tongyao.protocol.model.tension import Tension
+
+_RELATIONS: Final = {
+    "en": {
+        Relation.COMPLEMENTARY: "complementary",
+        Relation.ALIGNED: "aligned",
+        Relation.OFFSETTING: "offsetting",
+    },
+    "zh": {Relation.COMPLEMENTARY: "互补", Relation.ALIGNED: "同向", Relation.OFFSETTING: "对冲"},
+}
+_STANDING: Final = {
+    "en": {
+        "carried": "### Relations that stand from earlier rounds",
+        "inferred": "### Read out of what was said; nobody said it in so many words",
+        "line": "- {a} and {b}, {relation} (round {round}): {text}",
+    },
+    "zh": {
+        "carried": "### 沿用前几轮的关系",
+        "inferred": "### 推断：由说过的话读出，没有人直接这样说",
+        "line": "- {a} 与 {b}，{relation}（第 {round} 轮）：{text}",
+    },
+}
+
+
+def standing_markdown(language: Literal["zh", "en"], pairs: Iterable[Pair]) -> str:
+    """Of these pairs the relations that are carried from earlier rounds, and those that are inferred; empty without any."""
+    says, words = _STANDING[language], _RELATIONS[language]
+    related = [pair for pair in pairs if pair.relation.related]
+    groups = (
+        ("carried", [pair for pair in related if pair.carried and pair.basis is Basis.STATED]),
+        ("inferred", [pair for pair in related if pair.basis is Basis.INFERRED]),
+    )
+    parts = []
+    for title, members in groups:
+        lines = [
+            says["line"].format(
+                a=pair.a,
+                b=pair.b,
+                relation=words[pair.relation],
+                round=pair.stated_in,
+                text=" ".join(pair.text.split()),
+            )
+            for pair in members
+        ]
+        if lines:
+            parts.append("\n".join((says[title], "", *lines)))
+    return "\n\n".join(parts)
 
 
 def tension_markdown(tension: Tension) -> str:
@@ -31,7 +78,9 @@ def projection_markdown(projection: Projection) -> str:
             spans = ", ".join(f"{span.source}[{span.start}:{span.end}]" for span in item.spans)
             basis = spans or ("inferred from " + (", ".join(item.starts_from) or "the whole") if item.inferred else "")
             targets = f" → {', '.join(item.targets)}" if item.targets else ""
-            lines.append(f"- `{item.id}`{targets} {item.claim} _({basis})_")
+            answers = f", answers {', '.join(item.answers)}" if item.answers else ""
+            repeated = ", repeated" if item.repeated else ""
+            lines.append(f"- `{item.id}`{targets} {item.claim} _({basis}{answers}{repeated})_")
             lines += [f"  - {step}" for step in item.mapping]
         lines.append("")
     if projection.markdown.strip():
@@ -45,14 +94,14 @@ def observation_markdown(observation: Observation) -> str:
     """Verdict, all pairs, then everything else that was made visible, each with its id and sources."""
     lines = [f"# Catalyst, round {observation.round}: {observation.verdict.value}", "", "## Pairs", ""]
     lines += [
-        f"- `{pair.id}` {pair.a} – {pair.b}: **{pair.relation.value}** {pair.text}{_cite(pair.sources)}"
+        f"- `{pair.id}` {pair.a} – {pair.b}: **{pair.relation.value}**{_standing(pair)} {pair.text}{_cite(pair.sources)}"
         for pair in observation.pairs
     ]
     sections: list[tuple[str, list[str]]] = [
         (
             "Contributions",
             [
-                f"`{c.id}` {c.alias} {c.effect.value} {c.target}: {c.text}{_cite(c.sources)}"
+                f"`{c.id}` {c.alias} {c.effect.value} {c.target}{_hedge(c.basis)}: {c.text}{_cite(c.sources)}"
                 for c in observation.contributions
             ],
         ),
@@ -63,7 +112,7 @@ def observation_markdown(observation: Observation) -> str:
                 for t in observation.translations
             ],
         ),
-        ("Gaps", [f"`{g.id}` {g.target} ({g.kind.value}): {g.text}" for g in observation.gaps]),
+        ("Gaps", [f"`{g.id}` {g.target} ({g.kind.value}): {g.text}{_cite(g.sources)}" for g in observation.gaps]),
         ("Ignored information", [f"`{n.id}` {n.text}{_cite(n.sources)}" for n in observation.ignored]),
         ("Frameworks", [f"`{n.id}` **{n.name}** {n.text}{_cite(n.sources)}" for n in observation.frameworks]),
         ("Value to a third", [f"`{n.id}` {n.text}{_cite(n.sources)}" for n in observation.third_party_value]),
@@ -72,6 +121,16 @@ def observation_markdown(observation: Observation) -> str:
         if entries:
             lines += ["", f"## {title}", "", *(f"- {entry}" for entry in entries)]
     return "\n".join(lines) + "\n"
+
+
+def _standing(pair: Pair) -> str:
+    """What a reader must know of a relation besides its kind: that it is inferred, that it was not examined anew."""
+    carried = f", carried from round {pair.stated_in}" if pair.carried else ""
+    return f"{_hedge(pair.basis)}{carried}" if pair.relation.related else carried
+
+
+def _hedge(basis: Basis) -> str:
+    return " (inferred)" if basis is Basis.INFERRED else ""
 
 
 def _cite(sources: Iterable[str]) -> str:

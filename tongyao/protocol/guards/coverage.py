@@ -1,180 +1,143 @@
-"""All pairs, and only what the catalyst could know (docs/protocol.md §5.3). Pure."""
+"""All pairs, each as it stands: stated in this round or carried from an earlier one (docs/protocol.md §5.3). Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
-from tongyao.protocol.guards.naming import named_alias, named_ids, named_targets
-from tongyao.protocol.model.observation import (
-    Contribution,
-    Gap,
-    Note,
-    NoteDraft,
-    Observation,
-    ObservationDraft,
-    Pair,
-    PairDraft,
-    Relation,
-    Translation,
-    Verdict,
-    all_pairs,
-)
+from tongyao.protocol.guards.forms import form_of, missing_form
+from tongyao.protocol.guards.naming import named_alias, named_ids
+from tongyao.protocol.model.observation import Basis, Observation, Pair, PairDraft, Relation, all_pairs, round_of
+from tongyao.protocol.model.projection import Item
+from tongyao.protocol.model.requests import CatalystRequest
+from tongyao.protocol.rules.news import has_new_quote
+from tongyao.protocol.rules.relations import Names, items_of, rests_on_quoted_boundary, standing, to_examine
 
 
-def missing_pairs(pairs: Sequence[PairDraft], contributors: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """The pairs of `contributors` that `pairs` does not speak of, or says it did not examine."""
-    seen = {_ordered(pair.a, pair.b) for pair in pairs if pair.relation is not Relation.NOT_EXAMINED}
-    return tuple(pair for pair in all_pairs(contributors) if pair not in seen)
+def missing_pairs(pairs: Sequence[PairDraft], wanted: Collection[Names]) -> tuple[Names, ...]:
+    """The `wanted` pairs that `pairs` does not speak of, or says it did not examine."""
+    seen = {ordered(pair.a, pair.b) for pair in pairs if pair.relation is not Relation.NOT_EXAMINED}
+    return tuple(pair for pair in wanted if pair not in seen)
 
 
-def unfounded_pairs(
-    pairs: Sequence[PairDraft],
-    contributors: Collection[str],
-    item_texts: Mapping[str, str],
-    earlier: Sequence[Observation] = (),
-) -> tuple[tuple[str, str, str], ...]:
-    """Pairs said to be related without an item of each side to show it, as (a, b, who has none); each pair once."""
-    sides = _Sides(item_texts, earlier)
-    wanted = set(all_pairs(contributors))
-    found: dict[tuple[str, str], str] = {}
-    for pair in pairs:
-        names = _ordered(pair.a, pair.b)
-        if names in wanted and names not in found and pair.relation.related:
-            sources = sides.sources(pair)
-            without = [alias for alias in names if not _of(alias, sources)]
-            if without:
-                found[names] = " and ".join(without)
-    return tuple((a, b, without) for (a, b), without in found.items())
+def known_ids(request: CatalystRequest) -> frozenset[str]:
+    """Every id that an observation of this request's round may cite."""
+    ids = [f"T/{name}" for name in request.tension.target_names()]
+    ids += [item.id for item in items_of(request.exchange)]
+    for seen in earlier_observations(request):
+        ids += seen.texts()
+    return frozenset(ids)
 
 
-def settle_observation(
-    draft: ObservationDraft,
-    *,
-    round_number: int,
-    contributors: Collection[str],
-    targets: Collection[str],
-    item_texts: Mapping[str, str],
-    verdict_counts: bool,
-    struck: int = 0,
-    earlier: Sequence[Observation] = (),
-) -> Observation:
-    """The observation in `draft`: each pair once, in order, the missing ones as `not_examined`; unknown aliases, targets
-    and ids dropped; every element with an id `R<round>/catalyst/<number>`.
+def earlier_observations(request: CatalystRequest) -> list[Observation]:
+    """The observations of the rounds before the one that is to be observed, oldest first."""
+    return [one.observation for one in request.exchange if one.observation is not None and one.round < request.round]
 
-    A related pair must stand on items of both its sides, named in its sources; a pair that keeps the relation
-    of an `earlier` observation keeps what that stood on. A relation without that is what nobody can check, and
-    becomes `none_found`.
-    Before the verdict counts, it is `more`, whatever the draft says.
-    """
-    ids = _Ids(round_number)
-    sides = _Sides(item_texts, earlier)
-    by_pair: dict[tuple[str, str], PairDraft] = {}
-    for pair in draft.pairs:
-        by_pair.setdefault(_ordered(pair.a, pair.b), pair)
-    pairs = []
-    for a, b in all_pairs(contributors):
-        found = by_pair.get((a, b))
-        sources = sides.sources(found) if found else ()
-        relation = found.relation if found else Relation.NOT_EXAMINED
-        if relation.related and not (_of(a, sources) and _of(b, sources)):
-            relation = Relation.NONE_FOUND
-        pairs.append(
-            Pair(id=ids.next(), a=a, b=b, relation=relation, text=found.text if found else "", sources=sources)
+
+class PairStatements:
+    """Reads the drafts of pairs against the ledger of a request."""
+
+    def __init__(self, request: CatalystRequest) -> None:
+        self.contributors = request.contributors
+        self.wanted = to_examine(request.exchange, request.contributors)
+        self._items: dict[str, Item] = {item.id: item for item in items_of(request.exchange)}
+        self._known = known_ids(request)
+        self._ledger = standing(earlier_observations(request))
+
+    def faults(self, drafts: Sequence[PairDraft]) -> tuple[tuple[str, str, str], ...]:
+        """Drafts that cannot stand as they are, as (a, b, what is wrong); each pair once."""
+        return tuple((a, b, fault) for (a, b), draft in self._first(drafts).items() if (fault := self._read(draft)[1]))
+
+    def settle(self, drafts: Sequence[PairDraft], guards: Counter[str]) -> list[Pair]:
+        """Every pair of the contributors, in order. New statements have an empty id; `guards` counts what was not taken.
+
+        - A pair that no draft speaks of is carried, or `not_examined` where nothing was ever stated.
+        - A statement that does not stand leaves the earlier one in place (see `_read`).
+        """
+        by_pair = self._first(drafts)
+        pairs = []
+        for a, b in all_pairs(self.contributors):
+            draft, before = by_pair.get((a, b)), self._ledger.get((a, b))
+            if draft is not None and draft.relation is not Relation.NOT_EXAMINED:
+                pair, fault = self._read(draft)
+                guards["relations_refused"] += bool(fault) and pair.basis is Basis.STATED
+                guards["inferred_relations"] += pair.basis is Basis.INFERRED and not pair.id
+                pairs.append(pair)
+            elif before is not None:
+                pairs.append(before.model_copy(update={"carried": True}))
+            else:
+                pairs.append(Pair(id="", a=a, b=b, relation=Relation.NOT_EXAMINED))
+        return pairs
+
+    def _first(self, drafts: Sequence[PairDraft]) -> dict[Names, PairDraft]:
+        found: dict[Names, PairDraft] = {}
+        for draft in drafts:
+            names = ordered(draft.a, draft.b)
+            if names[0] != names[1] and set(names) <= set(self.contributors):
+                found.setdefault(names, draft)
+        return found
+
+    def _read(self, draft: PairDraft) -> tuple[Pair, str]:
+        """How the pair stands by this draft, and what is wrong with the draft.
+
+        - A relation stands as it was where neither side has a new item, and where it is stated again without anything new.
+        - It is not relabelled on old words where it rests on a boundary with a quote.
+        - A relation that cites no item of a side leaves the earlier one in place; without one it is `none_found`.
+        - A relation without its form is `inferred`.
+        """
+        a, b = ordered(draft.a, draft.b)
+        before = self._ledger.get((a, b))
+        stood = before if before is not None and before.relation.related else None
+        if stood is not None and (a, b) not in self.wanted:
+            return stood.model_copy(update={"carried": True}), ""
+        form = form_of(draft, a, b, self._items)
+        slots = (
+            *form.lack,
+            *form.means,
+            *form.condition,
+            *form.cancels,
+            *(one for s in form.steps for one in (s.a, s.b)),
         )
-    known_targets = set(targets)
-    people = set(contributors)
-    return Observation(
-        round=round_number,
-        verdict=draft.verdict if verdict_counts else Verdict.MORE,
-        pairs=tuple(pairs),
-        contributions=tuple(
-            Contribution(
-                id=ids.next(),
-                alias=named_alias(c.alias),
-                target=target,
-                effect=c.effect,
-                text=c.text,
-                sources=named_ids(c.sources, item_texts),
-            )
-            for c in draft.contributions
-            if named_alias(c.alias) in people
-            for target in named_targets([c.target], known_targets)
-        ),
-        translations=tuple(
-            Translation(
-                id=ids.next(),
-                a=named_alias(t.a),
-                b=named_alias(t.b),
-                a_words=t.a_words,
-                b_words=t.b_words,
-                text=t.text,
-                sources=named_ids(t.sources, item_texts),
-            )
-            for t in draft.translations
-            if {named_alias(t.a), named_alias(t.b)} <= people and named_alias(t.a) != named_alias(t.b)
-        ),
-        gaps=tuple(
-            Gap(
-                id=ids.next(), kind=g.kind, target=next(iter(named_targets([g.target], known_targets)), ""), text=g.text
-            )
-            for g in draft.gaps
-            if named_targets([g.target], known_targets) or (g.text.strip() and not g.target.strip())
-        ),
-        ignored=_notes(draft.ignored, ids, people, item_texts),
-        frameworks=_notes(draft.frameworks, ids, people, item_texts),
-        third_party_value=_notes(draft.third_party_value, ids, people, item_texts),
-        markdown=draft.markdown,
-        struck=struck,
-    )
+        sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *slots)))
+        if before is not None and draft.relation is before.relation:
+            if not self._adds(before, sources, missing_form(draft.relation, form, a, b)):
+                return before.model_copy(update={"carried": False}), ""
+            sources = tuple(dict.fromkeys((*sources, *before.sources)))
+            form = before.form if missing_form(draft.relation, form, a, b) else form
+        elif stood is not None and self._held(stood, sources):
+            kept = stood.model_copy(update={"carried": False})
+            return kept, f"was {stood.relation.value} on a boundary with a quote; another relation cites an item said since, with a new quote"  # fmt: skip
+        pair = Pair(id="", a=a, b=b, relation=draft.relation, text=draft.text, sources=sources, form=form)
+        if not draft.relation.related:
+            return pair, ""
+        without = [alias for alias in (a, b) if not _of(alias, sources)]
+        if without:
+            none = pair.model_copy(update={"relation": Relation.NONE_FOUND})
+            kept = stood.model_copy(update={"carried": False}) if stood is not None else none
+            return kept, f"cites no item of {' and '.join(without)}"
+        if missing := missing_form(draft.relation, form, a, b):
+            return pair.model_copy(update={"basis": Basis.INFERRED}), missing
+        return pair, ""
+
+    def _adds(self, before: Pair, sources: Sequence[str], missing: str) -> bool:
+        """Whether a statement with the same relation says more than the one that stands: a later item, or the form."""
+        later = any(round_of(source) > before.stated_in for source in sources if source in self._items)
+        return before.relation.related and (later or (before.basis is Basis.INFERRED and not missing))
+
+    def _held(self, stood: Pair, sources: Sequence[str]) -> bool:
+        """Whether `stood` rests on a quoted boundary, and `sources` holds no item said since with a new quote."""
+        if not rests_on_quoted_boundary(stood, self._items):
+            return False
+        old = [item for item in self._items.values() if round_of(item.id) <= stood.stated_in]
+        since = [self._items[one] for one in sources if one in self._items and round_of(one) > stood.stated_in]
+        return not any(has_new_quote(item, old) for item in since)
 
 
-class _Sides:
-    """What a pair's relation stands on."""
-
-    def __init__(self, item_texts: Mapping[str, str], earlier: Sequence[Observation]) -> None:
-        self._items = item_texts
-        self._before = {(pair.a, pair.b): pair for seen in earlier for pair in seen.pairs if pair.relation.related}
-
-    def sources(self, pair: PairDraft) -> tuple[str, ...]:
-        a, b = _ordered(pair.a, pair.b)
-        sources = named_ids(pair.sources, self._items)
-        if _of(a, sources) and _of(b, sources):
-            return sources
-        before = self._before.get((a, b))
-        kept = before.sources if before is not None and before.relation is pair.relation else ()
-        return tuple(dict.fromkeys((*sources, *kept)))
-
-
-class _Ids:
-    def __init__(self, round_number: int) -> None:
-        self._round, self._number = round_number, 0
-
-    def next(self) -> str:
-        self._number += 1
-        return f"R{self._round}/catalyst/{self._number}"
-
-
-def _notes(
-    drafts: Sequence[NoteDraft], ids: _Ids, people: Collection[str], item_texts: Mapping[str, str]
-) -> tuple[Note, ...]:
-    return tuple(
-        Note(
-            id=ids.next(),
-            text=note.text,
-            name=note.name,
-            about=tuple(alias for alias in map(named_alias, note.about) if alias in people),
-            sources=named_ids(note.sources, item_texts),
-        )
-        for note in drafts
-        if note.text.strip()
-    )
+def ordered(a: str, b: str) -> Names:
+    """The pair that `a` and `b` name, the lower alias first."""
+    first, second = sorted((named_alias(a), named_alias(b)))
+    return first, second
 
 
 def _of(alias: str, sources: Sequence[str]) -> bool:
     return any(source.split("/")[1:2] == [alias] for source in sources)
-
-
-def _ordered(a: str, b: str) -> tuple[str, str]:
-    """The pair that `a` and `b` name, the lower alias first."""
-    first, second = sorted((named_alias(a), named_alias(b)))
-    return first, second

@@ -27,6 +27,7 @@ def check_items(
     alias: str,
     targets: Collection[str],
     known_ids: Collection[str] = (),
+    answerable: Collection[str] = (),
     never: Sequence[str] = (),
     first_number: int = 1,
 ) -> Checked:
@@ -34,7 +35,7 @@ def check_items(
 
     - A fact needs at least one quote that stands in `text` (see `quoting` for what may differ).
     - An inference keeps the quotes that stand and the ids it may know, and is never rejected for lacking them.
-    - Targets the tension does not have are dropped; an item with a phrase of `never` in it is rejected.
+    - `answers` keeps the ids among `answerable`. Targets the tension does not have are dropped; an item with a phrase of `never` in it is rejected.
     """
     items: list[Item] = []
     rejected: list[tuple[ItemDraft, str]] = []
@@ -57,6 +58,7 @@ def check_items(
                 inferred=draft.inferred,
                 starts_from=named_ids(draft.starts_from, known_ids),
                 mapping=tuple(step.strip() for step in draft.mapping if step.strip()),
+                answers=named_ids(draft.answers, answerable),
             )
         )
     return Checked(items=tuple(items), rejected=tuple(rejected))

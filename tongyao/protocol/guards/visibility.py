@@ -12,8 +12,17 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-from tongyao.protocol.guards.wordings import ALIAS, ALONE, JUDGES, QUOTED, RECOMMENDS, REPORTS_EN, REPORTS_ZH
-from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.guards.wordings import (
+    ALIAS,
+    ALONE,
+    JUDGES,
+    MAY_RECOMMEND,
+    QUOTED,
+    RECOMMENDS,
+    REPORTS_EN,
+    REPORTS_ZH,
+)
+from tongyao.protocol.model.observation import Observation, ObservationDraft
 from tongyao.protocol.model.value import Value
 
 _SENTENCE: Final = re.compile(
@@ -39,6 +48,13 @@ class Breach(Value):
     reason: str
 
 
+class Remark(Value):
+    """One sentence that may go beyond visibility."""
+
+    sentence: str
+    reason: str
+
+
 @lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
 def breach_of(sentence: str) -> str:
     """Why `sentence` is not the catalyst's to say; empty when it is."""
@@ -48,6 +64,11 @@ def breach_of(sentence: str) -> str:
     if RECOMMENDS.search(own):
         return RECOMMENDATION
     return JUDGEMENT if JUDGES.search(own) else ""
+
+
+def doubt_of(sentence: str) -> str:
+    """Why `sentence` may not be the catalyst's to say; empty when nothing in it suggests that."""
+    return RECOMMENDATION if MAY_RECOMMEND.search(_own_words(sentence)) else ""
 
 
 def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
@@ -77,6 +98,23 @@ def strike(draft: ObservationDraft) -> tuple[ObservationDraft, int]:
 
     cleaned = _each_text(draft.model_dump(), clean)
     return ObservationDraft.model_validate(cleaned), struck
+
+
+def remarks(seen: Observation) -> tuple[Remark, ...]:
+    """Sentences of an observation that may go beyond visibility, found with too little certainty to strike them."""
+    found: dict[str, Remark] = {}
+
+    def look(text: str) -> str:
+        for sentence in _sentences(text):
+            if not breach_of(sentence) and (reason := doubt_of(sentence)):
+                found.setdefault(sentence.strip(), Remark(sentence=sentence.strip(), reason=reason))
+        return text
+
+    stated = seen.model_copy(
+        update={"pairs": tuple(pair for pair in seen.pairs if pair.stated_in == seen.round), "markdown": ""}
+    )
+    _each_text(stated.model_dump(mode="json"), look)
+    return tuple(found.values())
 
 
 def _own_words(sentence: str) -> str:

@@ -179,3 +179,10 @@ JUDGES: Final = AnyOf(english=(
     r"P\d{2}[^。；\n“「]{0,10}(?:能力|水平|水准|素质|表现|贡献|质量)(?:还|都|也)?(?:很|较|太|最|非常|明显|比较|相当|略)?(?:强|弱|高|低|差|好|一般|不足(?!以)|突出|有限|薄弱)",
     r"(?:团队|小组|组合|合作|项目|这几个人|他们|这个方案)[^。；，\n]{0,6}(?:一定|必定|必将|肯定|注定|必然|很可能)[^。；，\n]{0,3}(?:成功|失败|能成|做成|成事|垮)",
 ))  # fmt: skip
+
+MAY_RECOMMEND: Final = AnyOf(english=(
+    r"\b(?:would|could|might) (?:be )?(?:worth|help|fit|suit|serve|allow)\b",
+), chinese=(
+    r"(?:也许|或许)?可以(?:用|让|由|把|找|去|先)",
+))  # fmt: skip
+"""Wordings that recommend in some sentences and only describe in others."""

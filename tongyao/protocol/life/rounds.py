@@ -197,8 +197,11 @@ def observed(state: State, output: ObserveOutput, now: datetime) -> None:
         round=state.round,
         verdict=output.verdict.value,
         relations=output.relations,
+        inferred=output.inferred,
         struck=output.struck,
         news=news,
+        new_links=output.new_links,
+        new_quotes=output.new_quotes,
     )
     state.concerned = output.concerned
     _close_round(state, output.verdict, news, now)

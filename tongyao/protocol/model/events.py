@@ -40,7 +40,9 @@ class EventKind(StrEnum):
     WORDS_ARRIVED = "words_arrived"  # [alias, round]; of a person or their agent, not yet sorted
     PROJECTION_RECEIVED = "projection_received"  # [alias, round, outcome, items, struck]
     GATE_COMPLETE = "gate_complete"  # [round]
-    OBSERVATION_READY = "observation_ready"  # [round, verdict, relations, struck, news]
+    OBSERVATION_READY = (
+        "observation_ready"  # [round, verdict, relations, inferred, struck, news, new_links, new_quotes]
+    )
     CONVERGED = "converged"  # [round, reason]
     CONCLUDED = "concluded"  # [round, phase]
     DECISION_NEEDED = "decision_needed"  # [cause]

@@ -48,8 +48,36 @@ class GapKind(StrEnum):
     ABSENT = "absent"
 
 
+class Basis(StrEnum):
+    """`stated`: items say it. `inferred`: the catalyst reads it out of them, so it is hedged and counted apart."""
+
+    STATED = "stated"
+    INFERRED = "inferred"
+
+
+class Correspondence(Value):
+    """One step of an `aligned` relation: an item of `a` and the item of `b` that it corresponds to."""
+
+    a: str
+    b: str
+
+
+class Form(Value):
+    """What a relation consists of, as item ids: `lack` and `means` of a complementary one, `condition` and `cancels` of an
+    offsetting one, `steps` of an aligned one (docs/protocol.md §5.2)."""
+
+    lack: tuple[str, ...] = Field(default=(), description="Items of the side that lacks something.")
+    means: tuple[str, ...] = Field(default=(), description="Items of the other side that meet the lack.")
+    condition: tuple[str, ...] = Field(default=(), description="Items that set a condition or a limit.")
+    cancels: tuple[str, ...] = Field(default=(), description="Items of the other side that it cancels.")
+    steps: tuple[Correspondence, ...] = ()
+
+
 class Pair(Value):
-    """A pair of participants, `a` before `b`, and what was found between them."""
+    """A pair of participants, `a` before `b`, and what was found between them (docs/protocol.md §5.2).
+
+    The id is that of the statement: a relation that stands from an earlier round keeps it.
+    """
 
     id: str
     a: str
@@ -57,6 +85,14 @@ class Pair(Value):
     relation: Relation
     text: str = ""
     sources: tuple[str, ...] = Field(default=(), description="Item ids of both sides.")
+    form: Form = Form()
+    basis: Basis = Field(default=Basis.STATED, description="`inferred`: its form is not filled with items.")
+    carried: bool = Field(default=False, description="Not examined in this round: it stands as it was stated.")
+
+    @property
+    def stated_in(self) -> int:
+        """The round of the statement, read from the id."""
+        return round_of(self.id)
 
 
 class Contribution(Value):
@@ -68,6 +104,7 @@ class Contribution(Value):
     effect: Effect
     text: str = ""
     sources: tuple[str, ...] = ()
+    basis: Basis = Field(default=Basis.STATED, description="`inferred`: every item that it cites is an inference.")
 
 
 class Translation(Value):
@@ -89,6 +126,7 @@ class Gap(Value):
     kind: GapKind
     target: str
     text: str
+    sources: tuple[str, ...] = Field(default=(), description="Items that suggest that somebody here could.")
 
 
 class Note(Value):
@@ -102,7 +140,11 @@ class Note(Value):
 
 
 class Observation(Value):
-    """One round's output of the catalyst, after the guards."""
+    """One round's output of the catalyst, after the guards.
+
+    `pairs` and `frameworks` hold what stands after the round: what an earlier round stated keeps its id. All other lists
+    hold what this round stated.
+    """
 
     round: int = Field(ge=1)
     verdict: Verdict
@@ -130,12 +172,22 @@ class Observation(Value):
         return {element.id: element.text for group in groups for element in group}
 
 
+class CorrespondenceDraft(Draft):
+    a: str = ""
+    b: str = ""
+
+
 class PairDraft(Draft):
     a: str
     b: str
     relation: Relation
     text: str = ""
     sources: list[str] = Field(default_factory=list)
+    lack: list[str] = Field(default_factory=list)
+    means: list[str] = Field(default_factory=list)
+    condition: list[str] = Field(default_factory=list)
+    cancels: list[str] = Field(default_factory=list)
+    steps: list[CorrespondenceDraft] = Field(default_factory=list)
 
 
 class ContributionDraft(Draft):
@@ -159,6 +211,7 @@ class GapDraft(Draft):
     kind: GapKind
     target: str = ""
     text: str = ""
+    sources: list[str] = Field(default_factory=list)
 
 
 class NoteDraft(Draft):
@@ -180,6 +233,12 @@ class ObservationDraft(Draft):
     frameworks: list[NoteDraft] = Field(default_factory=list)
     third_party_value: list[NoteDraft] = Field(default_factory=list)
     markdown: str = ""
+
+
+def round_of(item_id: str) -> int:
+    """The round in the id of an item or of an element of an observation (`R2/P01/3`: 2); 0 where there is none."""
+    first = item_id.partition("/")[0]
+    return int(first[1:]) if first[:1] == "R" and first[1:].isdigit() else 0
 
 
 def all_pairs(aliases: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -69,6 +69,12 @@ class Item(Value):
         description="For a direction: the step-level mapping that shows the same structure as T; without it, the claim "
         "is only 'overlapping'.",
     )
+    answers: tuple[str, ...] = Field(
+        default=(), description="Ids of the gap, framework or note of the last observation that it answers."
+    )
+    repeated: bool = Field(
+        default=False, description="A proxy's item of round 3 or later without a new quote or an answer."
+    )
 
 
 class Projection(Value):
@@ -93,6 +99,7 @@ class ItemDraft(Draft):
     inferred: bool = False
     starts_from: list[str] = Field(default_factory=list)
     mapping: list[str] = Field(default_factory=list)
+    answers: list[str] = Field(default_factory=list)
 
 
 class ProjectionDraft(Draft):

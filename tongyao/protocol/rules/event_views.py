@@ -31,7 +31,7 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
     K.ROUND_OPENED: _keys("round", "aliases"),
     K.PROJECTION_RECEIVED: _keys("round"),
     K.GATE_COMPLETE: _keys("round"),
-    K.OBSERVATION_READY: _keys("round", "verdict", "relations"),
+    K.OBSERVATION_READY: _keys("round", "verdict", "relations", "inferred", "news", "new_links", "new_quotes"),
     K.CONVERGED: _keys("round", "reason"),
     K.CONCLUDED: _keys("round", "phase"),
     K.RESUMED: _keys("to"),

@@ -278,12 +278,16 @@ def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange
 
 
 def _as_said(projection: Projection) -> Projection:
-    """A projection without what would tell a proxy from a person, or a failure from a silence."""
+    """A projection without what would tell a proxy from a person, or a failure from a silence.
+
+    Items that only repeat are left out: only a proxy's are marked, so the mark would tell.
+    """
     silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED)
     return projection.model_copy(
         update={
             "author": EndpointKind.PROXY,
             "struck": 0,
+            "items": tuple(item for item in projection.items if not item.repeated),
             "outcome": Outcome.LAPSED if silent else projection.outcome,
         }
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, session
 
@@ -59,6 +59,16 @@ class Events:
                     UNION ALL SELECT epoch, seq, kind, at, data FROM next WHERE seq = place
                     ORDER BY seq LIMIT %(limit)s""",
                 {"process": process_id, "epoch": after.epoch, "seq": after.seq, "limit": limit},
+            )
+            return await cursor.fetchall()
+
+    async def of_kind(self, process_id: str, kind: EventKind) -> list[RecordedEvent]:
+        """The events of one kind that are written so far, in order."""
+        async with reading(self._pool, RecordedEvent) as cursor:
+            await cursor.execute(
+                """SELECT epoch, seq, kind, at, data FROM events
+                   WHERE process_id = %s AND kind = %s AND NOT superseded ORDER BY seq""",
+                [process_id, kind.value],
             )
             return await cursor.fetchall()
 

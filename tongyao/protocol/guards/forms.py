@@ -1,0 +1,59 @@
+"""The form of a relation: what must be named, by item ids, for code to know which kind it is (docs/protocol.md §5.2). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from tongyao.protocol.guards.naming import named_ids
+from tongyao.protocol.model.observation import Correspondence, Form, PairDraft, Relation
+
+LEAST_STEPS: Final = 2
+"""Of an aligned relation. One correspondence is a common topic, place or date."""
+
+
+def form_of(draft: PairDraft, a: str, b: str, items: Collection[str]) -> Form:
+    """The slots of `draft` that belong to its relation, with the ids of items of `a` and `b`; everything else is left out."""
+
+    def ids(said: Iterable[str]) -> tuple[str, ...]:
+        return tuple(one for one in named_ids(said, items) if one.split("/")[1] in (a, b))
+
+    match draft.relation:
+        case Relation.COMPLEMENTARY:
+            return Form(lack=ids(draft.lack), means=ids(draft.means))
+        case Relation.OFFSETTING:
+            return Form(condition=ids(draft.condition), cancels=ids(draft.cancels))
+        case Relation.ALIGNED:
+            steps = [ids((step.a, step.b)) for step in draft.steps]
+            whole = [sorted(step, key=lambda one: one.split("/")[1]) for step in steps if len(step) == 2]
+            found = [Correspondence(a=left, b=right) for left, right in whole if _sides((left,)) != _sides((right,))]
+            return Form(steps=tuple(dict.fromkeys(found)))
+    return Form()
+
+
+def missing_form(relation: Relation, form: Form, a: str, b: str) -> str:
+    """What `form` lacks for this relation between `a` and `b`, as a sentence without its subject; empty when it is whole."""
+    match relation:
+        case Relation.COMPLEMENTARY if not _across(form.lack, form.means, a, b):
+            return "is complementary: put ids of what one side lacks in `lack` and of the other side's means in `means`"
+        case Relation.OFFSETTING if not _across(form.condition, form.cancels, a, b):
+            return (
+                "is offsetting: put ids of one side's condition in `condition` and of what it cancels of the other side in "
+                "`cancels`"
+            )
+        case Relation.ALIGNED if len(form.steps) < LEAST_STEPS:
+            return (
+                f"is aligned: put at least {LEAST_STEPS} corresponding steps in `steps`, each with an id of {a} and an id of {b}; "
+                "a common topic, place or date is no relation"
+            )
+    return ""
+
+
+def _across(one: Iterable[str], other: Iterable[str], a: str, b: str) -> bool:
+    """Whether the two slots hold items of both sides, one side each."""
+    left, right = _sides(one), _sides(other)
+    return (a in left and b in right) or (b in left and a in right)
+
+
+def _sides(ids: Iterable[str]) -> set[str]:
+    return {item.split("/")[1] for item in ids}
