@@ -16,7 +16,10 @@ from tongyao.protocol.guards.wordings import (
     ALIAS,
     ALONE,
     JUDGES,
+    MAY_JUDGE,
     MAY_RECOMMEND,
+    MAY_TAKE_ASIDE,
+    NEUTRAL,
     QUOTED,
     RECOMMENDS,
     REPORTS_EN,
@@ -32,6 +35,14 @@ _SENTENCE: Final = re.compile(
 """One sentence with what ends it. Marks inside quotation marks end nothing, nor does a full stop within a number."""
 
 _ANY_ALIAS: Final = re.compile(ALIAS)
+_NEAR: Final = 40
+"""Characters before and after a quotation in which its speaker is looked for."""
+_WINDOW: Final = 600
+_OVERLAP: Final = 200
+"""Longer sentences are judged in pieces of so many characters, so that the time grows with their length only."""
+_SPEAKS_BEFORE: Final = re.compile(rf"{ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
+_SPEAKS_AFTER: Final = re.compile(rf"\s*[,，。]?\s*(?:\w+ )?{ALIAS}|\s*[,，]?\s*(?:is|was|are) (?:how|what) {ALIAS}")
+"""An alias shortly before a quotation, or right after it: whose words they are."""
 
 RECOMMENDATION: Final = "recommends what to do; say only what is visible"
 PRIVATE_TALK: Final = "proposes that some speak without the others; what is seen is seen by all"
@@ -57,18 +68,38 @@ class Remark(Value):
 
 @lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
 def breach_of(sentence: str) -> str:
-    """Why `sentence` is not the catalyst's to say; empty when it is."""
+    """Why `sentence` is not the catalyst's to say; empty when it is, or when that is not certain."""
     own = _own_words(sentence)
+    return next((reason for part in _parts(own) if not NEUTRAL.search(part) and (reason := _goes_beyond(part))), "")
+
+
+def doubt_of(sentence: str) -> str:
+    """Why `sentence` may not be the catalyst's to say; empty when nothing in it suggests that."""
+    own = _own_words(sentence)
+    return next((reason for part in _parts(own) if (reason := _goes_beyond(part) or _may_go_beyond(part))), "")
+
+
+def _may_go_beyond(own: str) -> str:
+    if MAY_TAKE_ASIDE.search(own):
+        return PRIVATE_TALK
+    if MAY_RECOMMEND.search(own):
+        return RECOMMENDATION
+    return JUDGEMENT if MAY_JUDGE.search(own) else ""
+
+
+def _parts(own: str) -> list[str]:
+    """`own` itself, or overlapping pieces of a very long sentence."""
+    if len(own) <= _WINDOW:
+        return [own]
+    return [own[start : start + _WINDOW] for start in range(0, len(own), _WINDOW - _OVERLAP)]
+
+
+def _goes_beyond(own: str) -> str:
     if ALONE.search(own):
         return PRIVATE_TALK
     if RECOMMENDS.search(own):
         return RECOMMENDATION
     return JUDGEMENT if JUDGES.search(own) else ""
-
-
-def doubt_of(sentence: str) -> str:
-    """Why `sentence` may not be the catalyst's to say; empty when nothing in it suggests that."""
-    return RECOMMENDATION if MAY_RECOMMEND.search(_own_words(sentence)) else ""
 
 
 def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
@@ -121,7 +152,11 @@ def _own_words(sentence: str) -> str:
     """`sentence` without what it only reports."""
 
     def unless_it_names_somebody(match: re.Match[str]) -> str:
-        return match.group() if _ANY_ALIAS.search(match.group()) else " "
+        named = len(set(_ANY_ALIAS.findall(match.group())))
+        before = sentence[max(0, match.start() - _NEAR) : match.start()]
+        after = sentence[match.end() : match.end() + _NEAR]
+        attributed = _SPEAKS_BEFORE.search(before) is not None or _SPEAKS_AFTER.match(after) is not None
+        return match.group() if named > attributed else " "
 
     def to_the_verb(match: re.Match[str]) -> str:
         return match.group() if _ANY_ALIAS.search(match.group("said")) else match.group("who")

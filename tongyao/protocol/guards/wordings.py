@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
+from tongyao.protocol.guards import wordings_en, wordings_zh
+
 
 class AnyOf:
     """Any of the patterns, of the languages that a text is in: half of them need not be tried on most texts.
@@ -82,6 +84,7 @@ QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|�
 _START: Final = r"(?:^|(?<=[:：])|(?<=—)|(?<=, then)|(?<=, and))[\s>*#•\-–—\d.)\]]*"
 
 RECOMMENDS: Final = AnyOf(english=(
+    *wordings_en.RECOMMENDS,
     # modals of duty: "who should pay" asks, it does not advise.
     r"(?<!who )(?<!whether )(?<!what )(?<!which )\b(?:should|ought to|had better|'d better|would do well to|would be well advised)\b(?! be (?:read|understood) as)",
     rf"{_GROUP}\s+(?:must|need to|have to|has to|needs to|may wish to){_ADVERB}\s+{_TOGETHER}",
@@ -113,18 +116,19 @@ RECOMMENDS: Final = AnyOf(english=(
     rf"invite {_P}|put (?:{_P}|the two|them)|connect (?:{_P}|the|them)|{_P} to\b)",
     rf"{_START}(?:could|can|would|will)\s+{_SOMEONE}\s[^?\n]{{1,160}}\?",
 ), chinese=(
+    *wordings_zh.RECOMMENDS,
     r"(?:^|[，。；：:、\s（(]|我们?|因此|所以|故|这里|特此)(?:建议|推荐|提议)(?!是|的|书|人)",
     r"(?<!谁)(?<!人)(?:应该|应当|理应|理当|不应|务必|不妨|何不|何妨|倒不如|不如(?!P\d{2}))",
-    r"P\d{2}(?:就|还|也)?(?:该|宜|须)(?!人|处)|应(?:尽快|先|立即|把|与|由|让|找)",
+    r"P\d{2}(?:就|还|也)?该(?!人|处|季|笔|批|项|校|店|村|厂)|应(?:尽快|先|立即|把|与|由|让|找)",
     r"最好(?:先|不要|别|能|由|让|把|在|去|和|与|尽|一起|马上)",
     r"(?:^|[，。；：:、\s])(?:请|烦请|让|希望|期待|但愿)\s?(?:P\d{2}|大家|各位|双方|两人|他们|她们|两位)",
     r"(?:大家|双方|两人|两位|他们|彼此|各方|三方|P\d{2}[和与、]\s?P\d{2})(?:都)?(?:需要|有必要|必须|得|要)(?!的)[^，。；\n]{0,6}"
-    r"(?:坐|谈|聊|联系|联手|沟通|商|约|见面|合作|合并|一起|先|共同|协|说清|讲清|写下|签|定下|统一|对齐|碰头|配合|答应|决定|接受|承诺|分工|互相|达成|成立)(?!，这件事才)",
+    r"(?:坐|谈|聊|联系|联手|沟通|商|约|见面|合作|合并|一起|先(?!拿|有|得到|办|交)|共同|协|说清|讲清|写下|签|定下|统一|对齐|碰头|配合|答应|决定|接受|承诺|分工|互相|达成|成立)(?!，这件事才)",
     r"有必要(?:坐|谈|聊|联系|沟通|合|一起|先|尽)|值得(?:马上|一起|去|尝试|试|推进|考虑|一试)",
-    r"(?:P\d{2}|大家|双方|两人|两位|他们)(?:完全|不妨|也|就|还|或许|大概)?可以(?:先|考虑|一起|联手|组成|合作|合并|尝试|试试|找|去|跟|与|和|把|共同|担任|牵头|负责)",
+    r"(?:P\d{2}|大家|双方|两人|两位|他们)(?:完全|不妨|也|就|还|或许|大概)?可以(?:考虑|一起|联手|组成|合作|合并|尝试|试试|找\s?P|跟\s?P|与\s?P|和\s?P|共同|担任|牵头|负责)",
     r"(?:完全|还|就|也)可以(?:先|考虑|一起|联手|组成|合作|合并|尝试|试试|共同|担任|牵头|负责|找\s?P|跟\s?P|与\s?P|和\s?P)",
     r"(?:^|[，。；：:、\s])(?:可以)?(?:先从|优先|首先要|首先应|眼下要做|当务之急|要做的是|下一步|行动方案|行动项)",
-    r"(?:由|让)\s?P\d{2}[^，。；\n]{0,8}(?:负责|牵头|来|保管|担任|统筹|合作|协调|联手|搭伙|带头|主持)",
+    r"(?:(?:建议|最好|可以|那就|不如|应)由|让)\s?P\d{2}[^，。；\n]{0,8}(?:负责|牵头|来|保管|担任|统筹|合作|协调|联手|搭伙|带头|主持)",
     r"P\d{2}(?:来|去)?[^，。；\n]{0,6}(?:担任|充当|当|做)[^，。；\n]{0,6}(?:协调|牵头|负责|联络|主持|组长|召集)[^，。；\n]{0,2}",
     r"(?:最|更)(?:稳妥|合适|好|佳|明智|可行|理想)的?(?:做法|办法|选择|方案|路径|安排|人选|顺序)",
     r"(?:能不能|能否|可否|可不可以)[^。；\n]{0,60}[？?]|如果我是|换作我",
@@ -132,6 +136,7 @@ RECOMMENDS: Final = AnyOf(english=(
 ))  # fmt: skip
 
 ALONE: Final = AnyOf(english=(
+    *wordings_en.ALONE,
     r"\bprivate(?:ly)? (?:conversation|talk|call|chat|meeting|word|channel|exchange)\b|\bin private\b|\btalk privately\b|\bspeak privately\b",
     r"\b(?:one[- ]to[- ]one|one[- ]on[- ]one|1[:-]1|tête-à-tête|bilateral(?:ly)?|behind closed doors)\b",
     r"\btak(?:e|ing) (?:this|it|that|the matter|their talk) offline\b|\b(?:separate|side|direct) (?:call|meeting|conversation|talk|discussion|channel) "
@@ -139,6 +144,7 @@ ALONE: Final = AnyOf(english=(
     r"\bwithout the (?:others|other|rest|group)\b|\b(?:settled?|sort(?:ed)?|discuss(?:ed)?|talk|agree|resolve) [^.;\n]{0,40}(?:between|among|amongst) themselves\b",
     r"\bgo aside\b|\bstep aside together\b|\bexchange (?:phone )?(?:numbers|contacts|contact details|addresses)\b",
 ), chinese=(
+    *wordings_zh.ALONE,
     r"私下|私聊|私谈|背着|避开(?:其他|别|大家|众)|绕过(?:其他|别|大家|众)|一对一|另开(?:一个)?(?:小会|小群|群)",
     r"单独(?:沟通|谈|聊|对话|对接|见|商量|联系|约|碰)|(?:加|换)(?:个|一下)?微信|直接对接|两个人先谈",
 ))  # fmt: skip
@@ -157,6 +163,7 @@ _WORK: Final = (
 _SUBJECT: Final = rf"(?:{_P}(?:['’]s (?:\w+ )?{_WORK})?)"
 
 JUDGES: Final = AnyOf(english=(
+    *wordings_en.JUDGES,
     rf"{_SUBJECT}\s+(?:is|are|was|seems?|looks?|appears?|sounds?|remains?)(?: to be)?\s+(?:(?!only|one|not examined)\w+\s+){{0,3}}{_PRAISE}\b",
     rf"{_P}[^.;\n]{{0,50}}\b(?:the |a |an )?(?:strongest|weakest|best|better|worst|ideal|poor|good|perfect|great|bad|excellent|outstanding|impressive|"
     rf"most (?:valuable|useful|competent|suitable|important|promising)|least (?:valuable|useful|competent|suitable|important)|rare|real) "
@@ -171,18 +178,20 @@ JUDGES: Final = AnyOf(english=(
     r"\b(?:team|group|collaboration|partnership|project|plan|pair|combination|they|this)\s+(?:will|is (?:bound|sure|likely|certain) to)\s+"
     r"(?:certainly |surely |definitely |probably )?(?:succeed|fail|work(?: out)?\b(?! (?:on|in|at|with))|flourish|collapse|thrive)",
 ), chinese=(
-    r"P\d{2}[^。；\n“「]{0,14}(?:最强|最弱|最合适|最适合|最优秀|最专业|最有价值|最靠谱|最好(?!的)|最差|最重要|最低|最认真|首屈一指)",
-    r"P\d{2}比P?[^。；，\n]{1,8}(?:更|强|差|专业|可靠|认真|优秀|值得)",
-    r"P\d{2}[^。；\n“「]{0,18}(?:出色|优秀|杰出|难得|人才|很棒|厉害|高明|平庸|不靠谱|靠谱|不可靠|诚恳|诚实|踏实|勤恳|懒散|专业水准|独到|可圈可点|"
-    r"难以胜任|无法胜任|不胜任|能胜任|不够格|没有资格|不具备资格|资格不够|薄弱|单薄|空洞|印象深刻|含糊|自夸|夸大|高估|低估|自负|敷衍|"
-    r"不够(?:认真|专业|成熟|诚恳|坦率|深入)|责任心|诚意不足|缺乏(?:经验|诚意|责任|能力|深度)|经验(?:太|过|不)(?:少|浅|足)|不适合|不合适|不配)",
-    r"P\d{2}[^。；\n“「]{0,10}(?:能力|水平|水准|素质|表现|贡献|质量)(?:还|都|也)?(?:很|较|太|最|非常|明显|比较|相当|略)?(?:强|弱|高|低|差|好|一般|不足(?!以)|突出|有限|薄弱)",
+    *wordings_zh.JUDGES,
+    r"P\d{2}[^。；\n“「]{0,14}(?:最强|最弱|最合适|最适合|最优秀|最专业|最有价值|最靠谱|最差|(?:价值|水平|贡献|分量|可信度)最低|最认真|首屈一指)",
+    r"P\d{2}比P?[^。；，\n]{1,8}(?:更(?:专业|可靠|认真|优秀|靠谱|懂|合适|适合|值得|强|差)|强(?!度)|差|专业|可靠|认真|优秀|值得)",
+    r"P\d{2}[^。；\n“「]{0,18}(?:出色|优秀|杰出|难得|人才(?!市场)|很棒|厉害|高明|平庸|不靠谱|靠谱|不可靠|诚恳|诚实|踏实|勤恳|懒散|专业水准|独到|可圈可点|"
+    r"难以胜任|无法胜任|不胜任|能胜任|不够格|没有资格|不具备资格|资格不够|薄弱|空洞|印象深刻|含糊|自夸|夸大|高估|低估|自负|敷衍|"
+    r"不够(?:认真|专业|成熟|诚恳|坦率|深入)|责任心|诚意不足|缺乏(?:经验|诚意|责任|能力|深度)|经验(?:太|过|不)(?:少|浅|足)|不配)",
+    r"P\d{2}(?:不适合|不合适)(?:这个|本|我们|这样的)(?:小组|团队|合作|项目|组合)|P\d{2}[^。；\n“「]{0,10}(?:能力|水平|水准|素质|表现|贡献|质量)(?:还|都|也)?(?:很|较|太|最|非常|明显|比较|相当|略)?(?:强|弱|高|低|差|好|一般|突出|薄弱|不足)",
     r"(?:团队|小组|组合|合作|项目|这几个人|他们|这个方案)[^。；，\n]{0,6}(?:一定|必定|必将|肯定|注定|必然|很可能)[^。；，\n]{0,3}(?:成功|失败|能成|做成|成事|垮)",
 ))  # fmt: skip
 
-MAY_RECOMMEND: Final = AnyOf(english=(
-    r"\b(?:would|could|might) (?:be )?(?:worth|help|fit|suit|serve|allow)\b",
-), chinese=(
-    r"(?:也许|或许)?可以(?:用|让|由|把|找|去|先)",
-))  # fmt: skip
-"""Wordings that recommend in some sentences and only describe in others."""
+NEUTRAL: Final = AnyOf(english=wordings_en.NEUTRAL, chinese=wordings_zh.NEUTRAL)
+"""Frames in which a wording tells what somebody else said, asked or is bound to: it is remarked on, and not struck."""
+
+MAY_RECOMMEND: Final = AnyOf(english=wordings_en.MAY_RECOMMEND, chinese=wordings_zh.MAY_RECOMMEND)
+MAY_TAKE_ASIDE: Final = AnyOf(english=wordings_en.MAY_TAKE_ASIDE, chinese=wordings_zh.MAY_TAKE_ASIDE)
+MAY_JUDGE: Final = AnyOf(english=wordings_en.MAY_JUDGE, chinese=wordings_zh.MAY_JUDGE)
+"""Wordings that go beyond visibility in some sentences and only describe in others."""

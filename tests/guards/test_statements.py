@@ -1,0 +1,77 @@
+"""Advice told from hedged statements, on sentences written without sight of the patterns; one half is only scored.
+
+`python -m tests.guards.statements` prints the whole table.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.guards.statements import DATA, Half, score, statements
+from tongyao.protocol.guards.visibility import breach_of, doubt_of, remarks
+from tongyao.protocol.model.observation import Note, Observation, Pair, Relation, Verdict
+
+
+@pytest.mark.parametrize(
+    ("half", "lang", "precision", "recall"),
+    [
+        ("dev", "en", 0.98, 0.85),
+        ("dev", "zh", 0.98, 0.85),
+        ("held_out", "en", 0.95, 0.65),
+        ("held_out", "zh", 0.85, 0.45),
+    ],
+)
+def test_what_is_struck_is_nearly_always_advice(half: Half, lang: str, precision: float, recall: float) -> None:
+    """The aim for both halves is .98 and .85. The floors of the held-out half are what was reached (docs/guards.md)."""
+    found = score(statements(half, lang))
+    print(f"{half} {lang}: precision {found.precision:.3f}, recall {found.recall:.3f}")
+    assert found.precision >= precision
+    assert found.recall >= recall
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_conditions_rules_offers_and_reports_are_not_struck(lang: str) -> None:
+    sentences = (DATA / f"visible_more.{lang}.txt").read_text(encoding="utf-8").splitlines()
+    struck = [sentence for sentence in sentences if breach_of(sentence)]
+    assert len(struck) <= len(sentences) // 20, struck
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Laid out by postcode instead of by date, the two deliveries would fall on one trip.",
+        "With one key instead of three, the round would be shorter by two doors.",
+        "若按单元分拣，这两批快递会落在同一趟车上。",
+    ],
+)
+def test_a_hedged_consequence_is_not_struck(sentence: str) -> None:
+    assert not breach_of(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["P01, call the dairy by Thursday and cancel the second tank.", "P01周四之前给茶厂打个电话吧。"]
+)
+def test_a_plain_order_with_a_deadline_is_struck(sentence: str) -> None:
+    assert breach_of(sentence)
+
+
+def test_what_is_less_certain_becomes_a_remark_for_the_next_request_and_only_of_what_the_round_stated() -> None:
+    doubtful = "Perhaps the shed of P06 could serve both."
+    assert not breach_of(doubtful)
+    assert doubt_of(doubtful)
+    carried = Pair(id="R1/catalyst/1", a="P01", b="P02", relation=Relation.ALIGNED, text=doubtful, carried=True)
+    seen = Observation(round=2, verdict=Verdict.MORE, pairs=(carried,))
+    assert remarks(seen) == ()
+    noted = seen.model_copy(update={"ignored": (Note(id="R2/catalyst/1", text=f"A quiet fact. {doubtful}"),)})
+    assert [one.sentence for one in remarks(noted)] == [doubtful]
+
+
+def test_long_hostile_sentences_are_judged_in_time() -> None:
+    for piece in ("P01 and ", "let the two ", "，先", "P01的", "the best ", "a b ", "可以"):
+        text = piece * (20_000 // len(piece))
+        began = time.process_time()
+        breach_of(text)
+        doubt_of(text)
+        assert time.process_time() - began < 5, piece
