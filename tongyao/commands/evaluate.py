@@ -194,7 +194,7 @@ async def _judged(installed: Installation, case: Case, process: str, names: dict
 def table_of(rows: list[Measures]) -> Table:
     """One line per case, all figures counted by code."""
     table = Table(box=None, title="What was found", title_justify="left")
-    for name in ("case", "people", "links", "offsets", "in time", "false", "unexpected", "translations", "own words",
+    for name in ("case", "people", "links", "offsets", "in time", "false", "unexpected", "inferred", "changed", "translations", "own words",
                  "coverage", "traceable", "delta", "struck", "rounds", "calls", "$"):  # fmt: skip
         table.add_column(name, no_wrap=True)
     for row in rows:
@@ -206,6 +206,8 @@ def table_of(rows: list[Measures]) -> Table:
             _of(sum(link.in_time for link in row.links), len(row.links)),
             ", ".join(row.false_relations) or "0",
             _of(row.unexpected, row.relations),
+            str(row.inferred),
+            str(row.changes),
             _of(len(row.translations), row.translations_expected),
             _share(row.own_words),
             _share(row.coverage),

@@ -9,11 +9,12 @@ from pydantic import Field
 
 from tongyao.evals.cases import Case, ExpectedTranslation, Link
 from tongyao.protocol.guards.support import terms
-from tongyao.protocol.model.observation import Observation, Relation, all_pairs
+from tongyao.protocol.model.observation import Basis, Observation, Relation, all_pairs
 from tongyao.protocol.model.projection import Item
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.audit import audit
+from tongyao.protocol.rules.relations import changes
 
 SAME = 0.6
 """Two claims of one person with at least this Jaccard similarity of terms count as repeated."""
@@ -41,7 +42,9 @@ class Measures(Value):
     engine: str
     people: int
     links: tuple[LinkFound, ...]
-    relations: int = Field(description="Related pairs of the last observation.")
+    relations: int = Field(description="Related pairs of the last observation whose form is filled with items.")
+    inferred: int = Field(description="Related pairs of the last observation whose form is not.")
+    changes: int = Field(description="How often a pair stated as related was stated otherwise later.")
     unexpected: int = Field(description="Of these, pairs of which the case expects nothing: not all of them wrong.")
     false_relations: tuple[str, ...] = Field(description="Traps of that kind that were fallen into.")
     translations: tuple[str, ...] = Field(description="Expected ones found, with a word of each side.")
@@ -85,6 +88,8 @@ def measure(
     aliases = {name: alias for alias, name in names.items()}
     last = record.observations[-1] if record.observations else None
     related = {(pair.a, pair.b) for pair in last.pairs if pair.relation.related} if last else set()
+    inferred = {(pair.a, pair.b) for pair in last.pairs if pair.basis is Basis.INFERRED} & related if last else set()
+    related -= inferred
     expected_pairs = {_pair(aliases, link.between) for link in case.expected.links if len(link.between) == 2}
     pairs = [pair for seen in record.observations for pair in seen.pairs]
     claims = [claim for plan in record.plans[:1] for claim in plan.claims()]
@@ -100,6 +105,8 @@ def measure(
         people=len(case.profiles),
         links=tuple(_found(link, record, aliases, said) for link in case.expected.links),
         relations=len(related),
+        inferred=len(inferred),
+        changes=changes(record.observations),
         unexpected=len(related - expected_pairs),
         false_relations=tuple(
             trap.id

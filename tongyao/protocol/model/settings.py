@@ -78,7 +78,7 @@ class ProcessSettings(Value):
         description="Fewer active participants: the demander decides how to go on.",
     )
     max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20, description="After so many the demander decides.")
-    news_rule: NewsRule = Field(default=NewsRule.SEED, description="What a round without news means.")
+    news_rule: NewsRule = Field(default=NewsRule.LINKS, description="What a round without news means.")
     fallback: Fallback = Field(
         default=Fallback.LAPSE, description="A person's turn at its deadline, where they chose nothing themselves."
     )
