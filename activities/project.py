@@ -17,7 +17,15 @@ from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, Transie
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.evidence import Checked, check_items
 from tongyao.protocol.model.process import ProfileRef
-from tongyao.protocol.model.projection import EndpointKind, Item, ItemDraft, Outcome, Projection, ProjectionDraft
+from tongyao.protocol.model.projection import (
+    EndpointKind,
+    Item,
+    ItemDraft,
+    Outcome,
+    Projection,
+    ProjectionDraft,
+    item_id,
+)
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
@@ -233,11 +241,22 @@ def _review(
         )
 
     def merge(again: ProjectionDraft) -> Projection:
-        """The items that stood and those of the second answer, which takes the place of repeated items on the same matter."""
+        """The items that stood, and those of the second answer.
+
+        On one matter an item that says something new takes the place of one that repeats, and a second repetition is left out.
+        """
         second = marked(check(again.items, len(checked.items) + 1).items)
-        replaced = [item for item in repeated if any(_on_same_matter(item, other) for other in second)]
-        kept = tuple(item for item in items if item not in replaced)
-        return projection((*kept, *second), max(0, len(rejected) - (len(second) - len(replaced))))
+        mended = [item for item in second if any(_on_same_matter(item, other) for other in repeated)]
+        replaced = [
+            item for item in repeated if any(_on_same_matter(item, other) for other in mended if not other.repeated)
+        ]
+        kept = [item for item in items if item not in replaced]
+        added = [item for item in second if not (item in mended and item.repeated)]
+        numbered = (
+            item.model_copy(update={"id": item_id(request.round, request.alias, number)})
+            for number, item in enumerate((*kept, *added), 1)
+        )
+        return projection(tuple(numbered), max(0, len(rejected) - (len(second) - len(mended))))
 
     as_it_stands = projection(items, len(rejected))
     if not (rejected or repeated):

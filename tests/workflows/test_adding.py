@@ -27,7 +27,7 @@ GAP = {
     "target": "B1",
     "text": "Nobody here has a licence for a crane or can lift crates onto the jetty.",
 }
-LIMIT: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2}
+LIMIT: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2, "news_rule": "seed"}
 
 
 def observed(*gaps: dict[str, str]) -> Rule:
@@ -81,7 +81,9 @@ async def test_anybody_else_may_be_added_and_is_read_as_they_are_then(house: Ope
     async with house(verdicts=["more"]) as (here, _):
         pid, _people = await at_the_limit(here, "adding-others")
         elsewhere = (await here.people({"fay": TEXTS["di"]}, scene="adding-others-2"))[0]
-        await here.register(elsewhere, scene="adding-others-2", name="Fay", text="I weave baskets on Mondays.")
+        await here.register(
+            elsewhere, scene="adding-others-2", name="Fay", text=f"{TEXTS['di']} I weave baskets on Mondays."
+        )
         chosen = {"profile_id": elsewhere}
         assert (await here.say(pid, "decide", decision="add_participants", participants=[chosen])).accepted
         await here.until(pid, "deciding", round_number=4)

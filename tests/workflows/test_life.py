@@ -74,7 +74,7 @@ async def test_at_the_limit_the_demander_decides_and_silence_accepts(house: Open
 @pytest.mark.parametrize(("decision", "rounds"), [("accept_as_is", 2), ("extend", 4)])
 async def test_at_the_limit_the_demander_may_accept_or_extend(house: Opened, decision: str, rounds: int) -> None:
     async with house(verdicts=["more"]) as (here, _):
-        pid = await three(here, max_rounds=2)
+        pid = await three(here, max_rounds=2, news_rule="seed")
         await here.until(pid, "deciding")
         assert (await here.say(pid, "decide", decision=decision)).accepted
         if decision == "extend":
@@ -98,7 +98,7 @@ async def test_at_the_limit_the_demander_may_abandon(house: Opened) -> None:
 
 async def test_people_added_at_the_limit_join_under_new_aliases_for_two_more_rounds(house: Opened) -> None:
     async with house(verdicts=["more"]) as (here, _):
-        pid = await three(here, max_rounds=2)
+        pid = await three(here, max_rounds=2, news_rule="seed")
         newcomer = await here.people({"di": TEXTS["di"]})
         await here.until(pid, "deciding")
         await here.say(pid, "decide", decision="add_participants", participants=[{"profile_id": newcomer[0]}])

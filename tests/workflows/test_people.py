@@ -34,10 +34,9 @@ async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(ho
         pid, seats = await with_people(here)
         await here.asked(pid, seats["bo"], 1)
         assert (await here.speak(pid, seats["bo"], 1, said)).accepted
-        for round_number in (2, 3, 4):
-            await here.asked(pid, seats["bo"], round_number)
-            assert (await here.speak(pid, seats["bo"], round_number, None)).accepted
-        await here.until(pid, "answering")
+        await here.asked(pid, seats["bo"], 2)
+        assert (await here.speak(pid, seats["bo"], 2, None)).accepted
+        await here.until(pid, "answering")  # nothing concerns them, so that they are not asked in rounds 3 and 4
         assert (await here.say(pid, "answer_plan", alias=seats["bo"], revision=1, answer="commit")).accepted
         record = await here.end(pid)
 

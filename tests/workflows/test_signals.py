@@ -37,7 +37,7 @@ async def signal(temporal_server: LocalTemporal, tmp_path: Path) -> Signal:
 
 async def test_a_process_with_people_lives_by_signals_alone(house: Opened, signal: Signal) -> None:
     async with house(verdicts=["exhausted"]) as (here, _):
-        pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2)
+        pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2, news_rule="seed")
         bo, cy = seats["bo"], seats["cy"]
         await here.asked(pid, bo, 1)
         await signal(pid, "submit_projection", alias=bo, round=1, text="The ramp is four metres wide.")
