@@ -103,8 +103,8 @@ def start(rng: Random, how: Manner) -> dict[str, Any]:
             settings |= {"residuals": residuals, "depth_limit": 3, "wait_for_children": rng.random() < 0.9}
     if rng.random() < 0.25:
         settings["token_budget"] = rng.choice((500, 3000))
-    if rng.random() < 0.1:
-        settings["cost_budget"] = "2.5"
+    if rng.random() < 0.15:
+        settings["cost_budget"] = rng.choice(("0.5", "1", "2.5"))
     given: dict[str, Any] = {"process_id": "c-1", "demander": "d", "intent_text_id": "intent", "settings": settings}
     named = rng.random() < 0.6
     if named:

@@ -89,7 +89,7 @@ def _author(rng: Random, state: State, kind: str, fields: Fields) -> Fields:
     x = rng.random()
     if x < 0.06:
         return {"role": "operator", "alias_of_author": ""}
-    if x < 0.12:
+    if x < (0.3 if kind in ("child_ended", "consent") else 0.12):
         role = rng.choice(("demander", "participant", "invited", "child"))
         strange = {
             "demander": rng.choice((DEMANDER, "P01")),

@@ -209,7 +209,8 @@ class World:
         running = self.running.pop(key, None)
         if running is None:
             return False
-        failure = Failure(kind, code, f"{code} is not as it should be", running.began)
+        reason = "" if code == "bad_key" else f"{code} is not as it should be"
+        failure = Failure(kind, code, reason, running.began)
         self._finish(running, failure, failure, f"fails: {kind}")
         return True
 

@@ -15,7 +15,7 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.life.steps import RECORD_KEY, Failure
 from tongyao.protocol.life.why import why
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -27,6 +27,16 @@ K = EventKind
 AT_ONCE: Final = frozenset(
     {K.TURN_WAITING, K.REMINDER, K.CONSENT_ASKED, K.DECISION_NEEDED, K.DEADLINE_EXTENDED, K.SUSPENDED, K.PROCESS_ENDED}
 )
+TOLD: Final = {
+    "formulate": K.FORMULATION_READY,
+    "discover": K.FIELD_ACTIVATED,
+    "freeze": K.PARTICIPANTS_SELECTED,
+    "observe": K.OBSERVATION_READY,
+    "plan": K.PLAN_READY,
+    "deliver": K.DELIVERY_READY,
+}
+"""What is told when a step ended well."""
+
 WAITED_IN: Final = frozenset({"confirming", "selecting", "deciding", "answering", "awaiting_children"})
 EVERY: Final = 5
 
@@ -60,6 +70,9 @@ class Records(Oracle):
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
         """Of a step that was wanted, events carry the counts that it returned."""
         kinds = [event.kind for event in events]
+        if running.wanted and running.step.contract.name in TOLD:
+            told_of = TOLD[running.step.contract.name] in kinds or isinstance(output, Failure)
+            check(told_of, "a step ended well, and nobody is told", events)
         if isinstance(output, FreezeOutput) and K.PARTICIPANTS_SELECTED in kinds:
             for seat in output.seats:
                 self.endpoints[seat.alias] = seat.endpoint.value

@@ -74,6 +74,10 @@ class Rounds(Oracle):
             self._consents(state, output, before, events)
         if isinstance(output, DiscoverOutput) and before["phase"] == "discovering":
             self._found(state, output, events)
+        if isinstance(output, DiscoverOutput) and running.wanted and before["phase"] == "crystallizing":
+            found = [[one.profile_id, one.perspective, round(one.score, 4)] for one in output.candidates]
+            told = (K.FIELD_ACTIVATED, {"candidates": found, "round": before["round"]})
+            check(told in [(one.kind, one.data) for one in events], "who was found is not told", events)
         if isinstance(output, DiscoverOutput) and before["deciding_cause"] is not None:
             check(state.phase == "deciding" or before["phase"] != "crystallizing", "asked once the field has answered")
         if isinstance(output, Failure) and running.step.optional and before["deciding_cause"] is not None:
@@ -152,8 +156,15 @@ class Rounds(Oracle):
     def _look(self, world: World, before: Frozen, events: list[Event], observed: ObserveOutput | None = None) -> None:
         state = world.state
         kinds = [one.kind for one in events]
-        if K.CONSENT_CLOSED in kinds:
+        closed = K.CONSENT_CLOSED in kinds
+        if closed:
             self._closed(state, before, events)
+        if K.CONSENT_ANSWERED in kinds:
+            open_before = [one for one in before["invitations"] if one["allowed"] is None]
+            answered = kinds.count(K.CONSENT_ANSWERED)
+            check(
+                closed == (len(open_before) == answered), "the question of consent closes with the last answer", events
+            )
         for event in events:
             if event.kind is K.PROJECTION_RECEIVED and event.data["round"] == before["round"]:
                 self.outcomes[str(event.data["alias"])] = str(event.data["outcome"])
