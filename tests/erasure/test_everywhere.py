@@ -38,7 +38,7 @@ from tongyao.runtime import wiring
 
 WORD = "Quillfeather"
 NAME, MAIL, HOOK, LABEL = (
-    f"Ada {WORD}-Name",
+    f"Ada {WORD}name",
     f"ada@{WORD.lower()}.example",
     f"https://{WORD.lower()}.example",
     f"{WORD}-label",

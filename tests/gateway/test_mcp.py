@@ -51,3 +51,16 @@ async def test_a_turn_is_spoken_over_streamable_http(doors: Doors) -> None:
     finally:
         stop.set()
         await server
+
+
+async def test_a_field_of_a_message_never_becomes_an_argument_of_the_call(doors: Doors) -> None:
+    """`key`, `token` and `process` inside `message` are fields that no message has: refused, and not an error of the server."""
+    pid, token, _ = await room(doors)
+    async with McpClient(make_server(doors.context)) as client:
+        for name in ("key", "token", "process", "ctx"):
+            sent = {"process": pid, "key": "k1", "message": {"kind": "conclude", name: "x"}, "token": token}
+            answer = await client.call_tool("decide", sent)
+            assert answer.is_error
+            assert name in answer.content[0].text
+            assert "TypeError" not in answer.content[0].text
+    await doors.house.handle(pid).cancel()

@@ -30,7 +30,7 @@ from tongyao.protocol.model.tension import (
     from_draft,
     from_raw,
 )
-from tongyao.protocol.rules.anonymity import HIDDEN, Anonymizer
+from tongyao.protocol.rules.anonymity import HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 from tongyao.protocol.rules.convergence import EARLIEST_END, Course, RoundResult, course
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -155,7 +155,9 @@ def test_settings_that_contradict_each_other_are_refused(wrong: dict[str, object
         ProcessSettings.model_validate(wrong)
 
 
-def test_names_become_aliases_and_addresses_vanish() -> None:
+def test_an_authors_name_becomes_their_alias_other_names_a_mark_and_addresses_vanish() -> None:
     names = Anonymizer({"P00": ["李默"], "P01": ["Ann", "Ann Bell", "ann@bell.example"], "P02": ["x"]})
     said = "Ann Bell plans with 李默妹; planning, ann@bell.example, +44 20 7946 0000, 13812345678, x"
-    assert names.text(said) == f"P01 plans with P00妹; planning, P01, {HIDDEN}, {HIDDEN}, x"
+    hidden = f"{HIDDEN}, {HIDDEN}, {HIDDEN}, x"
+    assert names.text(said, author="P01") == f"P01 plans with {SOMEBODY_ZH}妹; planning, {hidden}"
+    assert names.text(said, author="P00") == f"{SOMEBODY} plans with P00妹; planning, {hidden}"

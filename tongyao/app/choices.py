@@ -65,7 +65,7 @@ async def choices_of(library: Library, ask: InboxRow) -> Choices | None:
     found = await library.room.candidates(ask.process_id, round_number=ask.round)
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
-        open=tuple(OpenPoint(id=id, text=names.text(text)) for id, text in opened.items()),
+        open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
         proposals=tuple(found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
     )

@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from tongyao.app.errors import BadIdempotencyKey, BadInput, reason
 from tongyao.protocol.model.messages import Decision
@@ -221,4 +221,4 @@ MessageBody = Annotated[
     | ReplanBody,
     Field(discriminator="kind"),
 ]
-MESSAGE_BODY: Final[TypeAdapter[MessageBody]] = TypeAdapter(MessageBody)
+MESSAGE_BODY: Final[TypeAdapter[MessageBody]] = TypeAdapter(MessageBody, config=ConfigDict(hide_input_in_errors=True))

@@ -13,6 +13,7 @@ from tongyao.commands.common import app_context, console, run
 from tongyao.commands.processes import audited
 from tongyao.protocol.documents.machine import machine_of
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.anonymity import Anonymizer
 from tongyao.records.library import Library
@@ -52,10 +53,13 @@ async def write_export(library: Library, process: str, folder: Path) -> None:
         write(name, json.dumps(value, ensure_ascii=False, indent=2))
 
     if record.tension is not None:
-        write("tension.md", tension_markdown(names.model(record.tension)))
-        dump("tension.json", names.model(record.tension).model_dump(mode="json"))
+        write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER)))
+        dump("tension.json", names.model(record.tension, author=DEMANDER).model_dump(mode="json"))
     for projection in record.projections:
-        write(f"rounds/R{projection.round}-{projection.alias}.md", projection_markdown(names.model(projection)))
+        write(
+            f"rounds/R{projection.round}-{projection.alias}.md",
+            projection_markdown(names.model(projection, author=projection.alias)),
+        )
     for seen in record.observations:
         write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
     relations = await library.rounds.relations(process)
@@ -70,7 +74,10 @@ async def write_export(library: Library, process: str, folder: Path) -> None:
         dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
         dump("feedback.json", [one.model_dump(mode="json") for one in await library.feedback.of_process(process)])
     for delivery in record.deliveries:
-        write(f"deliveries/{delivery.plan_revision}-{delivery.alias}.md", names.text(delivery.markdown))
+        write(
+            f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
+            names.text(delivery.markdown, author=delivery.alias),
+        )
     dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(library, process)])
 
 

@@ -8,8 +8,10 @@ from typing import Final
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.people.registration import checked_text, register_profile
+from tongyao.app.people.registration import checked_name, checked_text, register_profile
+from tongyao.protocol.rules.names import name_in_heading
 
+_NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
 LOCAL_SCENE: Final = "local"
 """The scene of profiles that are given as files without a scene."""
 
@@ -32,14 +34,13 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
     if not (path.suffix or "/" in given or path.exists()):
         return given
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
-    heading = re.search(r"^#\s+(.+)$", text, re.M)
-    profile_id = re.sub(r"[^\w.-]+", "-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
+    profile_id = _NOT_IN_ID.sub("-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
     if not scene:
         await context.library.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
     elif scene not in {known.id for known in await context.library.profiles.scenes()}:
         raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
     else:
         profile_id = f"{scene}-{profile_id}"
-    name = heading.group(1).strip() if heading else path.stem
+    name = checked_name(name_in_heading(text), where=f"the heading of {path.name}")
     await register_profile(context, profile_id, scene=scene or LOCAL_SCENE, name=name, text=text)
     return profile_id

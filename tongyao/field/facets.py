@@ -68,6 +68,7 @@ _MARKERS: Final = {
     ),
 }  # fmt: skip
 
+_MARKS = re.compile(r"[\s*#]+")
 _LABEL = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+(?P<heading>[^\n]+)$|(?:[-*•][ \t]*)?\**(?P<key>[^\s：:。，,;；!?#*|][^：:。，,;；\n]{0,23}?)\**[ \t]*[：:]\**)",
     re.M,
@@ -76,7 +77,7 @@ _LABEL = re.compile(
 
 def facet_of_field(name: str) -> Facet | None:
     """The side that a field of this name speaks of; None for one that says nothing about it (`bio`, `简介`)."""
-    plain = re.sub(r"[\s*#]+", " ", name).strip().replace(" ", "_") if name.isascii() else name.strip(" *#\t")
+    plain = _MARKS.sub(" ", name).strip().replace(" ", "_") if name.isascii() else name.strip(" *#\t")
     return next((facet for facet, known in _FIELD.items() if known.fullmatch(plain)), None)
 
 

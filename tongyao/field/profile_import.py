@@ -9,7 +9,6 @@ import html
 import io
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,13 +17,15 @@ from typing import Any, Final
 
 from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.rules.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, SceneUnknown
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BROKEN = re.compile(r"[\udc80-\udcff]")
-_SCRIPT = re.compile(r"<(script|style)\b.*?</\1\s*>", re.I | re.S)
+_SCRIPT = re.compile(r"<(script|style)\b", re.I)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
 _NAMES: Final = ("name", "display_name", "姓名", "名字", "昵称", "nickname", "绰号")
 _IDS: Final = ("id", "profile_id", "编号")
@@ -92,7 +93,7 @@ async def import_profiles(
             report.stored += 1
             return None
         return NewProfile(
-            id=id, display_name=_display_name(value) or id, text=text, grade=grade_profile(text).value,
+            id=id, display_name=_display_name(value), text=text, grade=grade_profile(text).value,
             language=language_of(text), contact={"sample": True} if sample else {},
         )  # fmt: skip
 
@@ -170,10 +171,27 @@ def profile_text(value: object) -> str:
     text = "\n".join(lines)
     if _BROKEN.search(text):
         raise ValueError("it holds bytes that are not UTF-8: save the file as UTF-8")
-    text = unicodedata.normalize("NFC", text).encode("utf-8", "ignore").decode()
+    text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
-        text = html.unescape(_TAG.sub(" ", _SCRIPT.sub(" ", text)))
+        text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
     return _CONTROL.sub("", text).strip()
+
+
+def _without_scripts(text: str) -> str:
+    """`text` without script and style elements; one that is never closed stays."""
+    lower, parts, at, unclosed = text.lower(), [], 0, set[str]()
+    for opening in _SCRIPT.finditer(text):
+        element = opening.group(1).lower()
+        if opening.start() < at or element in unclosed:
+            continue
+        closing = lower.find(f"</{element}", opening.end())
+        end = lower.find(">", closing) if closing >= 0 else -1
+        if end < 0:
+            unclosed.add(element)  # then none of its kind behind it is closed either
+            continue
+        parts += [text[at : opening.start()], " "]
+        at = end + 1
+    return "".join([*parts, text[at:]])
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -193,8 +211,10 @@ def _plain(value: object) -> str:
 
 
 def _display_name(value: object) -> str:
+    """The name that is given, if it may be one (`names.problem_with`). An id or a file's name never becomes a name."""
     names = [value.get(name) for name in _NAMES] if isinstance(value, dict) else []
-    return next((name.strip()[:200] for name in names if isinstance(name, str) and name.strip()), "")
+    given = next((name.strip() for name in names if isinstance(name, str) and name.strip()), "")
+    return "" if problem_with(given[:200]) else given
 
 
 def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:

@@ -27,11 +27,14 @@ from tongyao.protocol.model.requests import (
     Request,
 )
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.unicode_text import folded
 from tongyao.protocol.rules.catalyst_task import CatalystTask, catalyst_task
 from tongyao.protocol.rules.relations import observations_of, standing
 
-_FORGED = re.compile(r"[<＜](?=[\s\u200b-\u200d\ufeff]*[/／]?[\s\u200b-\u200d\ufeff]*(?:data|task)\b)", re.IGNORECASE)
-_BREAK = re.compile(r"\s*[\r\n\u2028\u2029\x0b\x0c\x85]+\s*")
+_FORGED = re.compile(
+    r"(?:<|&lt;?|&#0{0,5}60;?|&#x0{0,5}3c;?|\\u003c|\\x3c)(?=[\W_]{0,20}(?:d\W{0,3}a\W{0,3}t\W{0,3}a|t\W{0,3}a\W{0,3}s\W{0,3}k))"
+)
+"""One of our own tags in folded text (`unicode_text.folded`): no width, case, accent or invisible character disguises it."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,21 @@ class Block:
 def data(kind: str, text: str, **attributes: object) -> str:
     """`text` inside a `<data>` element. What looks like one of our own tags loses its angle bracket, so it cannot close it."""
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    return f'<data kind="{kind}"{named}>\n{_FORGED.sub("‹", text)}\n</data>'
+    return f'<data kind="{kind}"{named}>\n{_unforged(text)}\n</data>'
+
+
+def _unforged(text: str) -> str:
+    form = folded(text)
+    parts, at = [], 0
+    for start, end in form.spans([found.span() for found in _FORGED.finditer(form.text)]):
+        parts += [text[at:start], "‹"]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def line(text: str) -> str:
     """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
-    return _BREAK.sub(" ", text.strip())
+    return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
 
 
 def blocks(request: Request) -> tuple[Block, ...]:

@@ -82,7 +82,9 @@ class Library:
         wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
         texts = await self.texts.get_many([one for one in wanted if one], erased="")
         everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
-        summaries = await self.profiles.summaries(everybody)
+        found = {one.profile_id for one in await self.room.candidates(row.id)} - {seat.person for seat in seats}
+        known = [(one, None) for one in sorted(found - {row.demander})]
+        summaries = await self.profiles.summaries([*everybody, *known])
         tension = texts.get(row.tension_text_id or "")
         seated = tuple(
             _seated(seat, summaries.get((seat.person, seat.profile_version)), row.language) for seat in seats
@@ -100,6 +102,7 @@ class Library:
             tension=Tension.model_validate_json(tension) if tension else None,
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
+            others=tuple(name for one in known if one in summaries for name in summaries[one].identities),
             projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
             observations=tuple(
                 Observation.model_validate_json(texts[one.text_id]) for one in observations if texts[one.text_id]

@@ -16,7 +16,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
-from tongyao.app.people.registration import register_profile
+from tongyao.app.people.registration import checked_name, register_profile
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Body, Id, checked_key
 from tongyao.protocol.model.messages import Author, SetMandate
@@ -99,13 +99,12 @@ async def register(context: AppContext, caller: Caller, body: RegisterBody, *, k
     permit(caller, Action.JOIN)
     if not context.options.open_registration and not caller.operator:
         raise NotAllowed("registration is not open here: ask whoever runs this installation")
+    name = checked_name(body.name)
     content = json.dumps([body.scene, body.name, body.text, body.email], ensure_ascii=False)
     profile_id = f"p-{uuid5(_NAMESPACE, checked_key(key) + hashlib.sha256(content.encode()).hexdigest()).hex[:20]}"
     known = await context.library.tokens.list(person=profile_id)
     contact = {"email": body.email} if body.email else None
-    version = await register_profile(
-        context, profile_id, scene=body.scene, name=body.name, text=body.text, contact=contact
-    )
+    version = await register_profile(context, profile_id, scene=body.scene, name=name, text=body.text, contact=contact)
     if any(token.used_at is not None for token in known):
         return Registered(
             profile_id=profile_id,
@@ -180,7 +179,7 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
         raise BadInput("scene_fixed", f"{profile_id} is in scene {old.scene_id}; profiles do not move")
     scene = old.scene_id if old else body.scene
     assert scene is not None
-    name = body.name or (old.display_name if old else profile_id)
+    name = checked_name(body.name) if body.name else old.display_name if old else ""
     return version_view(
         await register_profile(
             context, profile_id, scene=scene, name=name, text=body.text, contact=old.contact if old else None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-import unicodedata
 from typing import Any, Final
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
+from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.rules.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 
@@ -25,20 +27,23 @@ async def register_profile(
     text: str,
     contact: dict[str, Any] | None = None,
 ) -> ProfileVersion:
-    """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`."""
+    """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`.
+
+    `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
+    """
     if not _ID.fullmatch(profile_id):
         raise BadInput(
             "profile_id", f"{profile_id!r} cannot be an id: letters, digits, and . @ : - _, at most 120", field="id"
         )
-    clean = checked_text(text, profile=profile_id, max_chars=context.profile_max_chars)
+    clean, grade, language = await asyncio.to_thread(_read, text, profile_id, context.profile_max_chars)
     try:
         version = await context.library.profiles.save(
             profile_id,
             scene_id=scene,
-            display_name=name.strip() or profile_id,
+            display_name=name.strip(),
             text=clean,
-            grade=grade_profile(clean).value,
-            language=language_of(clean),
+            grade=grade,
+            language=language,
             contact=contact,
         )
     except ProfileUnknown as error:
@@ -48,17 +53,37 @@ async def register_profile(
     return version
 
 
+def _read(text: str, profile_id: str, max_chars: int) -> tuple[str, str, str]:
+    """The canonical text, its grade and its language: seconds of work for the longest profiles."""
+    clean = checked_text(text, profile=profile_id, max_chars=max_chars)
+    return clean, grade_profile(clean).value, language_of(clean)
+
+
+def checked_name(name: str, *, where: str = "the name") -> str:
+    """`name` in canonical form; empty when blank. Raises `BadInput` where it cannot be a person's name (docs/protocol.md §6.3)."""
+    clean = " ".join(normalized("NFC", name).split())
+    if clean and (problem := problem_with(clean)):
+        raise BadInput("bad_name", f"{where}, {clean[:80]!r}, cannot be the name of a person: {problem}", field="name")
+    return clean
+
+
 def checked_text(text: str, *, profile: str, max_chars: int) -> str:
     """`text` in canonical form: NFC, no control characters. Raises `BadInput` when it is empty or too long."""
-    clean = _CONTROL.sub("", unicodedata.normalize("NFC", text)).strip()
+    if len(text) > 2 * max_chars:
+        raise _too_long(profile, len(text), max_chars)
+    clean = _CONTROL.sub("", normalized("NFC", text)).strip()
     if not clean:
         raise BadInput(
             "profile_empty", f"the profile {profile} is empty: write who this is and what they do", field="text"
         )
     if len(clean) > max_chars:
-        raise BadInput(
-            "profile_too_long",
-            f"the profile {profile} has {len(clean):,} characters; at most {max_chars:,}: shorten it",
-            field="text",
-        )
+        raise _too_long(profile, len(clean), max_chars)
     return clean
+
+
+def _too_long(profile: str, length: int, max_chars: int) -> BadInput:
+    return BadInput(
+        "profile_too_long",
+        f"the profile {profile} has {length:,} characters; at most {max_chars:,}: shorten it",
+        field="text",
+    )

@@ -125,7 +125,7 @@ async def _shown(context: AppContext, scene: str, versions: Sequence[ProfileVers
             profile_id=one.profile_id,
             language=one.language,
             grade=one.grade,
-            name=names[one.profile_id].display_name if one.profile_id in names else None,
+            name=(names[one.profile_id].display_name or None) if one.profile_id in names else None,
         )
         for one in versions
     ]

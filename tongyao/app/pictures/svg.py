@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import unicodedata
-from html import escape
+from html import escape as escape_markup
 from typing import Final
 
 FONT: Final = "ui-sans-serif, system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 INK: Final = "#1f2933"
 PALE: Final = "#6b7785"
 PAPER: Final = "#ffffff"
+_NARROW: Final = 0.56
+"""Ems of a character that is not wide."""
+
+
+def escape(words: str) -> str:
+    """`words` as XML text: markup escaped, and left out what XML cannot hold or what would reorder the line it stands in."""
+    return escape_markup(shown(words))
+
+
+def shown(words: str) -> str:
+    """`words` without control characters, invisible formatting, half characters and what is no character."""
+    if words.isascii() and words.isprintable():
+        return words
+    kept = (" " if char in "\t\n\r" else char for char in words if char in "\t\n\r\u200d" or not _is_unseen(char))
+    return "".join(kept)
+
+
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") or ord(char) & 0xFFFE == 0xFFFE
 
 
 def document(width: float, height: float, title: str, body: list[str]) -> str:
@@ -65,7 +84,8 @@ def circle(x: float, y: float, radius: float, *, fill: str, stroke: str) -> str:
 def wrapped(words: str, room: float, lines: int) -> list[str]:
     """`words` in at most `lines` lines of `room` ems each; what does not fit ends in an ellipsis."""
     rows, row = [], ""
-    for piece in _pieces(" ".join(words.split())):
+    longest = int(room / _NARROW + 1) * (lines + 1)
+    for piece in _pieces(" ".join(words.split())[:longest]):
         if row and _ems(row + piece.rstrip()) > room:
             rows.append(row.strip())
             row = ""
@@ -100,7 +120,7 @@ def _pieces(words: str) -> list[str]:
 
 
 def _ems(words: str) -> float:
-    return sum(1.0 if _wide(char) else 0.56 for char in words)
+    return sum(1.0 if _wide(char) else _NARROW for char in words)
 
 
 def _wide(char: str) -> bool:

@@ -101,4 +101,4 @@ def _plain(words: str) -> str:
     """Words that Mermaid takes for nothing else."""
     for char, code in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
         words = words.replace(char, code)
-    return " ".join(words.split())
+    return " ".join(svg.shown(words).split())

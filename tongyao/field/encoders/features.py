@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -12,6 +11,8 @@ from typing import Any, Final
 
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
+
+from tongyao.protocol.model.unicode_text import normalized
 
 BITS: Final = 22
 """4 million hash buckets: two features of one scene collide about once in a thousand."""
@@ -22,7 +23,7 @@ _HASHER = FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sig
 
 def runs(text: str) -> list[tuple[str, str]]:
     """Stretches of Chinese characters, and Latin tokens, in text order: one of each pair is empty."""
-    return _RUNS.findall(unicodedata.normalize("NFKC", text).lower())
+    return _RUNS.findall(normalized("NFKC", text).lower())
 
 
 def grams(text: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
     server = MCPServer("tongyao", title="Tongyao", instructions=INSTRUCTIONS, log_level="WARNING")
     callers = Callers(context, default_token=token)
 
-    async def send(token: str, ctx: Context, process: str, key: str, **fields: Any) -> dict[str, Any]:
+    async def send(token: str, ctx: Context, process: str, key: str, fields: dict[str, Any]) -> dict[str, Any]:
         body = MESSAGE_BODY.validate_python({name: one for name, one in fields.items() if one is not None})
         caller = await callers.authenticate(token, ctx)
         return as_json(await messages.send_message(context, caller, process, body, key=key, via="mcp"))
@@ -152,7 +152,7 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
         """Speak in a turn: a text, or `parts` {capability, direction, boundary}, or that there is nothing new."""
         return await send(
             token, ctx, process, key,
-            kind="submit_projection", round=round, text=text, parts=parts, nothing_new=nothing_new,
+            {"kind": "submit_projection", "round": round, "text": text, "parts": parts, "nothing_new": nothing_new},
         )  # fmt: skip
 
     async def decide(
@@ -170,7 +170,7 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
         token: Token = "",
     ) -> Any:
         """Decide what waits for you."""
-        return await send(token, ctx, process, key, **message)
+        return await send(token, ctx, process, key, message)
 
     async def plan(ctx: Context, process: ProcessId, token: Token = "") -> Any:
         """The plan, every claim with its source; and your own part of it."""
@@ -188,11 +188,13 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
         token: Token = "",
     ) -> Any:
         """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a deadline."""
-        return await send(token, ctx, process, key, kind="switch_endpoint", endpoint=endpoint, fallback=fallback)
+        return await send(
+            token, ctx, process, key, {"kind": "switch_endpoint", "endpoint": endpoint, "fallback": fallback}
+        )
 
     async def leave(ctx: Context, process: ProcessId, key: Key, token: Token = "") -> Any:
         """Leave a process. What you said stays."""
-        return await send(token, ctx, process, key, kind="leave")
+        return await send(token, ctx, process, key, {"kind": "leave"})
 
     for function in (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave):
         tool(function)

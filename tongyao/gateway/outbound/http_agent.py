@@ -32,7 +32,7 @@ Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?]
 class HttpConfig(Value):
     """Where the agent is. `token_url` only where tokens expire; `model` where the server wants one named."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     profile_url: Url | None = None
     chat_url: Url
@@ -42,7 +42,7 @@ class HttpConfig(Value):
 
 
 class Credentials(Value):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     access_token: str = Field(default="", max_length=10_000)
     refresh_token: str = Field(default="", max_length=10_000)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from typing import Any, Final
 
 import httpx
+
+_NO_HOST: Final = "the address has a host name that cannot exist"
+_NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 
 
 class AddressForbidden(httpx.RequestError):
@@ -18,12 +22,21 @@ def client(*, private_allowed: bool, seconds: float) -> httpx.AsyncClient:
 
     Its requests raise `AddressForbidden` for others. `seconds`: for every wait, of connecting and of each read.
     """
-    return httpx.AsyncClient(
+    return _Client(
         transport=_PublicTransport() if not private_allowed else None,
         timeout=seconds,
         follow_redirects=False,
         trust_env=False,
     )
+
+
+class _Client(httpx.AsyncClient):
+    def build_request(self, *args: Any, **kwargs: Any) -> httpx.Request:
+        """As httpx does; a host name that cannot exist raises `AddressForbidden` instead of the codec's error."""
+        try:
+            return super().build_request(*args, **kwargs)
+        except UnicodeError:
+            raise AddressForbidden(_NO_HOST) from None
 
 
 class _PublicTransport(httpx.AsyncHTTPTransport):
@@ -42,6 +55,8 @@ class _PublicTransport(httpx.AsyncHTTPTransport):
 async def _address(host: str, request: httpx.Request) -> str:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except UnicodeError:  # a label of more than 63 characters, or an empty one
+        raise AddressForbidden(_NO_HOST, request=request) from None
     except OSError:
         raise httpx.ConnectError("the name does not resolve", request=request) from None
     addresses = [str(one[4][0]) for one in found]
@@ -51,7 +66,22 @@ async def _address(host: str, request: httpx.Request) -> str:
 
 
 def is_public(address: str) -> bool:
+    """Whether an address, and every IPv4 address that it carries, is one of the public internet."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    one = mapped or parsed
-    return one.is_global and not one.is_multicast
+    if not parsed.is_global or parsed.is_multicast or parsed.is_reserved:
+        carried = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+        return carried is not None and is_public(str(carried))
+    return all(is_public(str(one)) for one in _carried(parsed))
+
+
+def _carried(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """The IPv4 addresses inside an IPv6 address, of every way to reach IPv4 through IPv6."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return []
+    last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    compatible = int(address) >> 32 == 0
+    isatap = (int(address) >> 32) & 0xFCFFFFFF == 0x00005EFE
+    if compatible or isatap or any(address in network for network in _NAT64):
+        found.append(last)
+    return [one for one in found if one is not None]

@@ -52,6 +52,7 @@ _TOKEN = re.compile(
     rf"|(?:(?![{_UNSPACED}\d])\w){{1,{WORD_LIMIT}}}(?:['’](?:(?![{_UNSPACED}\d])\w){{1,3}}\b)?"
     rf"|[{_SYMBOLS}]"
 )
+_POSSESSIVE = re.compile(r"['’]s?\Z")
 _CHARACTER = re.compile(rf"[{_UNSPACED}]\Z")
 _LATIN = re.compile(r"[a-z]+(?:['’][a-z]{1,3})?\Z")
 
@@ -86,7 +87,7 @@ B1, B2 = 1000003, 998244353
 
 def stem(word: str) -> str:
     """Fold an English plural into its singular (the S stemmer, Harman 1991, JASIS 42(1))."""
-    word = re.sub(r"['’]s?\Z", "", word)
+    word = _POSSESSIVE.sub("", word)
     if len(word) > 3 and word.endswith("s"):
         if word.endswith("ies") and not word.endswith(("eies", "aies")):
             return word[:-3] + "y"

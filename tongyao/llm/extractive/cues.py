@@ -124,7 +124,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
     ),
     Cue.STATE: _any(
         r"[0-9０-９]",
-        r"[一二三四五六七八九十百千万两]+(?:个|名|位|家|年|月|天|元|岁|吨|亩|次|村|人|块|套|间|小时|公里)",
+        r"[一二三四五六七八九十百千万两]{1,8}(?:个|名|位|家|年|月|天|元|岁|吨|亩|次|村|人|块|套|间|小时|公里)",
         r"现在|目前|如今|已经|每(?:天|月|年|周)",
         r"规定|批",
         r"\b(?:currently|now|since|already|every|each|last|this)\b",
@@ -176,7 +176,7 @@ NOTHING_NEW = _any(
 )
 
 _LABEL = _any(
-    r"[0-9一二三四五六七八九十]+\s*岁",
+    r"[0-9一二三四五六七八九十]{1,4}\s{0,3}岁",
     r"男|女|已婚|未婚|单身|本科|硕士|博士|大专|毕业",
     r"[EI][NS][FT][JP]",
     r"[白双巨狮处天射摩水金]\w座",
@@ -190,6 +190,9 @@ _LABEL = _any(
     r"\b(?:I|am|I'm|a|an|the|and|in|of|is|my)\b",
     r"我是|我叫|一名|一个|是|我|的|在",
 )
+
+
+_TERM: Final = re.compile(r"[\u3400-\u9fff]|[A-Za-z]{2,}")
 
 
 def cues_in(text: str) -> frozenset[Cue]:
@@ -208,4 +211,4 @@ def weight(cue: Cue, text: str, heading: str) -> float:
 def is_label(text: str) -> bool:
     """True for identity labels alone (age, trade, town): they say who somebody is, not where they stand."""
     rest = _LABEL.sub(" ", text)
-    return len(re.findall(r"[\u3400-\u9fff]|[A-Za-z]{2,}", rest)) < 5
+    return len(_TERM.findall(rest)) < 5

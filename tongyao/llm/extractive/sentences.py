@@ -18,7 +18,7 @@ linear."""
 SHORTEST: Final = 3
 """A sentence with fewer units says nothing that can be aligned with anything."""
 
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?P<title>.*?)\s*#*\s*$")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s(?P<title>.*)")
 _BULLET = re.compile(r"\s*(?:[-*+•·]|\d{1,3}[.)、]|[（(]\d{1,3}[)）])\s+")
 _CLOSERS = "”’」』）)》】\"'"
 _CJK_END = re.compile(r"[。！？]")
@@ -45,7 +45,7 @@ def split(text: str, *, offset: int = 0) -> list[Sentence]:
     for line in text.splitlines(keepends=True):
         title = _HEADING.match(line)
         if title:
-            heading = title["title"]
+            heading = title["title"].strip().rstrip("#").rstrip()
         else:
             bullet = _BULLET.match(line)
             lead = bullet.end() if bullet else 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -20,8 +21,10 @@ from tongyao.protocol.model.value import Draft
 
 DraftT = TypeVar("DraftT", bound=Draft)
 
-_FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL)
+MOST_CANDIDATES = 300
+"""Lines at which an object is looked for: each try may read on to the end of the text."""
 _LINE_START = re.compile(r"^[ \t]*(\{)", re.MULTILINE)
 
 
@@ -98,7 +101,7 @@ def _objects_among(text: str) -> Iterator[tuple[dict[str, Any], int]]:
     """Every object that begins a line of `text` and is whole, with its length."""
     decoder = json.JSONDecoder(strict=False)
     at = 0
-    for match in _LINE_START.finditer(text):
+    for match in islice(_LINE_START.finditer(text), MOST_CANDIDATES):
         if match.start(1) < at:
             continue  # inside the one before
         try:

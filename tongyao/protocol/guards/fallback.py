@@ -13,7 +13,7 @@ from tongyao.protocol.model.plan import Claim, ClaimDraft, PlanDraft, ResidualDr
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import DeliveryRequest, PlannerRequest
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
 _SAYS = {
     "en": {
@@ -37,7 +37,7 @@ def block_in_text(text: str) -> PlanDraft | None:
     for candidate in _candidates(text):
         try:
             draft = PlanDraft.model_validate(json.loads(candidate))
-        except (ValueError, ValidationError):
+        except (ValueError, ValidationError, RecursionError):
             continue
         if not says_nothing(draft):
             return draft

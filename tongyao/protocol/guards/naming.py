@@ -11,14 +11,12 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 _ID: Final = r"(?:R\d+/(?:P\d+|catalyst)/\d+|T/(?:T|I|E|B\d+))"
-_CITED: Final = rf"[\[(`⟨]*(?:[\w-]+/)?{_ID}[\])`⟩.:]*"
-_CITATION: Final = re.compile(rf"{_CITED}(?:\s*[,，、;；+&]?\s*{_CITED})*", re.IGNORECASE)
 _ONE_ID: Final = re.compile(rf"(?<![\w/-])(?:(?P<child>[\w-]+)/)?(?P<id>{_ID})", re.IGNORECASE)
+_BETWEEN_IDS: Final = re.compile(r"[\s\[\](`⟨)⟩.:,，、;；+&]*")
 _PART: Final = r"(?:T/)?(?:T|I|E|B\d+)(?: ?[(（][^()（）]{0,80}[)）])?"
 _TARGETS: Final = re.compile(rf"[\[`]?{_PART}(?:\s*[,，、;；]\s*{_PART})*[\]`]?", re.IGNORECASE)
-_TARGET: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?:T/)?(T|I|E|B\d+)(?![A-Za-z0-9/])(?=[^()（）]*(?:[(（]|$))", re.IGNORECASE
-)
+_REMARK: Final = re.compile(r"[(（][^()（）]{0,80}[)）]")
+_TARGET: Final = re.compile(r"(?<![A-Za-z0-9])(?:T/)?(T|I|E|B\d+)(?![A-Za-z0-9/])", re.IGNORECASE)
 _ALIAS: Final = re.compile(r"^\W*(P\d{2,})(?!\d)", re.IGNORECASE)
 
 
@@ -29,7 +27,7 @@ def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
         if (bare := text.strip()) in known:
             found[bare] = None
             continue
-        if not _CITATION.fullmatch(bare):
+        if not _BETWEEN_IDS.fullmatch(_ONE_ID.sub("", bare)):
             continue
         for match in _ONE_ID.finditer(bare):
             plain = _as_written(match.group("id"))
@@ -43,7 +41,10 @@ def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
 def named_targets(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
     """The parts of the tension that `said` names, each once. A text that says more than names names none."""
     named = (
-        match.group(1).upper() for text in said if _TARGETS.fullmatch(text.strip()) for match in _TARGET.finditer(text)
+        match.group(1).upper()
+        for text in said
+        if _TARGETS.fullmatch(text.strip())
+        for match in _TARGET.finditer(_REMARK.sub("", text))
     )
     return tuple(dict.fromkeys(one for one in named if one in known))
 

@@ -17,7 +17,7 @@ LEAST_UNITS: Final = 2
 
 _SPACE: Final = re.compile(r"\s+")
 _FAINT: Final = re.compile(r"[\s*_`]+")
-_ELISION: Final = re.compile(r"\s*(?:\[?(?:…+|\.{3,})\]?)\s*")
+_ELISION: Final = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
 
 _SAME: Final = str.maketrans(
@@ -26,6 +26,7 @@ _SAME: Final = str.maketrans(
         **dict.fromkeys("‘’‚‛＇`´", "'"),
         **dict.fromkeys("‐‑‒–—―−－", "-"),
         **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " "),
+        "‹": "<",
         "。": ".",
         "、": ",",
         **{chr(0xFF01 + at): chr(0x21 + at) for at in range(94) if chr(0x21 + at) not in "\"'-"},

@@ -45,7 +45,7 @@ _P: Final = r"(?<![A-Za-z0-9/])P\d{2}(?![\d/])"
 """An alias that is not part of an item id."""
 
 _GROUP: Final = (
-    rf"(?:{_P}(?:,? (?:and|or|&) {_P}|, {_P})+|they|both|(?:the|these|those) (?:two|three|four|others|group|team|pair|parties)|"
+    rf"(?:{_P}(?:,? (?:and|or|&) {_P}|, {_P}){{1,8}}|they|both|(?:the|these|those) (?:two|three|four|others|group|team|pair|parties)|"
     r"everyone|everybody|all(?: of them)?|we|the two of them|the participants)"
 )
 _SOMEONE: Final = rf"(?:{_GROUP}|{_P})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from tongyao.protocol.model.process import Choice, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
@@ -184,7 +184,7 @@ Message = Annotated[
     Field(discriminator="kind"),
 ]
 
-MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
+MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message, config=ConfigDict(hide_input_in_errors=True))
 
 KINDS: Final[dict[str, type[Message]]] = {
     kind.model_fields["kind"].default: kind for kind in get_args(get_args(Message)[0])

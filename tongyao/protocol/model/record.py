@@ -23,6 +23,12 @@ class Participant(Value):
     endpoint: EndpointKind = EndpointKind.PROXY
     active: bool = True
 
+    @property
+    def shown_name(self) -> str:
+        """What others are shown once identities are: the name, else the id of the profile; empty without either."""
+        name = next((one for one in self.identities if one and "@" not in one and "/" not in one), "")
+        return name or (self.profile.profile_id if self.profile else "")
+
 
 class Record(Value):
     """Everything that was said and made in one process so far. Projections and observations oldest first."""
@@ -39,6 +45,7 @@ class Record(Value):
         default=Participant(alias=DEMANDER), description="Also among `participants` where the demander takes part."
     )
     participants: tuple[Participant, ...] = ()
+    others: tuple[str, ...] = Field(default=(), description="Names of people who were found for it and are not in it.")
     projections: tuple[Projection, ...] = ()
     observations: tuple[Observation, ...] = ()
     plans: tuple[Plan, ...] = ()

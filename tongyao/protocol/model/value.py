@@ -1,4 +1,7 @@
-"""The two kinds of models the protocol is made of."""
+"""The two kinds of models the protocol is made of.
+
+What a validation error says of their values is left out (`hide_input_in_errors`): values are people's texts, and errors end in logs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 class Value(BaseModel):
     """Something true: immutable, and nothing in it that was not declared."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class Draft(BaseModel):
@@ -17,4 +20,4 @@ class Draft(BaseModel):
     Unknown fields are dropped rather than refused: a model that says more than it was asked must not lose the rest.
     """
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tongyao.protocol.model.plan import Claim, Plan, Role
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import ChildPlan
 from tongyao.protocol.rules.views import anonymizer
@@ -21,7 +22,15 @@ def child_plan(child: Record, title: str) -> ChildPlan:
 def child_sources(child: Record) -> Mapping[str, str]:
     """Every id of `child` that the parent's plan may name, with its text."""
     names = anonymizer(child)
-    return {f"{child.process_id}/{name}": names.text(text) for name, text in child.item_ids().items()}
+    return {
+        f"{child.process_id}/{name}": names.text(text, author=_author(name)) for name, text in child.item_ids().items()
+    }
+
+
+def _author(item: str) -> str:
+    """`P02` of `R1/P02/3`; the demander of a part of the tension; nobody of what the catalyst saw."""
+    middle = item.split("/")[1] if "/" in item else ""
+    return DEMANDER if item.startswith("T/") else middle if middle.startswith("P") else ""
 
 
 def _named(plan: Plan, process: str) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from math import sqrt
@@ -11,6 +10,7 @@ from typing import Final
 
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
+from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.model.value import Value
 
 NEAR: Final = 0.8
@@ -24,6 +24,8 @@ _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 
+_RESIDUAL = re.compile(r"plan/(\d+)/(?:residual/(\d+)|hole/(P\d{2,3}))")
+_HOLE = re.compile(r"plan/(\d+)/hole/(P\d{2,3})")
 _ALIAS = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
 _NAMELESS: Final = {
     "en": ("the demander", "one participant", "another participant", "a third participant"),
@@ -45,7 +47,7 @@ def child_id(parent: str, residual: str) -> str:
     `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` for what is
     neither a residual of a plan nor the hole of somebody who declined it.
     """
-    match = re.fullmatch(r"plan/(\d+)/(?:residual/(\d+)|hole/(P\d{2,3}))", residual)
+    match = _RESIDUAL.fullmatch(residual)
     if match is None:
         raise ValueError(
             f"{residual!r} is no residual of a plan: plan/<revision>/residual/<number>, or plan/<revision>/hole/<alias>"
@@ -60,7 +62,7 @@ def hole_id(revision: int, alias: str) -> str:
 
 def hole_of(residual: str) -> tuple[int, str] | None:
     """Revision and alias of a hole; None for any other residual."""
-    match = re.fullmatch(r"plan/(\d+)/hole/(P\d{2,3})", residual)
+    match = _HOLE.fullmatch(residual)
     return (int(match[1]), match[2]) if match else None
 
 
@@ -119,7 +121,7 @@ def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
 def grams(text: str) -> Counter[str]:
     """Character n-grams: pairs within CJK runs, triples within other words with their edges; case and width folded."""
     counts: Counter[str] = Counter()
-    for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
+    for run in _RUN.findall(normalized("NFKC", text).casefold()):
         size, padded = (2, run) if _IS_CJK.match(run) else (3, f" {run} ")
         counts.update(padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
     return counts

@@ -34,6 +34,7 @@ _BEARS: Final = re.compile(
 )
 """A statement has somebody who says it, or a number that could be wrong. A slogan has neither."""
 
+_SPEAKS: Final = re.compile(r"我|\b(?:I|my|we|our)\b")
 _LIST: Final = re.compile(r"[|｜/·、]|,\s|，")
 _LABEL_UNITS: Final = 5
 """A line whose parts between separators have no more units than this on average is a list of labels."""
@@ -46,7 +47,7 @@ def _is_statement(sentence: str) -> bool:
     if units(sentence) < _SAYS_SOMETHING or not _BEARS.search(sentence):
         return False
     parts = [part for part in _LIST.split(sentence) if part.strip()]
-    speaks = re.search(r"我|\b(?:I|my|we|our)\b", sentence)
+    speaks = _SPEAKS.search(sentence)
     return bool(speaks) or len(parts) < 3 or units(sentence) / len(parts) > _LABEL_UNITS
 
 

@@ -7,7 +7,6 @@ them, or uses words that nobody else in the room had used before hearing of thei
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -17,13 +16,14 @@ from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.tension import MISSING, Tension
+from tongyao.protocol.model.unicode_text import normalized
 
 ERASED: Final = "[erased]"
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
 _WORD = re.compile(rf"[^\W_{_CJK}]+")
-_ID = re.compile(r"\S*\bR\d+/(?:P\d{2,3}|catalyst)/\d+|\b(?:T/[TIBE]\d*|[TB]\d+|P\d{2,3}|R\d+)\b")
+_ID = re.compile(r"(?<![\w./-])(?:[\w.-]+/)*R\d+/(?:P\d{2,3}|catalyst)/\d+|\b(?:T/[TIBE]\d*|[TB]\d+|P\d{2,3}|R\d+)\b")
 _ITEM = re.compile(r"(?:(?P<process>.+)/)?R\d+/(?P<alias>P\d{2,3})/\d+")
 _RUN: Final = 4
 """Characters of a CJK run, letters of a word: shorter ones are everybody's."""
@@ -212,7 +212,7 @@ def _grams(texts: Iterable[str]) -> frozenset[str]:
     """What tells one author from another: longer words and figures, and runs of four CJK characters; no item ids."""
     found: set[str] = set()
     for text in texts:
-        plain = unicodedata.normalize("NFKC", _ID.sub(" ", text)).casefold()
+        plain = normalized("NFKC", _ID.sub(" ", text)).casefold()
         found |= {word for word in _WORD.findall(plain) if len(word) >= _RUN or (len(word) > 1 and word.isdigit())}
         for run in _CJK_RUN.findall(plain):
             found |= {run[at : at + _RUN] for at in range(len(run) - _RUN + 1)}

@@ -155,9 +155,9 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     if role == "participant":
         record.participant(alias)
     plan = record.plans[-1] if record.plans else None
-    deliveries = tuple(names.model(delivery) for delivery in record.deliveries)
+    deliveries = tuple(names.model(delivery, author=delivery.alias) for delivery in record.deliveries)
     own = tuple(projection for projection in record.projections if projection.alias == alias)
-    words = {who: names.text(said) for who, said in record.answer_words.items()}
+    words = {who: names.text(said, author=who) for who, said in record.answer_words.items()}
     open_projections = sees(Part.PROJECTIONS) and record.open_record
     return PartyView(
         process_id=record.process_id,
@@ -165,11 +165,11 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         round=record.round,
         you=DEMANDER if role == "demander" else alias,
         intent=record.intent if sees(Part.INTENT) else None,
-        tension=names.model(record.tension) if sees(Part.TENSION) and record.tension else None,
+        tension=_tension_for(record, role, names) if sees(Part.TENSION) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own if sees(Part.OWN_WORDS) else None,
         observations=tuple(names.model(o) for o in record.observations) if sees(Part.OBSERVATIONS) else None,
-        projections=tuple(names.model(_as_said(p)) for p in record.projections) if open_projections else None,
+        projections=tuple(_from(p, alias, names) for p in record.projections) if open_projections else None,
         plan=names.model(plan) if sees(Part.PLAN) and plan else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
@@ -181,16 +181,16 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
 
 
 def anonymizer(record: Record) -> Anonymizer:
-    """Replaces what names anybody of this process, the demander included, by their alias."""
-    return Anonymizer({p.alias: p.identities for p in (record.demander, *record.participants)})
+    """Hides what names anybody of this process, the demander included, or somebody who was found for it and is not in it."""
+    return Anonymizer({p.alias: p.identities for p in (record.demander, *record.participants)}, record.others)
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
     names = anonymizer(record)
     return FormulationRequest(
         language=record.language,
-        intent=names.text(record.intent),
-        material=names.model(material) if material else None,
+        intent=names.text(record.intent, author=DEMANDER),
+        material=names.model(material, author=DEMANDER) if material else None,
     )
 
 
@@ -203,7 +203,7 @@ def for_endpoint(
         language=record.language,
         alias=alias,
         round=record.round,
-        tension=names.model(_tension(record)),
+        tension=names.model(_tension(record), author=DEMANDER),
         material=material,
         words=words,
         observations=tuple(names.model(o) for o in record.observations if o.round < record.round),
@@ -218,7 +218,7 @@ def for_catalyst(record: Record, *, strategy: str = "", only_pairs: Sequence[tup
     return CatalystRequest(
         language=record.language,
         round=record.round,
-        tension=names.model(_tension(record)),
+        tension=names.model(_tension(record), author=DEMANDER),
         exchange=exchange(record, names, until=record.round),
         contributors=record.contributors(),
         strategy=strategy,
@@ -241,13 +241,15 @@ def for_planner(
     names = anonymizer(record)
     return PlannerRequest(
         language=record.language,
-        tension=names.model(_tension(record)),
+        tension=names.model(_tension(record), author=DEMANDER),
         exchange=exchange(record, names, until=record.round),
         aliases=tuple(alias for alias in record.contributors() if alias not in without),
-        materials={alias: names.model(material) for alias, material in materials.items() if alias not in without},
+        materials={
+            alias: names.model(material, author=alias) for alias, material in materials.items() if alias not in without
+        },
         open_points=tuple(open_points),
         without=tuple(without),
-        proposals={alias: names.text(record.answer_words.get(alias, "")) for alias in proposals},
+        proposals={alias: names.text(record.answer_words.get(alias, ""), author=alias) for alias in proposals},
         children=tuple(children),
         revision=revision,
     )
@@ -259,7 +261,7 @@ def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
         language=record.participant(alias).language,
         alias=alias,
         plan=names.model(plan),
-        own=tuple(names.model(p) for p in record.projections if p.alias == alias),
+        own=tuple(names.model(p, author=alias) for p in record.projections if p.alias == alias),
     )
 
 
@@ -270,11 +272,26 @@ def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange
     return tuple(
         Exchange(
             round=number,
-            projections=tuple(names.model(_as_said(said)) for said in in_order if said.round == number),
+            projections=tuple(
+                names.model(_as_said(said), author=said.alias) for said in in_order if said.round == number
+            ),
             observation=names.model(observed[number]) if number in observed else None,
         )
         for number in range(1, until + 1)
     )
+
+
+def _tension_for(record: Record, role: PartyRole, names: Anonymizer) -> Tension | None:
+    """The demander reads their own tension as they wrote it: to see names in it replaced would tell who was seated."""
+    if record.tension is None or (role == "demander" and record.tension.lineage is None):
+        return record.tension
+    return names.model(record.tension, author=DEMANDER)
+
+
+def _from(projection: Projection, reader: str, names: Anonymizer) -> Projection:
+    """A projection of the open record. Its own author reads it as it was said."""
+    said = _as_said(projection)
+    return said if said.alias == reader else names.model(said, author=said.alias)
 
 
 def _as_said(projection: Projection) -> Projection:
@@ -297,9 +314,9 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
     committed = {who for who, answer in record.answers.items() if answer == "commit"}
     if role == "participant" and alias not in committed:
         return {}
-    shown = {p.alias: p.identities[0] for p in record.participants if p.alias in committed and p.identities}
-    if record.demander.identities:
-        shown[DEMANDER] = record.demander.identities[0]
+    shown = {p.alias: name for p in record.participants if p.alias in committed and (name := p.shown_name)}
+    if record.demander.shown_name:
+        shown[DEMANDER] = record.demander.shown_name
     return shown
 
 

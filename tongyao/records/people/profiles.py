@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.names import identities_of
 from tongyao.records.database import Pool, RecordsError, reading, session, transaction
 from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
 
@@ -289,7 +290,9 @@ class Profiles:
             rows = await cursor.fetchall()
         return {
             (row["id"], row["wanted"]): ProfileSummary(
-                version=row["version"], language=row["language"], identities=_names(row["display_name"], row["contact"])
+                version=row["version"],
+                language=row["language"],
+                identities=identities_of(row["display_name"], row["contact"]),
             )
             for row in rows
         }
@@ -304,7 +307,7 @@ class Profiles:
             row = await cursor.fetchone()
         if row is None:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")
-        return list(_names(row["display_name"], row["contact"]))
+        return list(identities_of(row["display_name"], row["contact"]))
 
     async def delete(self, profile_id: str) -> None:
         """Take the profile out of its scene. Its versions stay for the processes that froze them."""
@@ -340,19 +343,3 @@ class Profiles:
 
 _VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
     AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""
-
-
-def _names(display_name: str, contact: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([display_name, *_strings(contact)]))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        if value.strip():
-            yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)

@@ -42,6 +42,7 @@ def configure(settings: Settings) -> None:
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_exceptions_by_type)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
@@ -53,6 +54,19 @@ def configure(settings: Settings) -> None:
     root.setLevel(settings.log_level.upper())
     for chatty in ("httpx", "httpx2", "httpcore", "httpcore2", "anthropic", "mcp"):  # they log requests, with addresses
         logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _exceptions_by_type(record: logging.LogRecord) -> bool:
+    """An exception that a library puts into its message (`"failed: %s", error`) appears there by its type."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(_named(one) for one in record.args)
+    if isinstance(record.msg, BaseException):
+        record.msg = _named(record.msg)
+    return True
+
+
+def _named(value: object) -> object:
+    return f"{type(value).__module__}.{type(value).__qualname__}" if isinstance(value, BaseException) else value
 
 
 def _ids_of_temporal(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -73,6 +87,8 @@ def _ids_of_temporal(logger: Any, method: str, event: MutableMapping[str, Any]) 
 def _without_texts(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """An exception becomes the types in its chain and the places it came through."""
     info = event.pop("exc_info", None)
+    for name, value in event.items():
+        event[name] = _named(value)
     event.pop("exception", None)
     if info is True:
         info = sys.exc_info()

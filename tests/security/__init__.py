@@ -1,0 +1,1 @@
+"""What an attacker must not achieve, one test for each attack that was seen to work."""

@@ -1,0 +1,205 @@
+"""Nobody may change or break the record of others by the name they choose, and nobody is found out by a name."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from tongyao.app.errors import BadInput
+from tongyao.app.people.registration import checked_name
+from tongyao.protocol.model.observation import Contribution, Effect, Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.requests import ChildPlan, Material, Piece
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.anonymity import FREE_TEXT, HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
+from tongyao.protocol.rules.names import forms_of, name_in_heading, problem_with
+
+HARMFUL = ("en", "will not", "R1", "P01", "T/B1", "B2", "replied", "lapsed", "complementary", "data_insufficient", "plan/1",
+           "R2/P03/4", "catalyst", "nurse", "the", "我们", "高兴", "张力", "x", "李", "42", "!!", "A\u202eB", "a\x00b", "a" * 81)  # fmt: skip
+REAL = ("Ann Bell", "Will Marsh", "Bo", "李默", "王小明", "欧阳娜娜", "Jean-Luc Ó Briain", "Işık Öz", "Ольга Ким", "김민수", "さくら",
+        "Perpetua Vane", "Saskia de Winter-Peng", "Nguyễn Văn An", "Ada", "青鱼", "阿像素", "Level Lin")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+def test_a_name_that_is_an_alias_an_id_a_closed_or_common_word_is_refused_with_what_to_do(name: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        checked_name(name)
+    assert refused.value.details.get("field", "name") == "name"
+    assert ":" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_names_are_accepted(name: str) -> None:
+    assert checked_name(f"  {name} ") == name
+
+
+@pytest.mark.parametrize("name", [*HARMFUL, "ı", "İ", "ß"])
+def test_no_name_changes_a_closed_value_or_breaks_a_view(name: str) -> None:
+    names = Anonymizer({"P00": [name], "P01": [name, "Ann Bell"], "P02": [name.upper(), name.lower()]}, [name])
+    seen = _observation()
+    for model in (seen, _projection("We will not offer it."), _tension()):
+        shown = names.model(model, author="P01")
+        assert type(model).model_validate(shown.model_dump()) == shown
+        assert _closed(shown) == _closed(model)
+    assert names.text("Will you? R1/P01/3, T/B1: replied, en route, will not; ıiİI") == (
+        "Will you? R1/P01/3, T/B1: replied, en route, will not; ıiİI"
+    )
+
+
+def test_every_string_of_a_model_is_either_free_text_or_never_touched() -> None:
+    """A new field must be put into one of the two lists."""
+    closed = {"id", "alias", "a", "b", "target", "targets", "sources", "starts_from", "about", "assignee", "prerequisites",
+              "language", "residual", "root", "parent", "removed", "answers", "cancels", "condition", "lack", "means", "labels", "process"}  # fmt: skip
+    found: set[str] = set()
+    for model in (Tension, Projection, Observation, Plan, Delivery, Material, ChildPlan):
+        _strings_of(model, found)
+    assert found == closed | (FREE_TEXT & found)
+    assert not closed & FREE_TEXT
+
+
+@given(st.text(max_size=60), st.sampled_from(REAL), st.text(max_size=60), st.sampled_from(["", "P01", "P02"]))
+def test_no_name_of_the_room_is_readable_in_what_others_get(before: str, name: str, after: str, author: str) -> None:
+    names = Anonymizer({"P01": [name], "P02": ["Zebulon Quist"]})
+    shown = names.text(f"{before} {name} {after}", author=author)
+    assert f" {name} " not in f" {shown} "
+    assert names.text(shown, author=author) == shown, "what is hidden stays hidden"
+
+
+@given(st.text(max_size=200), st.text(max_size=40))
+def test_no_text_and_no_name_raises(text: str, name: str) -> None:
+    problem_with(name)
+    list(forms_of(name))
+    Anonymizer({"P01": [name]}, [name]).text(text, author="P01")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["Ann Bell", "ann bell", "ANN BELL", "Ann\u200b Be\u00adll", "Ａｎｎ Ｂｅｌｌ", "Ánn Bëll", "Ann  Bell", "Bell, Ann", "AnnBell", "Ann_Bell", "Ann", "ann"],
+)  # fmt: skip
+def test_a_name_is_recognised_however_it_is_written(written: str) -> None:
+    names = Anonymizer({"P01": ["Ann Bell"]})
+    assert names.text(f"I asked {written} today") == f"I asked {SOMEBODY} today"
+    assert names.text(f"I asked {written} today", author="P01") == "I asked P01 today"
+
+
+def test_chinese_names_are_recognised_in_full_by_the_given_name_and_by_title() -> None:
+    names = Anonymizer({"P01": ["王小明"], "P02": ["欧阳娜娜"], "P03": ["李默"]})
+    said = "王小明和小明说，王先生找过欧阳娜娜，娜娜认识李默"
+    assert names.text(said, author="P03") == "[某人]和[某人]说，[某人]找过[某人]，[某人]认识P03"
+
+
+def test_words_inside_other_words_and_common_parts_of_a_name_stay() -> None:
+    names = Anonymizer({"P01": ["Ann Bell"], "P02": ["Will Marsh"], "P03": ["Hope de la Cruz"]})
+    said = "planning a marsh walk: I will hope, and de facto will not"
+    assert names.text(said) == said
+    assert names.text("Will said so, and Hope too") == f"{SOMEBODY} said so, and {SOMEBODY} too"
+
+
+def test_an_author_cannot_learn_an_alias_by_writing_names() -> None:
+    """What comes back to an author, in observations made of their words, holds no alias that they did not write."""
+    record = _record(claims={"P01": "Derek Miller and Lena Fox and Ann Bell could lend it"})
+    read = views.for_catalyst(record)
+    (own, _) = read.exchange[0].projections
+    assert own.items[0].claim == f"{SOMEBODY} and {SOMEBODY} and P01 could lend it"
+    for alias in ("P01", "P02"):
+        (mine,) = views.for_party(record, role="participant", alias=alias).own or ()
+        assert mine.items[0].claim == next(p for p in record.projections if p.alias == alias).items[0].claim
+
+
+def test_the_demander_cannot_learn_who_was_seated_from_their_own_tension() -> None:
+    record = _record(claims={}, barrier="Derek Miller will not lend the hall, nor Lena Fox")
+    view = views.for_party(record, role="demander")
+    assert view.tension == record.tension
+    other = views.for_party(record, role="participant", alias="P02")
+    assert other.tension is not None
+    assert other.tension.barriers == (f"{SOMEBODY} will not lend the hall, nor {SOMEBODY}",)
+
+
+def test_who_is_in_the_room_cannot_be_told_from_who_is_only_known() -> None:
+    names = views.anonymizer(_record(claims={}))
+    assert names.text("Derek Miller") == names.text("Lena Fox") == SOMEBODY
+    assert Anonymizer({"P01": ["李默"]}, ["王小明"]).text("李默、王小明") == f"{SOMEBODY_ZH}、{SOMEBODY_ZH}"
+
+
+def test_whether_a_material_is_whole_does_not_depend_on_the_names_in_it() -> None:
+    text = "Ann Bell mends nets"
+    whole = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+    shown = Anonymizer({"P01": ["Ann Bell"]}).model(whole, author="P01")
+    assert shown.text == "P01 mends nets"
+    assert shown.is_whole
+
+
+@pytest.mark.parametrize(
+    ("profile", "name"),
+    [("# Ann Bell\n\nI mend nets.", "Ann Bell"), ("# Ann Bell — community nurse\n", "Ann Bell"), ("# 郗春明 · 修理铺二十年\n", "郗春明"),
+     ("I mend nets.", ""), ("## Skills\n\nnets", "")],
+)  # fmt: skip
+def test_a_profile_has_the_name_of_its_heading_and_none_without_one(profile: str, name: str) -> None:
+    assert name_in_heading(profile) == name
+
+
+def _record(*, claims: dict[str, str], barrier: str = "no hall") -> Record:
+    said = {"P01": "I mend nets", "P02": "I have a hall", **claims}
+    return Record(
+        process_id="p",
+        phase=Phase.CRYSTALLIZING,
+        round=1,
+        tension=Tension(transition="a net for all", barriers=(barrier,)),
+        demander=Participant(alias=DEMANDER, identities=("Ida Quist",)),
+        participants=(
+            Participant(alias="P01", identities=("Ann Bell",)),
+            Participant(alias="P02", identities=("Derek Miller", "derek@miller.example")),
+        ),
+        others=("Lena Fox",),
+        projections=tuple(_projection(claim, alias=alias) for alias, claim in said.items()),
+    )
+
+
+def _projection(claim: str, *, alias: str = "P01") -> Projection:
+    item = Item(id=f"R1/{alias}/1", dimension=Dimension.CAPABILITY, claim=claim, targets=("B1",))
+    return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=(item,))
+
+
+def _observation() -> Observation:
+    return Observation(
+        round=1,
+        verdict=Verdict.MORE,
+        pairs=(Pair(id="R1/catalyst/1", a="P01", b="P02", relation=Relation.COMPLEMENTARY, sources=("R1/P01/1",)),),
+        contributions=(Contribution(id="R1/catalyst/2", alias="P01", target="B1", effect=Effect.HELPS),),
+    )
+
+
+def _tension() -> Tension:
+    return Tension(transition="one will not do", language="en")
+
+
+def _closed(model: BaseModel) -> object:
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: bare(inner) for name, inner in value.items() if name not in FREE_TEXT}
+        return [bare(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+    return bare(model.model_dump())
+
+
+def _strings_of(kind: Any, found: set[str], name: str = "") -> None:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        for field, about in kind.model_fields.items():
+            _strings_of(about.annotation, found, field)
+    elif kind is str:
+        found.add(name)
+    for part in get_args(kind):
+        _strings_of(part, found, name)
+
+
+def test_an_address_is_hidden_and_no_part_of_it_is_a_name() -> None:
+    names = Anonymizer({"P02": ["Derek Miller", "derek@miller.example"]})
+    assert names.text("write to derek@miller.example, an example") == f"write to {HIDDEN}, an example"

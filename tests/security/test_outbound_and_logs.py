@@ -1,0 +1,81 @@
+"""The server is no way into its own network, no address brings it down, and no error carries what somebody wrote into a log."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from tongyao.app.wire import MESSAGE_BODY
+from tongyao.gateway.outbound.http_client import AddressForbidden, client, is_public
+from tongyao.protocol.model.plan import PlanDraft
+from tongyao.protocol.model.tension import Tension
+from tongyao.runtime.observability.logs import configure
+from tongyao.runtime.settings import Settings
+
+SECRET = "a-canary-in-somebodys-words"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["::ffff:127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "2002:a00:1::1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1",
+     "::7f00:1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2606:4700::5efe:a00:1", "fe80::1%eth0", "::1", "fc00::1", "169.254.169.254",
+     "100.64.0.1", "0.0.0.0", "224.0.0.1", "240.0.0.1"],
+)  # fmt: skip
+def test_no_spelling_of_a_private_address_is_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "::ffff:8.8.8.8", "2002:808:808::1", "2606:4700::1111"])
+def test_public_addresses_are_public(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "host", ["a" * 64 + ".example", "a..example", "a." * 200 + "example", "xn--" + "a" * 80 + ".example", "é" * 70]
+)
+async def test_a_host_name_that_cannot_exist_is_a_refused_request_and_no_crash(host: str) -> None:
+    async with client(private_allowed=False, seconds=1) as http:
+        with pytest.raises((httpx.RequestError, httpx.InvalidURL)):
+            await http.post(f"https://{host}/hook")
+
+
+async def test_a_private_address_in_disguise_is_not_connected_to() -> None:
+    async with client(private_allowed=False, seconds=1) as http:
+        with pytest.raises(AddressForbidden):
+            await http.post("https://[::ffff:127.0.0.1]:1/hook")
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [(Tension, {"transition": "", "initial_state": [SECRET]}), (PlanDraft, {"panorama": [{"text": {"x": SECRET}}]}),
+     (MESSAGE_BODY, {"kind": "submit_projection", "round": 1, "text": [SECRET]})],
+)  # fmt: skip
+def test_a_validation_error_does_not_quote_what_was_sent(kind: Any, wrong: object) -> None:
+    adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
+    with pytest.raises(ValidationError) as refused:
+        adapter.validate_python(wrong)
+    assert SECRET not in str(refused.value)
+
+
+def test_an_exception_is_logged_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    try:
+        configure(Settings())
+        log = logging.getLogger("somebody.elses")
+        error = ValueError(SECRET)
+        log.error("failed: %s", error)
+        log.error(error)
+        try:
+            raise RuntimeError("around") from error
+        except RuntimeError:
+            log.exception("failed")
+    finally:
+        root.handlers, root.level = handlers, level
+    written = capsys.readouterr().err
+    assert SECRET not in written
+    assert written.count("builtins.ValueError") == 3

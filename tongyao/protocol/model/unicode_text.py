@@ -1,0 +1,82 @@
+"""Unicode normalisation in linear time, and a folded form in which names and addresses are recognised. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, Literal
+
+MOST_MARKS: Final = 30
+"""Combining marks kept in a row, as the Stream-Safe Text Format has it (Unicode Standard Annex 15, section 13).
+
+Normalisation sorts the marks of one base character by insertion, so 100,000 of them take minutes.
+"""
+
+UNSPACED: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
+"""Scripts written without spaces between words, as the inside of a character class."""
+
+_MAY_BE_MARKS: Final = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
+_TABLE_SIZE: Final = 20_000
+
+
+def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """`text` in a normal form. Of more than `MOST_MARKS` combining marks in a row the rest is left out."""
+    return unicodedata.normalize(form, text if text.isascii() else _MAY_BE_MARKS.sub(_bounded, text))
+
+
+def _bounded(found: re.Match[str]) -> str:
+    kept, marks = [], 0
+    for char in found.group():
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks <= MOST_MARKS:
+            kept.append(char)
+    return "".join(kept)
+
+
+class _Folds(dict[int, str]):
+    """Code point → its folded form, made at first use. Bounded, so that no text can fill the memory."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold(chr(code))
+        if len(self) < _TABLE_SIZE:
+            self[code] = folded
+        return folded
+
+
+def _fold(char: str) -> str:
+    if unicodedata.category(char) in ("Cf", "Mn", "Me"):
+        return ""
+    if char in "ıİ":
+        return "i"
+    if (digit := unicodedata.decimal(char, None)) is not None:
+        return str(digit)
+    bare = "".join(one for one in unicodedata.normalize("NFKD", char) if not unicodedata.combining(one))
+    return unicodedata.normalize("NFKC", bare).casefold()
+
+
+_FOLDS: Final = _Folds()
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A text as it reads: case, width, accents and invisible characters make no difference in `text`."""
+
+    source: str
+    text: str
+
+    def spans(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Where these spans of `text`, in ascending order, stand in `source`, with the marks that follow them."""
+        if not found:
+            return []
+        if len(self.text) == len(self.source) and self.source.isascii():
+            return found
+        at: list[int] = []
+        for index, char in enumerate(self.source):
+            at.extend([index] * len(_FOLDS[ord(char)]))
+        return [(at[start], at[end] if end < len(at) else len(self.source)) for start, end in found]
+
+
+def folded(text: str) -> Folded:
+    """The folded form of `text`: compatibility forms resolved, lower case, no accents, no invisible characters."""
+    return Folded(text, text.lower() if text.isascii() else text.translate(_FOLDS))

@@ -1,0 +1,142 @@
+"""Which strings may name a person, and the forms in which such a name is recognised in a text (docs/protocol.md §6.3). Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Dimension, EndpointKind, Outcome
+from tongyao.protocol.model.settings import Fallback, Residuals
+from tongyao.protocol.model.tension import MISSING, Grade
+from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
+from tongyao.protocol.rules.common_words import ALSO_NAMES, CHINESE, ENGLISH, HONORIFICS, SURNAMES
+
+MOST_CHARACTERS: Final = 80
+_LONGEST_GIVEN: Final = 3
+
+TOKEN: Final = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+"""One word: of letters and digits, or an unbroken run of a script without spaces."""
+_UNSPACED_RUN: Final = re.compile(rf"[{UNSPACED}]+")
+_PROTOCOL_ID: Final = re.compile(
+    r"[prbt]\d+|[tieb]|(?:plan|residual|task|child)[-/ ]?\d*|(?:t|r\d+|plan|residual|task|child)/\S*", re.IGNORECASE
+)
+_HEADING: Final = re.compile(r"^#[ \t]+([^\n]+)", re.MULTILINE)
+_TITLE_FOLLOWS: Final = re.compile(r"\s[-–—|·:：]\s?|[,，(（|｜/:：;；“”\"]|——| - ")
+_CLOSED: Final = frozenset(
+    folded(word.replace("_", " ")).text
+    for kind in (Effect, GapKind, Relation, Verdict, Phase, Dimension, EndpointKind, Outcome, Fallback, Residuals, Decision, Grade)
+    for word in kind
+) | {folded(MISSING).text, "data_insufficient", "data insufficient", "erased", "true", "false", "yes", "no"}  # fmt: skip
+
+
+def problem_with(name: str) -> str:
+    """Why `name` cannot be somebody's name, and what to do about it; empty when it can."""
+    bare = _bare(name)
+    plain = folded(bare).text
+    words = TOKEN.findall(plain)
+    if len(bare) > MOST_CHARACTERS:
+        return f"it has {len(bare)} characters, at most {MOST_CHARACTERS}: give the name alone"
+    if any(unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Cs") for char in bare):
+        return "it has invisible characters: type it anew"
+    if sum(char.isalpha() for char in plain) < 2:
+        return "it has fewer than two letters: give the name that others call them by"
+    if _PROTOCOL_ID.fullmatch(plain):
+        return "aliases and ids of a process look like this: choose another name"
+    if plain in _CLOSED or plain.replace("-", " ").replace("_", " ") in _CLOSED:
+        return "it is a word of the protocol: choose another name"
+    if words and all(_is_common(word) for word in words):
+        return "it is an ordinary word, and would be replaced in what others write: add the family name"
+    return ""
+
+
+def name_in_heading(text: str) -> str:
+    """The name in the first heading (`# …`) of a profile, without what follows a dash, comma or bracket; empty without one."""
+    found = _HEADING.search(text)
+    return _TITLE_FOLLOWS.split(found.group(1).strip(), maxsplit=1)[0].strip(" #*_`") if found else ""
+
+
+def identities_of(display_name: str, contact: object) -> tuple[str, ...]:
+    """What names a person: the display name, if there is one, then every string in their contact, without repeats."""
+    return tuple(dict.fromkeys(one for one in (display_name, *_strings(contact)) if one.strip()))
+
+
+def is_address(identity: str) -> bool:
+    """Whether an identity is an address, a number or a handle rather than a name. Such have no parts."""
+    return any(sign in identity for sign in ("@", "/")) or any(char.isdigit() for char in identity)
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to write a name: consecutive words in folded form, or a run of a script without spaces."""
+
+    words: tuple[str, ...]
+    capital: bool = False
+    """Recognised only where the source has a capital letter: it is an ordinary word, too, or very short."""
+
+
+def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
+    """The forms in which `name` is recognised; none where it may not be a name. `alone`: also its parts by themselves."""
+    if problem_with(name):
+        return
+    words = tuple(TOKEN.findall(folded(_bare(name)).text))
+    yield Form(words, capital=len(words) == 1 and words[0] in ALSO_NAMES)
+    if is_address(name):
+        return
+    if len(words) > 1:
+        yield Form(("".join(words),))
+        yield Form((*words[-1:], *words[:-1]))
+    if len(words) > 2:
+        yield Form((words[0], words[-1]))
+    if not alone:
+        return
+    for word in words:
+        if _UNSPACED_RUN.fullmatch(word):
+            yield from _chinese_parts(word, whole=len(words) == 1)
+        elif len(words) > 1 and len(word) > 1 and word.isalpha() and not (word in ENGLISH and word not in ALSO_NAMES):
+            yield Form((word,), capital=len(word) == 2 or word in ALSO_NAMES)
+
+
+def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
+    """The given name of a full name, the surname with a title; of a name in several words each word."""
+    if not whole and len(word) > 1 and word not in CHINESE:
+        yield Form((word,))
+    surname = next((word[:length] for length in (2, 1) if word[:length] in SURNAMES), "")
+    given = word[len(surname) :]
+    if not surname or not 1 <= len(given) <= _LONGEST_GIVEN:
+        return
+    if len(given) > 1 and given not in CHINESE:
+        yield Form((given,))
+    for title in HONORIFICS:
+        yield Form((surname + title,))
+
+
+def _is_common(word: str) -> bool:
+    if _UNSPACED_RUN.fullmatch(word):
+        return word in CHINESE or len(word) < 2
+    return word in ENGLISH or len(word) < 2 or not word.isalpha()
+
+
+def _bare(name: str) -> str:
+    return " ".join(normalized("NFC", name[:1000]).split())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def all_forms(names: Iterable[str], *, alone: bool = True) -> set[Form]:
+    """Every form of each of `names`."""
+    return {form for name in names for form in forms_of(name, alone=alone)}
