@@ -60,7 +60,8 @@ async def test_a_field_of_a_message_never_becomes_an_argument_of_the_call(doors:
         for name in ("key", "token", "process", "ctx"):
             sent = {"process": pid, "key": "k1", "message": {"kind": "conclude", name: "x"}, "token": token}
             answer = await client.call_tool("decide", sent)
+            words = str(answer.content)
             assert answer.is_error
-            assert name in answer.content[0].text
-            assert "TypeError" not in answer.content[0].text
+            assert name in words
+            assert "TypeError" not in words
     await doors.house.handle(pid).cancel()
