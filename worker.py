@@ -37,7 +37,7 @@ async def serve(role: workers.Role) -> None:
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telemetry.served())
-        records = await stack.enter_async_context(wiring.library(settings))
+        records = await stack.enter_async_context(wiring.repositories(settings))
         given = wiring.deps(settings, records, recite=reciting(client))
         for worker in workers.build(client, given, settings, role=role):
             await stack.enter_async_context(worker)

@@ -17,11 +17,13 @@ class Branching:
     @activity.defn(name=BRANCH.name)
     async def branch(self, what: BranchInput) -> BranchOutput:
         """Announce the child of one residual. Idempotent: the child's id is derived from the residual."""
-        library = self._deps.library
-        await write_outbox(library, what)
+        repositories = self._deps.repositories
+        await write_outbox(repositories, what)
         least = self._deps.model_calls.minimum_budget()
         try:
-            child = await announce_child(library, what.process_id, what.residual, tokens=least.tokens, cost=least.cost)
+            child = await announce_child(
+                repositories, what.process_id, what.residual, tokens=least.tokens, cost=least.cost
+            )
         except NotAnnounced as refused:
             return BranchOutput(reason=refused.reason)
         return BranchOutput(child=child)

@@ -6,13 +6,13 @@ from temporalio import activity
 
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import CANCEL_CHILDREN, CancelChildrenInput
-from tongyao.records.library import Library
 from tongyao.records.process.children import cancel_children
+from tongyao.records.repositories import Repositories
 
 
 class CancellingChildren:
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, repositories: Repositories) -> None:
+        self._library = repositories
 
     @activity.defn(name=CANCEL_CHILDREN.name)
     async def cancel_children(self, what: CancelChildrenInput) -> None:

@@ -6,22 +6,22 @@ from temporalio import activity
 
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import CONCLUDE, ConcludeInput, ConcludeOutput
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 class Concluding:
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, repositories: Repositories) -> None:
+        self._library = repositories
 
     @activity.defn(name=CONCLUDE.name)
     async def conclude(self, what: ConcludeInput) -> ConcludeOutput:
-        """Look for stored messages of these lanes without a verdict, and for how long the doors were shut since `since`.
+        """Look for stored messages of these lanes without a verdict, and for how long no gateway was open since `since`.
 
         Messages that were set aside are not waited for. Writes nothing but the outbox.
         """
-        library = self._library
-        await write_outbox(library, what)
+        repositories = self._library
+        await write_outbox(repositories, what)
         return ConcludeOutput(
-            undelivered=await library.messages.undelivered(what.process_id, what.lanes),
-            shut_seconds=await library.door.shut_seconds(what.process_id, what.since),
+            undelivered=await repositories.messages.undelivered(what.process_id, what.lanes),
+            shut_seconds=await repositories.door.shut_seconds(what.process_id, what.since),
         )

@@ -9,12 +9,12 @@ from temporalio import activity
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import CONSENT, ConsentInput, ConsentOutput
 from tongyao.protocol.model.process import Choice
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 class Consenting:
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, repositories: Repositories) -> None:
+        self._library = repositories
 
     @activity.defn(name=CONSENT.name)
     async def consent(self, what: ConsentInput) -> ConsentOutput:
@@ -22,6 +22,6 @@ class Consenting:
         return await consent_of(self._library, what.choices)
 
 
-async def consent_of(library: Library, choices: Sequence[Choice]) -> ConsentOutput:
+async def consent_of(repositories: Repositories, choices: Sequence[Choice]) -> ConsentOutput:
     """Who of these is to be asked, and who has refused. Whoever is registered has allowed it: nobody is."""
     return ConsentOutput()

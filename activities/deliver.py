@@ -29,9 +29,9 @@ class Delivering:
 
         The first goes ahead; the others follow side by side and read the plan from the prompt cache that it wrote.
         """
-        library, calls = self._deps.library, self._deps.model_calls
-        async with model_step(library, calls, DELIVER.step, what) as run:
-            record = await library.record(run.process)
+        repositories, calls = self._deps.repositories, self._deps.model_calls
+        async with model_step(repositories, calls, DELIVER.step, what) as run:
+            record = await repositories.record(run.process)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
             done = {one.alias for one in record.deliveries if one.plan_revision == what.revision}
             parts = [self._one(run, record, plan, alias) for alias in what.aliases if alias not in done]
@@ -53,10 +53,10 @@ class Delivering:
             markdown = settled.draft.markdown
         except (StepFailed, Unreadable, OutOfBudget):
             markdown = ""
-        library = self._deps.library
+        repositories = self._deps.repositories
         stored = text_id("delivery", record.process_id, run.process.epoch, plan.revision, alias)
-        await library.texts.first(owner, "delivery", markdown.strip() or minimal_delivery(request), id=stored)
-        await library.plans.put_delivery(
+        await repositories.texts.first(owner, "delivery", markdown.strip() or minimal_delivery(request), id=stored)
+        await repositories.plans.put_delivery(
             record.process_id,
             DeliveryRow(revision=plan.revision, alias=alias, text_id=stored, language=request.language),
         )

@@ -13,8 +13,8 @@ from activities.reindex import Indexing
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import Tension
-from tongyao.records.library import Library
 from tongyao.records.process.seats import CandidateRow
+from tongyao.records.repositories import Repositories
 
 
 class Retriever(Protocol):
@@ -58,7 +58,7 @@ class Deps:
     profile than an endpoint does; None: `retriever`.
     """
 
-    library: Library
+    repositories: Repositories
     model_calls: ModelCalls
     retriever: Retriever
     field: Field

@@ -21,28 +21,28 @@ class Discovering:
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
         """The candidates for the tension, best first, each person once."""
-        library = self._deps.library
-        await write_outbox(library, what)
-        tension = Tension.model_validate_json(await library.texts.get(what.tension_text_id))
+        repositories = self._deps.repositories
+        await write_outbox(repositories, what)
+        tension = Tension.model_validate_json(await repositories.texts.get(what.tension_text_id))
         found = await self._deps.field.discover(
             tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
         )
-        await library.room.find(what.process_id, found)
+        await repositories.seats.find(what.process_id, found)
         return _found(found)
 
     @activity.defn(name=PROPOSE.name)
     async def propose(self, what: ProposeInput) -> DiscoverOutput:
         """Candidates for what the participants so far lack; each reason names the gap or barrier."""
-        library = self._deps.library
-        await write_outbox(library, what)
-        lack = lacking(await library.record(what.process_id))
+        repositories = self._deps.repositories
+        await write_outbox(repositories, what)
+        lack = lacking(await repositories.record(what.process_id))
         found: Sequence[CandidateRow] = ()
         if lack is not None:
             near = await self._deps.field.discover(
                 lack.tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
             )
             found = [_explained(one, lack, what.round) for one in near]
-        await library.room.find(what.process_id, found, round_number=what.round)
+        await repositories.seats.find(what.process_id, found, round_number=what.round)
         return _found(found)
 
 

@@ -26,9 +26,9 @@ class Formulating:
     @activity.defn(name=FORMULATE.name)
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
         """Formulate the intent, and store the tension under the id that the process has for it."""
-        library, calls = self._deps.library, self._deps.model_calls
-        async with model_step(library, calls, FORMULATE.step, what) as run:
-            record = await library.record(run.process)
+        repositories, calls = self._deps.repositories, self._deps.model_calls
+        async with model_step(repositories, calls, FORMULATE.step, what) as run:
+            record = await repositories.record(run.process)
             request = views.for_formulation(record, await self._material(record))
             owner = run.process.demander
             try:
@@ -38,7 +38,7 @@ class Formulating:
                 tension, fallback = from_raw(record.intent, language=record.language), True
         stored = named_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
-            await library.texts.first(owner, "tension", tension.model_dump_json(), id=stored)
+            await repositories.texts.first(owner, "tension", tension.model_dump_json(), id=stored)
         )
         return FormulateOutput(
             tension=TensionRef(text_id=stored, grade=tension.grade, barriers=len(tension.barriers)),
@@ -49,7 +49,7 @@ class Formulating:
     async def _material(self, record: Record) -> Material | None:
         if record.demander.profile is None:
             return None
-        text = await self._deps.library.profile_text(record.demander.profile)
+        text = await self._deps.repositories.profile_text(record.demander.profile)
         if len(text) <= PROFILE_CHARS:
             return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
         intent = from_raw(record.intent, language=record.language)

@@ -26,11 +26,13 @@ class Freezing:
 
         What was frozen first stays: a retry, or a profile changed meanwhile, moves nobody to another version.
         """
-        library = self._deps.library
-        await write_outbox(library, what)
-        room = library.room
-        row = await library.processes.get(what.process_id)
-        await scene_prompts.freeze(library, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en")
+        repositories = self._deps.repositories
+        await write_outbox(repositories, what)
+        room = repositories.seats
+        row = await repositories.processes.get(what.process_id)
+        await scene_prompts.freeze(
+            repositories, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en"
+        )
         profiles = await self._present(what)
         frozen = await room.freeze(
             what.process_id,
@@ -43,7 +45,7 @@ class Freezing:
             },
         )
         first = [(one.profile_id, int(frozen[alias]["version"])) for alias, one in profiles.items()]
-        versions = dict(zip(profiles, await library.profiles.versions(first), strict=True))
+        versions = dict(zip(profiles, await repositories.profiles.versions(first), strict=True))
         seats = [
             SeatRow.of(
                 versions[alias],
@@ -74,7 +76,7 @@ class Freezing:
 
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""
-        profiles, choices = self._deps.library.profiles, dict(zip(what.aliases, what.choices, strict=True))
+        profiles, choices = self._deps.repositories.profiles, dict(zip(what.aliases, what.choices, strict=True))
         if DEMANDER in choices and not await profiles.get_many([choices[DEMANDER].profile_id]):
             del choices[DEMANDER]
         now = await profiles.versions([(choice.profile_id, None) for choice in choices.values()])

@@ -25,9 +25,9 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
-from tongyao.records.library import Library
 from tongyao.records.model_calls import Ledger
 from tongyao.records.process.processes import ProcessRow
+from tongyao.records.repositories import Repositories
 
 ResultT = TypeVar("ResultT")
 
@@ -244,23 +244,23 @@ class StepRun(Generic[RequestT, DraftT]):
 
 @asynccontextmanager
 async def model_step(
-    library: Library, calls: ModelCalls, step: Step[RequestT, DraftT], what: ActivityInput
+    repositories: Repositories, calls: ModelCalls, step: Step[RequestT, DraftT], what: ActivityInput
 ) -> AsyncIterator[StepRun[RequestT, DraftT]]:
     """The frame of every activity that asks a model.
 
     Writes the outbox and the budget's limits first, sends heartbeats during the block, and turns engine errors into
     Temporal's.
     """
-    await write_outbox(library, what)
+    await write_outbox(repositories, what)
     await calls.set_limits(what)
     heartbeats = asyncio.create_task(_heartbeats())
     try:
-        row = await library.processes.get(what.process_id)
+        row = await repositories.processes.get(what.process_id)
         yield StepRun(
             step=step,
             process=row,
             settings=ProcessSettings.model_validate(row.settings),
-            prompt_override=await scene_prompts.override(library, row, step.name),
+            prompt_override=await scene_prompts.override(repositories, row, step.name),
         )
     except EngineError as error:
         _raise(error)

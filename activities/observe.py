@@ -30,12 +30,12 @@ class Observing:
     @activity.defn(name=OBSERVE.name)
     async def observe(self, what: ObserveInput) -> ObserveOutput:
         """Observe one round. Without a readable answer every pair is `not_examined` and the verdict is `more`."""
-        library, calls = self._deps.library, self._deps.model_calls
+        repositories, calls = self._deps.repositories, self._deps.model_calls
         guards: Counter[str] = Counter()
-        async with model_step(library, calls, OBSERVE.step, what) as run:
+        async with model_step(repositories, calls, OBSERVE.step, what) as run:
             began = time.monotonic()
-            record = (await library.record(run.process)).model_copy(update={"round": what.round})
-            strategy = await library.texts.get(run.settings.strategy) if run.settings.strategy else ""
+            record = (await repositories.record(run.process)).model_copy(update={"round": what.round})
+            strategy = await repositories.texts.get(run.settings.strategy) if run.settings.strategy else ""
             request = views.for_catalyst(record, strategy=strategy)
             question = run.question(request, round=what.round)
             try:
@@ -66,13 +66,13 @@ class Observing:
         self, what: ObserveInput, epoch: int, observation: Observation, guards: Counter[str], seconds: float
     ) -> Observation:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
-        library = self._deps.library
+        repositories = self._deps.repositories
         stored = text_id("observation", what.process_id, epoch, what.round)
-        seen = await library.texts.first(
+        seen = await repositories.texts.first(
             f"process:{what.process_id}", "observation", observation.model_dump_json(), id=stored
         )
         observation = Observation.model_validate_json(seen)
-        await library.rounds.put_observation(
+        await repositories.rounds.put_observation(
             what.process_id,
             ObservationRow(
                 round=what.round,

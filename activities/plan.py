@@ -34,12 +34,12 @@ class Planning:
     @activity.defn(name=PLAN.name)
     async def plan(self, what: PlanInput) -> PlanOutput:
         """Make one revision of the plan. It is never empty: without an answer it is assembled from the record."""
-        library, calls = self._deps.library, self._deps.model_calls
-        async with model_step(library, calls, PLAN.step, what) as run:
+        repositories, calls = self._deps.repositories, self._deps.model_calls
+        async with model_step(repositories, calls, PLAN.step, what) as run:
             row = run.process
-            record = await library.record(row)
+            record = await repositories.record(row)
             open_points = _open_points(record) if what.unconverged else ()
-            children = [(await library.record(child), _title(record, child)) for child in what.children]
+            children = [(await repositories.record(child), _title(record, child)) for child in what.children]
             request = views.for_planner(
                 record,
                 materials=await self._materials(record),
@@ -88,11 +88,11 @@ class Planning:
 
     async def _materials(self, record: Record) -> dict[str, Material]:
         """The profiles of those who contributed, as far as their owners let their proxies speak."""
-        library = self._deps.library
+        repositories = self._deps.repositories
         materials: dict[str, Material] = {}
         profiles = {alias: profile for alias in record.contributors() if (profile := record.participant(alias).profile)}
-        mandates = await library.mandates([profile.profile_id for profile in profiles.values()])
-        texts = await library.profile_texts(list(profiles.values()))
+        mandates = await repositories.mandates([profile.profile_id for profile in profiles.values()])
+        texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():
             mandate, text = mandates[profile.profile_id], texts.get(profile)
             if text is None or not mandate.may_speak or mandate.topics or mandate.never:
@@ -106,16 +106,18 @@ class Planning:
 
     async def _write(self, what: PlanInput, epoch: int, plan: Plan) -> Plan:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
-        library = self._deps.library
+        repositories = self._deps.repositories
         owner = f"process:{what.process_id}"
         markdown = with_notes(plan)
         whole = plan.model_copy(update={"markdown": markdown})
         parts = ("plan", what.process_id, epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
-        plan = Plan.model_validate_json(await library.texts.first(owner, "plan", whole.model_dump_json(), id=structure))
-        await library.texts.first(owner, "plan", plan.markdown, id=words)
+        plan = Plan.model_validate_json(
+            await repositories.texts.first(owner, "plan", whole.model_dump_json(), id=structure)
+        )
+        await repositories.texts.first(owner, "plan", plan.markdown, id=words)
         claims = plan.claims()
-        await library.plans.put_plan(
+        await repositories.plans.put_plan(
             what.process_id,
             PlanRow(
                 revision=what.revision,

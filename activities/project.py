@@ -70,7 +70,7 @@ class Projecting:
         the next attempt the others' settled answers are found in the ledger.
         """
         calls = self._deps.model_calls
-        async with model_step(self._deps.library, calls, PROJECT.step, what) as run:
+        async with model_step(self._deps.repositories, calls, PROJECT.step, what) as run:
             room = await self._room(what, run)
             turns = (self._turn(what, turn, room) for turn in what.turns)
             ended = await asyncio.gather(*turns, return_exceptions=True)
@@ -84,14 +84,14 @@ class Projecting:
         )
 
     async def _room(self, what: ProjectInput, run: StepRun[EndpointRequest, ProjectionDraft]) -> _Room:
-        library = self._deps.library
-        record = await library.record(run.process, turns_of=[turn.alias for turn in what.turns])
+        repositories = self._deps.repositories
+        record = await repositories.record(run.process, turns_of=[turn.alias for turn in what.turns])
         profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
         return _Room(
             run=run,
             record=record.model_copy(update={"round": what.round}),
-            mandates=await library.mandates([run.process.demander, *(profile.profile_id for profile in profiles)]),
-            texts=await library.profile_texts(profiles),
+            mandates=await repositories.mandates([run.process.demander, *(profile.profile_id for profile in profiles)]),
+            texts=await repositories.profile_texts(profiles),
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
@@ -128,10 +128,10 @@ class Projecting:
 
     async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
         """What the proxy said, or the person's own words sorted."""
-        library, record = self._deps.library, room.record
+        repositories, record = self._deps.repositories, room.record
         profile = record.participant(turn.alias).profile
         mandate = room.mandates[room.owner(turn.alias)]
-        words = await library.texts.get(turn.submission) if turn.submission else None
+        words = await repositories.texts.get(turn.submission) if turn.submission else None
         if words is None and not mandate.may_speak:
             return _silent(what, turn, Outcome.LAPSED)
         if words is not None:
@@ -168,16 +168,16 @@ class Projecting:
         seconds: float,
     ) -> Projection:
         """Write the turn to the record. Returns the turn that counts: an earlier attempt's, if that one wrote it."""
-        library = self._deps.library
+        repositories = self._deps.repositories
         stored = None
         if projection.outcome.spoken:
             key = (what.process_id, room.run.process.epoch, what.round, turn.alias, turn.revision)
             stored = text_id("projection", *key)
-            said = await library.texts.first(
+            said = await repositories.texts.first(
                 room.owner(turn.alias), "projection", projection.model_dump_json(), id=stored
             )
             projection = Projection.model_validate_json(said)
-        await library.rounds.put_projection(
+        await repositories.rounds.put_projection(
             what.process_id,
             ProjectionRow(
                 round=what.round,

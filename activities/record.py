@@ -6,21 +6,21 @@ from temporalio import activity
 
 from tongyao.protocol.contracts.process import RECORD, STATE_QUERY, ActivityInput, RecordInput
 from tongyao.protocol.life.state import State
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 class Recording:
     """For transitions after which nothing else happens soon."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, repositories: Repositories) -> None:
+        self._library = repositories
 
     @activity.defn(name=RECORD.name)
     async def record(self, what: RecordInput) -> None:
         await write_outbox(self._library, what)
 
 
-async def write_outbox(library: Library, what: ActivityInput) -> None:
+async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
     """Write the outbox that the workflow sent along. Idempotent.
 
     Where the workflow went back behind what stands in the records, because it was reset or restored, its whole state is asked
@@ -29,16 +29,16 @@ async def write_outbox(library: Library, what: ActivityInput) -> None:
     run_id = activity.info().workflow_run_id or ""
     if what.outbox is not None:
         for text in what.outbox.texts:
-            await library.texts.put_signalled(what.process_id, text)
-        went_back = await library.journal.write(what.outbox, run_id)
+            await repositories.texts.put_signalled(what.process_id, text)
+        went_back = await repositories.journal.write(what.outbox, run_id)
     else:
-        went_back = not await library.journal.knows(what.process_id, run_id)
+        went_back = not await repositories.journal.knows(what.process_id, run_id)
     if went_back:
-        await _follow_state(library, what.process_id, run_id)
+        await _follow_state(repositories, what.process_id, run_id)
 
 
-async def _follow_state(library: Library, process_id: str, run_id: str) -> None:
+async def _follow_state(repositories: Repositories, process_id: str, run_id: str) -> None:
     handle = activity.client().get_workflow_handle(process_id)
     if (await handle.describe()).run_id == run_id:  # else this step belongs to a run that is over
         state = await handle.query(STATE_QUERY, result_type=State)
-        await library.journal.project_again(state, run_id)
+        await repositories.journal.project_again(state, run_id)

@@ -17,8 +17,8 @@ class Remembering:
     @activity.defn(name=REMEMBER.name)
     async def remember(self, what: RememberInput) -> None:
         """For each participant named: the quoted evidence, with the tension's parts as queries."""
-        await write_outbox(self._deps.library, what)
-        memory, record = self._deps.memory, await self._deps.library.record(what.process_id)
+        await write_outbox(self._deps.repositories, what)
+        memory, record = self._deps.memory, await self._deps.repositories.record(what.process_id)
         if memory is None or record.tension is None:
             return
         queries = tuple(record.tension.targets().values())

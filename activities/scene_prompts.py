@@ -7,42 +7,42 @@ from typing import Any
 from tongyao.llm import prompts
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import STEPS
-from tongyao.records.library import Library
 from tongyao.records.people.profiles import SceneUnknown
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.processes import ProcessRow
+from tongyao.records.repositories import Repositories
 
 FROZEN = "prompts"
 """Key of the manifest: step → id of the text, its version, and the hash of the whole prompt."""
 
 
-async def freeze(library: Library, process_id: str, scene: str, language: Language) -> None:
+async def freeze(repositories: Repositories, process_id: str, scene: str, language: Language) -> None:
     """Freeze the scene's present prompts; later changes apply to later processes."""
     frozen: dict[str, Any] = {}
-    for step, override in (await _of_scene(library, scene, language)).items():
+    for step, override in (await _of_scene(repositories, scene, language)).items():
         prompt = prompts.load(step, language, override)
-        stored = await library.texts.put(
+        stored = await repositories.texts.put(
             f"process:{process_id}", "prompt", override, id=text_id("prompt", process_id, step)
         )
         frozen[step] = {"text": stored, "version": prompt.version, "sha256": prompt.sha256}
     if frozen:
-        await library.room.freeze(process_id, {FROZEN: frozen})
+        await repositories.seats.freeze(process_id, {FROZEN: frozen})
 
 
-async def override(library: Library, process: ProcessRow, step: str) -> str | None:
+async def override(repositories: Repositories, process: ProcessRow, step: str) -> str | None:
     """The scene's own prompt for `step`, or None: the frozen one, or before the start the present one."""
-    manifest = await library.room.manifest(process.id)
+    manifest = await repositories.seats.manifest(process.id)
     if "*" in manifest:
         frozen = manifest.get(FROZEN, {}).get(step)
-        return await library.texts.get(frozen["text"]) if frozen else None
+        return await repositories.texts.get(frozen["text"]) if frozen else None
     language: Language = "zh" if process.language == "zh" else "en"
-    return (await _of_scene(library, process.scene_id or "", language)).get(step)
+    return (await _of_scene(repositories, process.scene_id or "", language)).get(step)
 
 
-async def _of_scene(library: Library, scene: str, language: Language) -> dict[str, str]:
+async def _of_scene(repositories: Repositories, scene: str, language: Language) -> dict[str, str]:
     """`{"prompts": {"observe": {"zh": …, "en": …}}}` in the settings of a scene, for one language."""
     try:
-        said = (await library.profiles.scene(scene)).settings.get("prompts", {}) if scene else {}
+        said = (await repositories.profiles.scene(scene)).settings.get("prompts", {}) if scene else {}
     except SceneUnknown:
         return {}
     return {

@@ -48,7 +48,7 @@ async def main(numbers: Sequence[int]) -> None:
     )
     print("|---|---|---|---|---|---|---|", flush=True)
     async with opened() as bench:
-        people = await bench.house.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
+        people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
         environment = {
             "DATABASE_URL": bench.postgres.url(),
             "TEMPORAL_ADDRESS": bench.temporal.address,
@@ -87,8 +87,8 @@ async def open_more(bench: Bench, people: Sequence[str], open_ids: list[str], nu
         async with free:
             person, proxy = people[index % PEOPLE], people[(index + 1) % PEOPLE]
             chosen = [Choice(profile_id=person, endpoint=EndpointKind.HUMAN), Choice(profile_id=proxy)]
-            pid = await bench.house.start(chosen, tension=TENSION, auto_confirm=True)
-            while not await bench.house.library.inbox.of_process(pid, open_only=True):
+            pid = await bench.stack.start(chosen, tension=TENSION, auto_confirm=True)
+            while not await bench.stack.repositories.inbox.of_process(pid, open_only=True):
                 await asyncio.sleep(0.05)
             return pid
 
@@ -99,7 +99,7 @@ async def inbox_milliseconds(bench: Bench, people: Sequence[str]) -> float:
     times = []
     for person in people:
         began = time.perf_counter()
-        await bench.house.library.inbox.of_person(person)
+        await bench.stack.repositories.inbox.of_person(person)
         times.append(1000 * (time.perf_counter() - began))
     return statistics.median(times)
 
@@ -107,10 +107,10 @@ async def inbox_milliseconds(bench: Bench, people: Sequence[str]) -> float:
 async def killed_to_applied(bench: Bench, worker: WorkerProcess, open_ids: Sequence[str]) -> float:
     """SIGKILL, start again, and one message to the process that has waited longest, brought by the relay of the service."""
     began = time.monotonic()
-    house, process, stop = bench.house, open_ids[0], asyncio.Event()
+    stack, process, stop = bench.stack, open_ids[0], asyncio.Event()
     worker.kill()
     await worker.start()
-    [ask] = await house.library.inbox.of_process(process, open_only=True)
+    [ask] = await stack.repositories.inbox.of_process(process, open_only=True)
     message = MESSAGE.validate_python(
         {
             "kind": "extend_deadline",
@@ -120,11 +120,11 @@ async def killed_to_applied(bench: Bench, worker: WorkerProcess, open_ids: Seque
             "seconds": 3600,
         }
     )
-    relaying = asyncio.create_task(house.relay.run(stop))
-    stored = await house.relay.send(process, message, author_id="operator", via="bench")
+    relaying = asyncio.create_task(stack.relay.run(stop))
+    stored = await stack.relay.send(process, message, author_id="operator", via="bench")
     while stored.verdict is None:
         await asyncio.sleep(0.05)
-        stored = await house.library.messages.get(stored.id)
+        stored = await stack.repositories.messages.get(stored.id)
     assert stored.verdict.accepted, stored.verdict
     took = time.monotonic() - began
     stop.set()

@@ -32,9 +32,9 @@ import psutil
 from anthropic import AsyncAnthropic
 from temporalio.client import Client
 
-from tests.support.house import House
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
+from tests.support.stack import Stack
 from tongyao.app.context import AppContext
 from tongyao.llm.anthropic.stream import converse
 from tongyao.protocol.model.process import Choice
@@ -187,7 +187,7 @@ def run_floor(base_url: str, path: Path, processes: int) -> None:
     print(json.dumps([time.monotonic() - began, time.process_time() - used]))
 
 
-# --- the whole house --------------------------------------------------------------------------------------------------
+# --- the whole stack --------------------------------------------------------------------------------------------------
 
 
 class Meter:
@@ -219,7 +219,7 @@ class Bench:
     postgres: LocalPostgres
     temporal: LocalTemporal
     settings: Settings
-    house: House
+    stack: Stack
     client: Client
 
     @asynccontextmanager
@@ -244,7 +244,7 @@ class Bench:
     async def run(self, run: Run, *, people: int = 0) -> Seen:
         """Warm up with one process of no latency, whose requests the floor repeats; then measure."""
         recorded = self.home / f"requests-{time.monotonic_ns()}.jsonl"
-        ids = await self.house.people({f"p{n}": PROFILE.format(n=n) for n in range(PARTICIPANTS)})
+        ids = await self.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PARTICIPANTS)})
         choices = [
             Choice(profile_id=one, endpoint=EndpointKind.HUMAN if number < people else EndpointKind.PROXY)
             for number, one in enumerate(ids)
@@ -262,36 +262,36 @@ class Bench:
             wall = time.monotonic() - began
             after = meter.read()
             sizes = [await self._history(one) for one in finished[:5]]
-            calls = len(await self.house.library.ledger.calls(finished[0]))
+            calls = len(await self.stack.repositories.ledger.calls(finished[0]))
             floor_wall, floor_cpu = (0.0, 0.0) if people else measure_floor(url, recorded, run.processes)
         cpu = {name: 1000 * (after[name] - before[name]) / run.processes for name in pids}
         events, size = max(sizes)
         return Seen(run, wall, cpu, floor_wall, 1000 * floor_cpu / run.processes, events, size, calls)
 
     async def _live(self, choices: Sequence[Choice], people: int) -> str:
-        pid = await self.house.start(choices, intent=INTENT, auto_confirm=True)
+        pid = await self.stack.start(choices, intent=INTENT, auto_confirm=True)
         if people:
             await self._speak(pid)
-        await self.house.handle(pid).result()
+        await self.stack.handle(pid).result()
         return pid
 
     async def _speak(self, pid: str) -> None:
         """Answer for the people at once, whenever something waits for them."""
-        library, said = self.house.library, set[tuple[str, str, int]]()
-        while not (await library.processes.get(pid)).ended_at:
-            for ask in await library.inbox.of_process(pid, open_only=True):
+        repositories, said = self.stack.repositories, set[tuple[str, str, int]]()
+        while not (await repositories.processes.get(pid)).ended_at:
+            for ask in await repositories.inbox.of_process(pid, open_only=True):
                 if (ask.ask, ask.alias, ask.round) in said:  # it is being taken down; again would be a correction
                     continue
                 said.add((ask.ask, ask.alias, ask.round))
                 if ask.ask == "projection":
                     words = PROFILE.format(n=ask.alias) if ask.round == 1 else None
-                    await self.house.speak(pid, ask.alias, ask.round, words)
+                    await self.stack.speak(pid, ask.alias, ask.round, words)
                 elif ask.ask == "answer":
-                    await self.house.say(pid, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
+                    await self.stack.say(pid, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
             await asyncio.sleep(0.1)
 
     async def _history(self, pid: str) -> tuple[int, int]:
-        history = await self.house.handle(pid).fetch_history()
+        history = await self.stack.handle(pid).fetch_history()
         words = ("tide gauges", "winter crossing")
         assert not any(word in str(event) for event in history.events for word in words), "a text is in the history"
         return len(history.events), sum(event.ByteSize() for event in history.events)
@@ -299,19 +299,21 @@ class Bench:
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[Bench]:
-    async with AsyncExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ty-bench-", ignore_cleanup_errors=True)))
+    async with AsyncExitStack() as exit_stack:
+        home = Path(
+            exit_stack.enter_context(tempfile.TemporaryDirectory(prefix="ty-bench-", ignore_cleanup_errors=True))
+        )
         home.chmod(0o755)
         postgres = LocalPostgres(home)
-        stack.callback(postgres.stop)
+        exit_stack.callback(postgres.stop)
         migrate(postgres.start())
         temporal = LocalTemporal(home)
-        stack.callback(temporal.stop)
+        exit_stack.callback(temporal.stop)
         await temporal.start()
         settings = Settings(home=home, database_url=postgres.url(), temporal_address=temporal.address)
-        library = await stack.enter_async_context(wiring.library(settings))
+        repositories = await exit_stack.enter_async_context(wiring.repositories(settings))
         client = await connect(settings)
-        yield Bench(home, postgres, temporal, settings, House(AppContext(library, client)), client)
+        yield Bench(home, postgres, temporal, settings, Stack(AppContext(repositories, client)), client)
 
 
 def report(seen: Seen) -> str:

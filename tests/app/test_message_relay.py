@@ -19,11 +19,11 @@ from tongyao.app.message_relay import SET_ASIDE_AFTER, MessageRelay
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.database import open_pool
-from tongyao.records.library import Library
 from tongyao.records.migrate import migrate
 from tongyao.records.people.notifications import OPERATORS
 from tongyao.records.process.messages import StoredMessage
 from tongyao.records.process.processes import NewProcess
+from tongyao.records.repositories import Repositories
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
@@ -39,25 +39,25 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def library(fresh_database_url: str) -> AsyncIterator[Library]:
+async def repositories(fresh_database_url: str) -> AsyncIterator[Repositories]:
     pool = await open_pool(fresh_database_url)
-    yield Library(pool)
+    yield Repositories(pool)
     await pool.close()
 
 
 class Room:
     """One process with its relay; its workflow is an `Answering`."""
 
-    def __init__(self, library: Library, client: Client, process: str) -> None:
-        self.library, self.client, self.process = library, client, process
-        self.relay = MessageRelay(library, client)
+    def __init__(self, repositories: Repositories, client: Client, process: str) -> None:
+        self.repositories, self.client, self.process = repositories, client, process
+        self.relay = MessageRelay(repositories, client)
 
     async def send(self, message: m.Message, *, wait: float = 5.0) -> StoredMessage:
         return await self.relay.send(self.process, message, author_id="somebody", via="test", wait=wait)
 
     async def again(self, stored: StoredMessage) -> StoredMessage:
         """Try once more, whether it is due or not."""
-        taken = await self.library.messages.take(stored.id)
+        taken = await self.repositories.messages.take(stored.id)
         assert taken is not None, "something of its lane goes first"
         return await self.relay.deliver(taken, wait=5.0)
 
@@ -72,12 +72,12 @@ class Room:
         return keys
 
     async def get(self, stored: StoredMessage) -> StoredMessage:
-        return await self.library.messages.get(stored.id)
+        return await self.repositories.messages.get(stored.id)
 
 
-async def announced(library: Library) -> str:
+async def announced(repositories: Repositories) -> str:
     new = NewProcess(id=f"p-{uuid.uuid4().hex[:8]}", demander="d", language="en", intent_text_id=None)
-    return (await library.processes.create(new)).id
+    return (await repositories.processes.create(new)).id
 
 
 @asynccontextmanager
@@ -89,11 +89,11 @@ async def working(client: Client, process: str, version: type = Answering) -> As
 
 
 @pytest.fixture
-async def room(library: Library, temporal: Client) -> Room:
-    process = await announced(library)
+async def room(repositories: Repositories, temporal: Client) -> Room:
+    process = await announced(repositories)
     await temporal.start_workflow(NAME, Heard(), id=process, task_queue=process)
-    await library.processes.mark_started(process)
-    return Room(library, temporal, process)
+    await repositories.processes.mark_started(process)
+    return Room(repositories, temporal, process)
 
 
 def confirm(key: str) -> m.ConfirmTension:
@@ -118,7 +118,7 @@ async def test_the_workflows_own_verdicts_are_final(room: Room) -> None:
     assert applied.verdict is not None and applied.verdict.accepted
     assert refused.verdict is not None and refused.verdict.code == "not_now"
     assert (again.id, again.attempts) == (applied.id, 1), "what has a verdict is not sent again"
-    assert await room.library.messages.pending(room.process) == []
+    assert await room.repositories.messages.pending(room.process) == []
 
 
 @pytest.mark.parametrize(
@@ -155,14 +155,16 @@ async def test_what_cannot_be_delivered_is_set_aside_and_told_to_operators(room:
     async with working(room.client, room.process):
         stored = await room.set_aside(replan("k1"))
         assert stored.failures == SET_ASIDE_AFTER
-        told = [one for one in await room.library.notifications.of_process(room.process) if one.person == OPERATORS]
+        told = [
+            one for one in await room.repositories.notifications.of_process(room.process) if one.person == OPERATORS
+        ]
         assert [(one.source, one.about["what"]) for one in told] == [(f"message/{stored.id}", "set_aside")]
         later = await room.send(confirm("k2"))
         assert later.verdict is not None and later.verdict.accepted
         stored = await room.get(stored)
         assert stored.verdict is not None and stored.verdict.code == "overtaken"
     async with working(room.client, room.process, Repaired):
-        assert await room.library.messages.take(stored.id) is None, "never sent again"
+        assert await room.repositories.messages.take(stored.id) is None, "never sent again"
         assert await room.applied() == ["k2"]
 
 
@@ -217,7 +219,7 @@ async def test_while_no_worker_answers_a_message_waits_and_is_never_set_aside(
 ) -> None:
     monkeypatch.setattr(message_relay, "SET_ASIDE_AFTER", 1)
     stored = await room.send(confirm("k1"), wait=0.5)
-    taken = await room.library.messages.take(stored.id)
+    taken = await room.repositories.messages.take(stored.id)
     assert taken is not None
     stored = await room.relay.deliver(taken, wait=0.5)
     assert (stored.verdict, stored.trouble, stored.failures, stored.set_aside_at) == (None, "no_worker", 0, None)
@@ -226,8 +228,8 @@ async def test_while_no_worker_answers_a_message_waits_and_is_never_set_aside(
         assert await room.applied() == ["k1"]
 
 
-async def test_without_a_workflow_the_row_decides(room: Room, library: Library) -> None:
-    announced_only = Room(library, room.client, await announced(library))
+async def test_without_a_workflow_the_row_decides(room: Room, repositories: Repositories) -> None:
+    announced_only = Room(repositories, room.client, await announced(repositories))
     stored = await announced_only.send(confirm("k1"))
     assert (stored.verdict, stored.trouble) == (None, "not_found")
     async with working(room.client, room.process):
@@ -236,14 +238,14 @@ async def test_without_a_workflow_the_row_decides(room: Room, library: Library) 
         await handle.result()
         stored = await room.send(confirm("k1"))
         assert (stored.verdict, stored.trouble) == (None, "not_found"), "a row that is open: its end is not known yet"
-        await library.journal.set_ended(room.process, "failed")
+        await repositories.journal.set_ended(room.process, "failed")
         stored = await room.again(stored)
     assert stored.verdict is not None and stored.verdict.code == "ended"
 
 
 async def test_in_a_wrong_namespace_nothing_is_refused(room: Room, temporal_server: LocalTemporal) -> None:
     elsewhere = await Client.connect(temporal_server.address, namespace="nowhere", plugins=[plugin()])
-    lost = Room(room.library, elsewhere, room.process)
+    lost = Room(room.repositories, elsewhere, room.process)
     stored = await lost.send(confirm("k1"))
     assert (stored.verdict, stored.trouble) == (None, "not_found")
     with pytest.raises(NamespaceUnknown, match=r"nowhere.*TEMPORAL_NAMESPACE"):
@@ -258,7 +260,7 @@ async def test_a_full_lane_is_refused_before_anything_is_stored(room: Room, monk
     with pytest.raises(Refused, match="as many messages") as refused:
         await room.send(confirm("k2"))
     assert refused.value.code == "too_many_messages"
-    assert [one.key for one in await room.library.messages.pending(room.process)] == ["k1"]
+    assert [one.key for one in await room.repositories.messages.pending(room.process)] == ["k1"]
 
 
 @pytest.fixture
@@ -276,11 +278,11 @@ async def test_while_postgresql_is_away_nothing_is_lost_and_the_relay_lives_on(
     url = await asyncio.to_thread(own_postgres.start)
     await asyncio.to_thread(migrate, url)
     pool = await open_pool(url, timeout=2.0)
-    library = Library(pool)
-    process = await announced(library)
+    repositories = Repositories(pool)
+    process = await announced(repositories)
     await temporal.start_workflow(NAME, Heard(), id=process, task_queue=process)
-    room, stop = Room(library, temporal, process), asyncio.Event()
-    stored = await library.messages.put(process, confirm("k1"), author_id="somebody", via="test")
+    room, stop = Room(repositories, temporal, process), asyncio.Event()
+    stored = await repositories.messages.put(process, confirm("k1"), author_id="somebody", via="test")
     await asyncio.to_thread(own_postgres.stop)
     running = asyncio.create_task(room.relay.run(stop, idle=0.05))
     await _when(lambda: _logged(capsys, "messages wait for the records"))

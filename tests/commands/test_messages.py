@@ -13,8 +13,8 @@ import pytest
 from temporalio.client import Client
 from typer.testing import CliRunner, Result
 
-from tests.support.house import House, open_house
 from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 from tongyao.app import permissions
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
@@ -36,9 +36,9 @@ TEXTS = {
 
 
 @pytest.fixture
-async def house(
+async def stack(
     temporal: Client, fresh_database_url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Stack]:
     """Workers on the servers that the environment names to the commands."""
     monkeypatch.setenv("DATABASE_URL", fresh_database_url)
     monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
@@ -54,69 +54,69 @@ async def tongyao(*words: str) -> Result:
     return await asyncio.to_thread(lambda: CliRunner().invoke(app, list(words)))
 
 
-async def room(here: House) -> tuple[str, dict[str, str]]:
+async def room(here: Stack) -> tuple[str, dict[str, str]]:
     """A process of people who speak for themselves, in round 1; returns each alias by name."""
     people = dict(zip(TEXTS, await here.people(TEXTS), strict=True))
     choices = [Choice(profile_id=id, endpoint=EndpointKind.HUMAN) for id in people.values()]
     process = await here.start(choices, auto_confirm=True)
     await here.until_round(process, "crystallizing", 1)
-    seats = {seat.person: seat.alias for seat in await here.library.room.seats(process)}
+    seats = {seat.person: seat.alias for seat in await here.repositories.seats.seats(process)}
     aliases = {name: seats[id] for name, id in people.items()}
     for alias in aliases.values():
         await here.asked(process, alias, 1)
     return process, aliases
 
 
-async def messages_of(here: House, process: str) -> list[Any]:
-    async with here.library.pool.connection() as connection:
+async def messages_of(here: Stack, process: str) -> list[Any]:
+    async with here.repositories.pool.connection() as connection:
         cursor = await connection.execute(
             "SELECT * FROM messages WHERE process_id = %s ORDER BY created_at, id", [process]
         )
         return list(await cursor.fetchall())
 
 
-async def test_a_turn_sent_by_command_is_the_message_that_the_gateway_sends(house: House) -> None:
-    process, aliases = await room(house)
+async def test_a_turn_sent_by_command_is_the_message_that_the_gateway_sends(stack: Stack) -> None:
+    process, aliases = await room(stack)
     done = await tongyao("say", process, "--as", aliases["ada"], "--round", "1", "--text", "My workshop is free.")
     assert done.exit_code == 0, done.output
-    seats = {seat.alias: seat.person for seat in await house.library.room.seats(process)}
+    seats = {seat.alias: seat.person for seat in await stack.repositories.seats.seats(process)}
     bo = Caller(Role.PERSON, seats[aliases["bo"]])
     body = SubmitProjectionBody(kind="submit_projection", round=1, text="I can teach on Mondays.")
-    await send_message(house.context, bo, process, body, key=uuid.uuid4().hex, via="api")
-    by_command, by_gateway = await messages_of(house, process)
+    await send_message(stack.context, bo, process, body, key=uuid.uuid4().hex, via="api")
+    by_command, by_gateway = await messages_of(stack, process)
     for row, name, text in ((by_command, "ada", "My workshop is free."), (by_gateway, "bo", "I can teach on Mondays.")):
         assert row["author"] == {"role": "participant", "alias": aliases[name]}
         assert row["author_id"] == f"participant:{seats[aliases[name]]}"
         assert row["payload"] == {
             "alias": aliases[name], "round": 1, "nothing_new": False, "text_id": row["text_id"]
         }  # fmt: skip
-        assert await house.library.texts.get(row["text_id"]) == text
+        assert await stack.repositories.texts.get(row["text_id"]) == text
     assert (by_command["via"], by_gateway["via"]) == ("cli", "api")
-    await house.say(process, "cancel")
+    await stack.say(process, "cancel")
 
 
-async def test_what_operators_and_demanders_send_is_marked_as_theirs(house: House) -> None:
-    process, aliases = await room(house)
+async def test_what_operators_and_demanders_send_is_marked_as_theirs(stack: Stack) -> None:
+    process, aliases = await room(stack)
     assert (await tongyao("extend", process, "--as", aliases["ada"], "--hours", "1")).exit_code == 0
     assert (await tongyao("cancel", process)).exit_code == 0
-    extended, cancelled = await messages_of(house, process)
-    demander = (await house.library.processes.get(process)).demander
+    extended, cancelled = await messages_of(stack, process)
+    demander = (await stack.repositories.processes.get(process)).demander
     assert extended["author_id"] == "operator:cli"
     assert (cancelled["author_id"], cancelled["author"]["role"]) == (f"demander:{demander}", "demander")
 
 
-async def test_commands_keep_to_the_table_of_permissions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    process, _ = await room(house)
+async def test_commands_keep_to_the_table_of_permissions(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    process, _ = await room(stack)
     nobody = {**permissions.MESSAGE_PERMISSIONS, "conclude": frozenset[Role]()}
     monkeypatch.setattr("tongyao.app.messages.MESSAGE_PERMISSIONS", nobody)
     refused = await tongyao("conclude", process)
     assert isinstance(refused.exception, NotAllowed)
-    assert await messages_of(house, process) == []
-    await house.say(process, "cancel")
+    assert await messages_of(stack, process) == []
+    await stack.say(process, "cancel")
 
 
-async def test_what_is_wrong_with_a_command_is_said_before_anything_is_stored(house: House) -> None:
-    process, aliases = await room(house)
+async def test_what_is_wrong_with_a_command_is_said_before_anything_is_stored(stack: Stack) -> None:
+    process, aliases = await room(stack)
     wrong = {
         ("say", process, "--as", "P77", "--round", "1", "--text", "x"): NotFound,
         ("answer", process, "maybe", "--as", aliases["ada"]): BadInput,
@@ -125,25 +125,25 @@ async def test_what_is_wrong_with_a_command_is_said_before_anything_is_stored(ho
     }
     for words, error in wrong.items():
         assert isinstance((await tongyao(*words)).exception, error), words
-    assert await messages_of(house, process) == []
+    assert await messages_of(stack, process) == []
     early = await tongyao("answer", process, "commit", "--as", aliases["ada"])
     assert isinstance(early.exception, Refused), "the process itself refuses what comes too early"
-    await house.say(process, "cancel")
+    await stack.say(process, "cancel")
 
 
-async def test_a_process_has_one_summary(house: House) -> None:
-    process, _ = await room(house)
+async def test_a_process_has_one_summary(stack: Stack) -> None:
+    process, _ = await room(stack)
     shown = json.loads((await tongyao("show", process, "--json")).stdout)
     listed = json.loads((await tongyao("list", "--open", "--json")).stdout)
     operator = Caller(Role.OPERATOR, id="o-1")
-    [served] = (await list_processes(house.context, operator, open=True)).processes
+    [served] = (await list_processes(stack.context, operator, open=True)).processes
     assert [shown] == listed == [served.model_dump(mode="json")]
     assert shown["demander"] and shown["waiting"] is True and shown["depth"] == 0
-    await house.say(process, "cancel")
+    await stack.say(process, "cancel")
 
 
-async def test_a_process_started_by_command_is_checked_as_one_of_the_api(house: House) -> None:
-    people = await house.people(TEXTS)
+async def test_a_process_started_by_command_is_checked_as_one_of_the_api(stack: Stack) -> None:
+    people = await stack.people(TEXTS)
     named = [word for one in people for word in ("--participant", one)]
     far = await tongyao("start", "--intent", "Boats.", *named, "--setting", "turn_seconds=1e15")
     assert isinstance(far.exception, BadInput) and far.exception.field == "turn_seconds"
@@ -151,5 +151,5 @@ async def test_a_process_started_by_command_is_checked_as_one_of_the_api(house: 
     assert started.exit_code == 0, started.output
     process = json.loads(started.stdout)["id"]
     async with asyncio.timeout(60):
-        await house.handle(process).result()
-    assert [one.profile.profile_id for one in (await house.library.record(process)).participants if one.profile]
+        await stack.handle(process).result()
+    assert [one.profile.profile_id for one in (await stack.repositories.record(process)).participants if one.profile]

@@ -24,13 +24,13 @@ from temporalio.client import Client
 
 from tests.deploy.compose import read_compose
 from tests.deploy.real_server import REPOSITORY, Deployment, deployed
-from tests.support.house import House
+from tests.support.stack import Stack
 from tongyao.app.context import AppContext
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.database import open_pool
-from tongyao.records.library import Library
 from tongyao.records.privacy.keys import Keyring
+from tongyao.records.repositories import Repositories
 from tongyao.runtime.local.postgres import binaries
 from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.temporal.connection import plugin
@@ -148,11 +148,11 @@ def parts(deployment: Deployment) -> Iterator[Parts]:
 
 
 @pytest.fixture(scope="module")
-async def house(deployment: Deployment, parts: Parts) -> AsyncIterator[House]:
+async def stack(deployment: Deployment, parts: Parts) -> AsyncIterator[Stack]:
     keys = Keyring.read((deployment.home / "secrets" / "master_key").read_text())
     pool = await open_pool(deployment.database_url, keys=keys)
     client = await Client.connect(deployment.address, namespace="tongyao", plugins=[plugin()])
-    yield House(AppContext(Library(pool), client))
+    yield Stack(AppContext(Repositories(pool), client))
     await pool.close()
 
 
@@ -168,13 +168,15 @@ def test_each_role_enters_its_own_databases_only(deployment: Deployment) -> None
             psycopg.connect(deployment.url_of(role, database))
 
 
-async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployment, parts: Parts, house: House) -> None:
+async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployment, parts: Parts, stack: Stack) -> None:
     """One proxy, one person: killed while it waits for the person, and again on its way to the plan."""
-    people = await house.people(PROFILES)
+    people = await stack.people(PROFILES)
     choices = [Choice(profile_id=people[0]), Choice(profile_id=people[1], endpoint=EndpointKind.HUMAN)]
-    process_id = await house.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
+    process_id = await stack.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
     async with asyncio.timeout(60):
-        while [ask.ask for ask in await house.library.inbox.of_process(process_id, open_only=True)] != ["projection"]:
+        while [ask.ask for ask in await stack.repositories.inbox.of_process(process_id, open_only=True)] != [
+            "projection"
+        ]:
             await asyncio.sleep(0.1)
 
     deployment.kill()
@@ -182,31 +184,31 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
     await deployment.connected()
 
     async with asyncio.timeout(240):
-        while not (await house.library.processes.get(process_id)).ended_at:
-            for ask in await house.library.inbox.of_process(process_id, open_only=True):
+        while not (await stack.repositories.processes.get(process_id)).ended_at:
+            for ask in await stack.repositories.inbox.of_process(process_id, open_only=True):
                 if ask.ask == "projection":
-                    await house.say(process_id, "submit_projection", alias=ask.alias, round=ask.round, nothing_new=True)
+                    await stack.say(process_id, "submit_projection", alias=ask.alias, round=ask.round, nothing_new=True)
                 elif ask.ask == "answer":
-                    await house.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
+                    await stack.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
             await asyncio.sleep(0.5)
-    record = await house.library.record(process_id)
+    record = await stack.repositories.record(process_id)
     assert record.phase is Phase.COMPLETED
     assert record.plans and record.deliveries
 
 
-async def test_the_temporal_ui_finds_it_by_the_search_attributes(house: House) -> None:
+async def test_the_temporal_ui_finds_it_by_the_search_attributes(stack: Stack) -> None:
     """Visibility is written a moment after the workflow: the query is asked until it knows."""
     async with asyncio.timeout(30):
-        while await found(house.client, "TongyaoPhase = 'completed' AND TongyaoWaiting = false") == 0:
+        while await found(stack.client, "TongyaoPhase = 'completed' AND TongyaoWaiting = false") == 0:
             await asyncio.sleep(0.2)
-    assert await found(house.client, "TongyaoSuspended IS NOT NULL") == 0
+    assert await found(stack.client, "TongyaoSuspended IS NOT NULL") == 0
 
 
 async def found(client: Client, query: str) -> int:
     return (await client.count_workflows(query)).count
 
 
-async def test_one_port_tells_how_each_part_and_the_whole_stand(parts: Parts, house: House) -> None:
+async def test_one_port_tells_how_each_part_and_the_whole_stand(parts: Parts, stack: Stack) -> None:
     """After the process above: turns and steps in the worker that did them, the whole at the gateway."""
     async with httpx.AsyncClient(trust_env=False) as client:
 
@@ -237,10 +239,10 @@ def test_logs_are_json_with_the_process_and_without_a_word_of_anybody(parts: Par
             ]
 
 
-async def test_both_databases_come_back_from_a_backup(deployment: Deployment, house: House, parts: Parts) -> None:
+async def test_both_databases_come_back_from_a_backup(deployment: Deployment, stack: Stack, parts: Parts) -> None:
     """The commands of docs/operations.md §7, into databases of another name."""
-    before = await house.library.processes.list(limit=10)
-    texts = len((await house.library.record(before.rows[0].id)).intent)
+    before = await stack.repositories.processes.list(limit=10)
+    texts = len((await stack.repositories.record(before.rows[0].id)).intent)
     for database, role in (("tongyao", "tongyao"), ("temporal", "temporal"), ("temporal_visibility", "temporal")):
         await asyncio.to_thread(back_up_and_restore, deployment, database, role)
 
@@ -249,10 +251,10 @@ async def test_both_databases_come_back_from_a_backup(deployment: Deployment, ho
         keys=Keyring.read((deployment.home / "secrets" / "master_key").read_text()),
     )
     try:
-        library = Library(pool)
-        after = await library.processes.list(limit=10)
+        repositories = Repositories(pool)
+        after = await repositories.processes.list(limit=10)
         assert after == before
-        assert len((await library.record(after.rows[0].id)).intent) == texts
+        assert len((await repositories.record(after.rows[0].id)).intent) == texts
     finally:
         await pool.close()
     counted = "SELECT count(*) FROM executions"

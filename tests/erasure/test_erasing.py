@@ -10,8 +10,8 @@ import pytest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from tests.support.house import OPERATOR, House, open_house
 from tests.support.scan import find_in_database
+from tests.support.stack import OPERATOR, Stack, open_house
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.llm.extractive.engine import ExtractiveEngine
@@ -37,23 +37,23 @@ TEXTS = {
 INTENT = "I want to learn whether a cold room by the harbour makes my ferry timetable work; I have two crates a night."
 
 
-async def three(house: House, **more: Any) -> tuple[str, dict[str, str]]:
+async def three(stack: Stack, **more: Any) -> tuple[str, dict[str, str]]:
     """A process of ada, bo and cy; returns its id, and each one's profile id."""
-    people = dict(zip(TEXTS, await house.people(TEXTS), strict=True))
+    people = dict(zip(TEXTS, await stack.people(TEXTS), strict=True))
     kinds = more.pop("kinds", {})
     choices = [Choice(profile_id=id, endpoint=kinds.get(name, EndpointKind.PROXY)) for name, id in people.items()]
-    return await house.start(choices, intent=INTENT, auto_confirm=True, residuals="off", **more), people
+    return await stack.start(choices, intent=INTENT, auto_confirm=True, residuals="off", **more), people
 
 
-async def alias_of(house: House, process: str, person: str) -> str:
-    return next(seat.alias for seat in await house.library.room.seats(process) if seat.profile_id == person)
+async def alias_of(stack: Stack, process: str, person: str) -> str:
+    return next(seat.alias for seat in await stack.repositories.seats.seats(process) if seat.profile_id == person)
 
 
-async def send(house: House, process: str, alias: str, **fields: Any) -> None:
+async def send(stack: Stack, process: str, alias: str, **fields: Any) -> None:
     """A message of a participant, whether it is taken or refused."""
     author = Author(role="participant", alias=alias)
     message = MESSAGE.validate_python({"key": uuid.uuid4().hex, "author": author, "alias": alias, **fields})
-    await house.relay.send(process, message, author_id=alias, via="test")
+    await stack.relay.send(process, message, author_id=alias, via="test")
 
 
 def everything_shown(record: Record) -> str:
@@ -63,8 +63,8 @@ def everything_shown(record: Record) -> str:
     return record.model_dump_json() + "".join(view.model_dump_json() for view in shown)
 
 
-async def erase(house: House, person: str) -> Erased:
-    return await erasure.erase(house.context, OPERATOR, person, patience=20)
+async def erase(stack: Stack, person: str) -> Erased:
+    return await erasure.erase(stack.context, OPERATOR, person, patience=20)
 
 
 async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
@@ -76,7 +76,7 @@ async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Clien
         assert CANARY in before.plans[0].model_dump_json(), "the plan quoted them"
         assert any(CANARY in delivery.markdown for delivery in before.deliveries)
         done = await erase(here, people["ada"])
-        after = await here.library.record(process)
+        after = await here.repositories.record(process)
         alias = await alias_of(here, process, people["ada"])
 
         for canary in (CANARY, CANARY_ZH, "Ada Example"):
@@ -94,31 +94,31 @@ async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Clien
         assert (await erase(here, people["ada"])).texts == done.texts, "again is harmless"
 
 
-async def readable_with(house: House, canary: str) -> list[str]:
+async def readable_with(stack: Stack, canary: str) -> list[str]:
     """Ids of texts that can still be opened and hold the canary, whatever refers to them."""
-    async with house.library.pool.connection() as connection:
+    async with stack.repositories.pool.connection() as connection:
         cursor = await connection.execute("SELECT id FROM texts")
         ids = [row["id"] for row in await cursor.fetchall()]
-    texts = await house.library.texts.get_many(ids, erased="")
+    texts = await stack.repositories.texts.get_many(ids, erased="")
     return [id for id, text in texts.items() if canary in text]
 
 
 async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client, fresh_database_url: str) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
         people = dict(zip(TEXTS, await here.people(TEXTS), strict=True))
-        ada, library = people["ada"], here.library
-        issued = await library.tokens.issue("person", person=ada)
-        version = await library.profiles.version(ada)
+        ada, repositories = people["ada"], here.repositories
+        issued = await repositories.tokens.issue("person", person=ada)
+        version = await repositories.profiles.version(ada)
         await erase(here, ada)
-        found = await library.tokens.find(issued.secret)
+        found = await repositories.tokens.find(issued.secret)
         assert found is not None and found.revoked_at is not None
         with pytest.raises(ProfileUnknown):
-            await library.profiles.get(ada)
+            await repositories.profiles.get(ada)
         with pytest.raises(TextErased):
-            await library.texts.get(version.text_id)
+            await repositories.texts.get(version.text_id)
         with pytest.raises(TextErased):
-            await library.texts.put(ada, "words", "something said too late")
-        assert not (await library.profiles.mandate(ada)).may_speak
+            await repositories.texts.put(ada, "words", "something said too late")
+        assert not (await repositories.profiles.mandate(ada)).may_speak
 
 
 async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_database_url: str) -> None:
@@ -130,8 +130,11 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
         alias, bo = await alias_of(here, process, people["ada"]), await alias_of(here, process, people["bo"])
         answered = 0
         async with asyncio.timeout(100):
-            while (row := await here.library.processes.get(process)).phase in (Phase.CRYSTALLIZING, Phase.PLANNING):
-                asks = await here.library.inbox.of_process(process, open_only=True)
+            while (row := await here.repositories.processes.get(process)).phase in (
+                Phase.CRYSTALLIZING,
+                Phase.PLANNING,
+            ):
+                asks = await here.repositories.inbox.of_process(process, open_only=True)
                 if row.round > answered and any(ask.alias == bo for ask in asks):
                     answered = row.round
                     await send(here, process, bo, kind="submit_projection", round=answered, nothing_new=True)
@@ -147,7 +150,7 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
 async def test_the_demander_goes_and_their_open_process_with_them(temporal: Client, fresh_database_url: str) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
         process, _ = await three(here, kinds={"bo": EndpointKind.HUMAN}, demander="person-dee")
-        while len(await here.library.rounds.projections(process)) < 2:
+        while len(await here.repositories.rounds.projections(process)) < 2:
             await asyncio.sleep(0.02)  # only bo is waited for
         done = await erase(here, "person-dee")
         record = await here.end(process)
@@ -178,15 +181,15 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
         people_now, histories = await erasure.finish_erasures(here.context)
         assert people_now == [] and histories == [process]
         assert await is_gone(here, process)
-        assert CANARY not in everything_shown(await here.library.record(process))
+        assert CANARY not in everything_shown(await here.repositories.record(process))
         assert not await readable_with(here, CANARY)
 
 
-async def is_gone(house: House, process: str) -> bool:
+async def is_gone(stack: Stack, process: str) -> bool:
     async with asyncio.timeout(90):
         while True:
             try:
-                await house.handle(process).describe()
+                await stack.handle(process).describe()
             except RPCError as error:
                 return error.status is RPCStatusCode.NOT_FOUND
             await asyncio.sleep(0.1)
@@ -201,7 +204,7 @@ async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_datab
 async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
     async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
         people = await here.people(TEXTS)
-        await Erasing(here.library.pool).begin(people[0])  # and here the power fails
+        await Erasing(here.repositories.pool).begin(people[0])  # and here the power fails
         assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"
         assert find_in_database(fresh_database_url, CANARY) == ["texts.body"]
         assert await erasure.finish_erasures(here.context) == ([people[0]], [])

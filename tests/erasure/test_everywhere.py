@@ -17,11 +17,11 @@ from psycopg import sql
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_blindness import Room, everything
-from tests.support.house import OPERATOR, House, open_house
 from tests.support.scan import find_in_database
 from tests.support.scripted import ScriptedEngine
+from tests.support.stack import OPERATOR, Stack, open_house
 from tongyao.app.people.erasure import erase
 from tongyao.app.people.registration import register_profile
 from tongyao.commands.export import write_export
@@ -92,83 +92,85 @@ class Said:
     tokens: dict[str, str]
 
 
-async def everything_is_said(here: House, doors: Doors, url: str) -> Said:
-    library, scene = here.library, await doors.scene()
-    joined = await doors.join(scene, PROFILE, name=NAME, email=MAIL)
+async def everything_is_said(here: Stack, gateway: GatewayHarness, url: str) -> Said:
+    repositories, scene = here.repositories, await gateway.scene()
+    joined = await gateway.join(scene, PROFILE, name=NAME, email=MAIL)
     ada, token = joined["profile_id"], joined["token"]
     people = dict(zip(OTHERS, await here.people(OTHERS, scene=scene), strict=True))
-    dee = await doors.join(scene, "I sail a small ferry and sell fish on the quay.", name="Dee Example")
-    await everywhere_beside_processes(here, doors, ada, token, scene)
+    dee = await gateway.join(scene, "I sail a small ferry and sell fish on the quay.", name="Dee Example")
+    await everywhere_beside_processes(here, gateway, ada, token, scene)
 
     demand = {
         "intent": INTENT,
         "scene": scene,
         "settings": {"auto_confirm": True, "residuals": "off", "cost_budget": "5.00", "max_rounds": 2},
     }
-    pid = (await doors.ask("POST", "/processes", dee["token"], json=demand)).json()["id"]
+    pid = (await gateway.ask("POST", "/processes", dee["token"], json=demand)).json()["id"]
     await here.until(pid, "selecting")
     chosen = [{"profile_id": ada, "endpoint": "agent"}, *people.values()]
-    await doors.ask(
+    await gateway.ask(
         "POST", f"/processes/{pid}/messages", dee["token"], json={"kind": "select_participants", "participants": chosen}
     )
     await here.until_round(pid, "crystallizing", 1)
-    alias = next(seat.alias for seat in await library.room.seats(pid) if seat.person == ada)
+    alias = next(seat.alias for seat in await repositories.seats.seats(pid) if seat.person == ada)
     await here.asked(pid, alias, 1)
-    assert [turn.person for turn in await library.sources.due()] == [ada], "their agent is about to be asked"
-    await NotificationSender(library, {}).once()
+    assert [turn.person for turn in await repositories.sources.due()] == [ada], "their agent is about to be asked"
+    await NotificationSender(repositories, {}).once()
     signalled = {"alias": alias, "round": 1, "text": f"The {WORD} cold room is free on Mondays. " + PROFILE}
     await here.handle(pid).signal("submit_projection", signalled)
     await here.asked(pid, alias, 2)
     said = {"kind": "submit_projection", "round": 2, "text": f"The {WORD} cold room has a door of two metres."}
-    assert (await doors.ask("POST", f"/processes/{pid}/messages", token, json=said)).status_code == 200
+    assert (await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said)).status_code == 200
     await here.until(pid, "deciding")
     await here.say(pid, "decide", decision="accept_as_is")
     await here.asked(pid, alias, 1, what="answer")
     answered = {"kind": "answer_plan", "revision": 1, "answer": "commit", "text": f"{WORD} agrees."}
-    assert (await doors.ask("POST", f"/processes/{pid}/messages", token, json=answered)).status_code == 200
+    assert (await gateway.ask("POST", f"/processes/{pid}/messages", token, json=answered)).status_code == 200
     assert (await here.end(pid)).phase is Phase.COMPLETED
     await corrected(here, pid, people["bo"])
-    await library.feedback.put(pid, FeedbackRow(alias=alias, revision=1, usefulness=5), words=f"{WORD} was useful.")
+    await repositories.feedback.put(
+        pid, FeedbackRow(alias=alias, revision=1, usefulness=5), words=f"{WORD} was useful."
+    )
 
     unread = await here.start([ada, *people.values()], intent=INTENT, auto_confirm=True, residuals="off")
     await here.handle(unread).signal("submit_projection", {"alias": alias, "round": "one", "text": f"{WORD} by hand"})
     await here.end(unread)
-    bo = await doors.person(people["bo"])
-    return Said(ada, pid, unread, {"dee": dee["token"], "bo": bo, "operator": await doors.operator()})
+    bo = await gateway.person(people["bo"])
+    return Said(ada, pid, unread, {"dee": dee["token"], "bo": bo, "operator": await gateway.operator()})
 
 
-async def corrected(here: House, pid: str, person: str) -> None:
+async def corrected(here: Stack, pid: str, person: str) -> None:
     """Somebody else quoted the person in a turn, and took it back: the text stays, and no turn names it any more."""
     (turn,) = [
-        row for row in await here.library.rounds.projections(pid, 1) if await _sits(here, pid, row.alias, person)
+        row for row in await here.repositories.rounds.projections(pid, 1) if await _sits(here, pid, row.alias, person)
     ]
     quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, markdown=f"I would use the {WORD} cold room.")
-    text_id = await here.library.texts.put(person, "projection", quoted.model_dump_json())
-    await here.library.rounds.put_projection(pid, turn.model_copy(update={"text_id": text_id}))
-    await here.library.rounds.put_projection(pid, turn)
+    text_id = await here.repositories.texts.put(person, "projection", quoted.model_dump_json())
+    await here.repositories.rounds.put_projection(pid, turn.model_copy(update={"text_id": text_id}))
+    await here.repositories.rounds.put_projection(pid, turn)
 
 
-async def _sits(here: House, pid: str, alias: str, person: str) -> bool:
-    return any((seat.alias, seat.person) == (alias, person) for seat in await here.library.room.seats(pid))
+async def _sits(here: Stack, pid: str, alias: str, person: str) -> bool:
+    return any((seat.alias, seat.person) == (alias, person) for seat in await here.repositories.seats.seats(pid))
 
 
-async def everywhere_beside_processes(here: House, doors: Doors, ada: str, token: str, scene: str) -> None:
+async def everywhere_beside_processes(here: Stack, gateway: GatewayHarness, ada: str, token: str, scene: str) -> None:
     """Addresses, mandate, token, agent, long memory and index."""
-    library = here.library
+    repositories = here.repositories
     mandate = {"may_speak": True, "topics": [], "never": [f"{WORD} debts"], "addition": f"Be kind about {WORD}."}
-    assert (await doors.ask("PUT", f"/profiles/{ada}/mandate", token, json=mandate)).is_success
+    assert (await gateway.ask("PUT", f"/profiles/{ada}/mandate", token, json=mandate)).is_success
     for kind, address in (("mail", MAIL), ("webhook", HOOK)):
-        await library.notifications.set_channel(
+        await repositories.notifications.set_channel(
             Channel(person=ada, kind=cast(Any, kind), address=address, confirmed=True)
         )
-    await library.tokens.issue("person", person=ada, label=LABEL)
-    await library.sources.put(ada, "http", {"chat_url": f"{HOOK}/chat"}, {"access_token": f"{WORD}-secret"})
-    highway = Highway(library.pool)
+    await repositories.tokens.issue("person", person=ada, label=LABEL)
+    await repositories.sources.put(ada, "http", {"chat_url": f"{HOOK}/chat"}, {"access_token": f"{WORD}-secret"})
+    highway = Highway(repositories.pool)
     texts = ["\n\n".join((PROFILE, OTHERS["cy"]))]
     await highway.recite(ada, 1, texts)
     await highway.write_back(ada, 1, "an-occasion", [UsedSpans((OTHERS["cy"],), ((0, 0, 40),))])
     await highway.recite_level(ada, 2, texts)
-    indexer = IntentField(library.pool).indexer
+    indexer = IntentField(repositories.pool).indexer
     index = await indexer.begin(scene, "lexical")
     while await indexer.fill(index):
         pass
@@ -202,10 +204,10 @@ def in_folder(folder: Path) -> Iterator[str]:
     return (path.name for path in folder.rglob("*") if path.is_file() and WORD.encode() in path.read_bytes())
 
 
-async def in_history(house: House, process: str) -> bool:
+async def in_history(stack: Stack, process: str) -> bool:
     """Whether the word stands anywhere in what Temporal keeps of a process; False when it keeps nothing."""
     try:
-        history = await house.handle(process).fetch_history()
+        history = await stack.handle(process).fetch_history()
     except RPCError as error:
         if error.status is not RPCStatusCode.NOT_FOUND:
             raise
@@ -213,12 +215,12 @@ async def in_history(house: House, process: str) -> bool:
     return any(WORD.encode() in event.SerializeToString() for event in history.events)
 
 
-async def opened(house: House) -> list[str]:
+async def opened(stack: Stack) -> list[str]:
     """Kinds of texts that can be opened and hold the word."""
-    async with house.library.pool.connection() as connection:
+    async with stack.repositories.pool.connection() as connection:
         cursor = await connection.execute("SELECT id, kind FROM texts")
         kinds = {row["id"]: row["kind"] for row in await cursor.fetchall()}
-    texts = await house.library.texts.get_many(list(kinds), erased="")
+    texts = await stack.repositories.texts.get_many(list(kinds), erased="")
     return sorted({kinds[id] for id, text in texts.items() if WORD.casefold() in text.casefold()})
 
 
@@ -229,22 +231,22 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
     async with open_house(temporal, url, ExtractiveEngine()) as here:
         context = replace(
             here.context,
-            people_search=IntentField(here.library.pool),
-            personal_data_stores=wiring.personal_data_stores(here.library),
+            people_search=IntentField(here.repositories.pool),
+            personal_data_stores=wiring.personal_data_stores(here.repositories),
         )
-        doors = Doors(here, context, application(context), cast(ScriptedEngine, None))
-        said = await everything_is_said(here, doors, url)
-        checksum = (await here.library.profiles.version(said.person)).sha256
+        gateway = GatewayHarness(here, context, application(context), cast(ScriptedEngine, None))
+        said = await everything_is_said(here, gateway, url)
+        checksum = (await here.repositories.profiles.version(said.person)).sha256
 
         empty = {name for name, filled in tables(url).items() if not filled}
         assert empty == set(NOTHING_OF_ANYBODY), "put something of a person into a new table, or say why none can be"
         for canary in (WORD, NAME, MAIL, HOOK, LABEL, checksum):
             assert naming(url, canary), f"{canary} stands nowhere: this test would not see it go"
         assert MUST_NOT_STAY | {"highway_memories", "highway_starts"} <= naming(url, said.person)
-        await write_export(here.library, said.process, tmp_path / "before")
+        await write_export(here.repositories, said.process, tmp_path / "before")
         assert list(in_folder(tmp_path / "before")), "the export quoted them"
         for name in ("dee", "bo"):
-            assert WORD in await everything(doors, Room(said.process, said.tokens, {}), said.tokens[name])
+            assert WORD in await everything(gateway, Room(said.process, said.tokens, {}), said.tokens[name])
         assert [await in_history(here, one) for one in (said.process, said.unread)] == [True, True]
 
         await erase(context, OPERATOR, said.person, patience=20)
@@ -253,12 +255,12 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
             assert find_in_database(url, canary) == [], canary
         assert await opened(here) == []
         assert naming(url, said.person) - ID_STAYS == set(), "neither in an index, nor in a list, nor in a memory"
-        await write_export(here.library, said.process, tmp_path / "after")
+        await write_export(here.repositories, said.process, tmp_path / "after")
         assert not list(in_folder(tmp_path / "after"))
         for token in said.tokens.values():
-            assert WORD not in await everything(doors, Room(said.process, said.tokens, {}), token)
+            assert WORD not in await everything(gateway, Room(said.process, said.tokens, {}), token)
         async with asyncio.timeout(90):  # a server deletes a history in its own time
             while any([await in_history(here, one) for one in (said.process, said.unread)]):
                 await asyncio.sleep(0.1)
-        plan = (await doors.ask("GET", f"/processes/{said.process}/plan", said.tokens["dee"])).json()
+        plan = (await gateway.ask("GET", f"/processes/{said.process}/plan", said.tokens["dee"])).json()
         assert plan["removed"], "the others are told that something was removed"

@@ -18,13 +18,13 @@ OLD, NEW = (base64.b64encode(letter * 32).decode() for letter in (b"o", b"n"))
 
 
 async def _put(words: str) -> str:
-    async with wiring.library(load_settings()) as library:
-        return await library.texts.put("ada", "words", words)
+    async with wiring.repositories(load_settings()) as repositories:
+        return await repositories.texts.put("ada", "words", words)
 
 
 async def _get(text_id: str) -> str:
-    async with wiring.library(load_settings()) as library:
-        return await library.texts.get(text_id)
+    async with wiring.repositories(load_settings()) as repositories:
+        return await repositories.texts.get(text_id)
 
 
 def test_a_new_master_key_takes_over(fresh_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A whole house with its gateway, and callers of every role."""
+"""The whole stack with its gateway, and callers of every role."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import pytest
 from fastapi import FastAPI
 from temporalio.client import Client
 
-from tests.support.house import House, open_house
 from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.model.observation import Verdict
 
 
-class Doors:
-    """The gateway of a house, and clients of it."""
+class GatewayHarness:
+    """The gateway of a stack, and clients of it."""
 
-    def __init__(self, house: House, context: AppContext, app: FastAPI, engine: ScriptedEngine) -> None:
-        self.house, self.context, self.app, self.engine = house, context, app, engine
+    def __init__(self, stack: Stack, context: AppContext, app: FastAPI, engine: ScriptedEngine) -> None:
+        self.stack, self.context, self.app, self.engine = stack, context, app, engine
 
-    def also(self, **parts: Any) -> Doors:
-        """Another gateway of the same house, whose context differs in these parts."""
+    def also(self, **parts: Any) -> GatewayHarness:
+        """Another gateway of the same stack, whose context differs in these parts."""
         context = replace(self.context, **parts)
-        return Doors(self.house, context, application(context), self.engine)
+        return GatewayHarness(self.stack, context, application(context), self.engine)
 
     @asynccontextmanager
     async def client(self, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
@@ -50,14 +50,14 @@ class Doors:
             return await client.request(method, path, headers=headers, **more)
 
     async def operator(self) -> str:
-        return (await self.context.library.tokens.issue("operator")).secret
+        return (await self.context.repositories.tokens.issue("operator")).secret
 
     async def person(self, person: str) -> str:
-        return (await self.context.library.tokens.issue("person", person=person)).secret
+        return (await self.context.repositories.tokens.issue("person", person=person)).secret
 
     async def scene(self) -> str:
         scene = f"scene-{uuid.uuid4().hex[:8]}"
-        await self.context.library.profiles.put_scene(scene, scene)
+        await self.context.repositories.profiles.put_scene(scene, scene)
         return scene
 
     async def join(self, scene: str, text: str = "I keep bees and sell honey at two markets.", **more: Any) -> Any:
@@ -90,10 +90,10 @@ async def until_served(url: str) -> None:
 
 
 @pytest.fixture(scope="module")  # not longer: its worker serves the queue that other tests' houses serve
-async def doors(temporal: Client, database_url: str) -> AsyncIterator[Doors]:
+async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
-    async with open_house(temporal, database_url, engine) as house:
+    async with open_house(temporal, database_url, engine) as stack:
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
-        field = IntentField(house.library.pool)
-        context = replace(house.context, options=options, people_search=field)
-        yield Doors(house, context, application(context), engine)
+        field = IntentField(stack.repositories.pool)
+        context = replace(stack.context, options=options, people_search=field)
+        yield GatewayHarness(stack, context, application(context), engine)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors, text_of
+from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked
 from tests.gateway.test_notifying import Kept
 from tongyao.gateway.mcp.server import make_server
@@ -46,10 +46,10 @@ class Room:
 
 
 @asynccontextmanager
-async def opened(doors: Doors, **settings: Any) -> AsyncIterator[Room]:
-    scene = await doors.scene()
-    demander = await doors.join(scene, profile("demander"), name="Demander Demokritos")
-    people = [await doors.join(scene, profile(name), name=f"{name.title()} Example") for name in NAMES]
+async def opened(gateway: GatewayHarness, **settings: Any) -> AsyncIterator[Room]:
+    scene = await gateway.scene()
+    demander = await gateway.join(scene, profile("demander"), name="Demander Demokritos")
+    people = [await gateway.join(scene, profile(name), name=f"{name.title()} Example") for name in NAMES]
     endpoints = ("human", "human", "proxy")
     demand = {
         "intent": INTENT,
@@ -59,12 +59,12 @@ async def opened(doors: Doors, **settings: Any) -> AsyncIterator[Room]:
         ],
         "settings": settings,
     }
-    pid = (await doors.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+    pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
     tokens = {name: person["token"] for name, person in zip(NAMES, people, strict=True)}
     yield Room(pid, {"demander": demander["token"], **tokens}, {})
 
 
-async def everything(doors: Doors, room: Room, token: str) -> str:
+async def everything(gateway: GatewayHarness, room: Room, token: str) -> str:
     """All that one token opens, over the API and over MCP."""
     pid, got = room.pid, []
     for path in (
@@ -72,8 +72,8 @@ async def everything(doors: Doors, room: Room, token: str) -> str:
         f"/processes/{pid}/plan", f"/processes/{pid}/delivery", "/processes?role=participant", "/processes",
         "/inbox?view=true",
     ):  # fmt: skip
-        got.append((await doors.ask("GET", path, token)).text)
-    async with McpClient(make_server(doors.context, token=token)) as client:
+        got.append((await gateway.ask("GET", path, token)).text)
+    async with McpClient(make_server(gateway.context, token=token)) as client:
         for tool, arguments in (("status", {"process": pid}), ("pending", {}), ("plan", {"process": pid})):
             got.append(text_of(await client.call_tool(tool, arguments)))
     return "\n".join(got)
@@ -84,10 +84,10 @@ def foreign(said: str, *, own: str, of: str) -> list[str]:
     return [name for name in (*NAMES, "demander") if name != own and f"{of}-CANARY-{name}" in said]
 
 
-async def look(doors: Doors, room: Room, phase: Phase) -> None:
+async def look(gateway: GatewayHarness, room: Room, phase: Phase) -> None:
     """Hold what everybody can get now against the table."""
     for own, token in room.tokens.items():
-        said = await everything(doors, room, token)
+        said = await everything(gateway, room, token)
         role: PartyRole = "demander" if own == "demander" else "participant"
         assert foreign(said, own=own, of="PROFILE") == [], (phase, own)
         if not may_see(role, Part.PROJECTIONS, phase):
@@ -105,55 +105,55 @@ def _tension(said: str) -> str:
     return str((first.get("tension") or {}).get("transition", "\0"))
 
 
-async def test_in_no_phase_anybody_gets_what_is_not_theirs(doors: Doors) -> None:
+async def test_in_no_phase_anybody_gets_what_is_not_theirs(gateway: GatewayHarness) -> None:
     kept = Kept()
-    notifying = NotificationSender(doors.context.library, {"log": kept, "webhook": kept})
-    before = len(doors.engine.received)
-    async with opened(doors, max_rounds=2) as room:
+    notifying = NotificationSender(gateway.context.repositories, {"log": kept, "webhook": kept})
+    before = len(gateway.engine.received)
+    async with opened(gateway, max_rounds=2) as room:
         demander = room.tokens["demander"]
-        await asked(doors, demander, "confirm_tension")
-        await look(doors, room, Phase.CONFIRMING)
-        await doors.ask("POST", f"/processes/{room.pid}/messages", demander, json={"kind": "confirm_tension"})
+        await asked(gateway, demander, "confirm_tension")
+        await look(gateway, room, Phase.CONFIRMING)
+        await gateway.ask("POST", f"/processes/{room.pid}/messages", demander, json={"kind": "confirm_tension"})
         for round_number in (1, 2):
             for name in NAMES[:2]:
-                await asked(doors, room.tokens[name], "projection", round_number)
+                await asked(gateway, room.tokens[name], "projection", round_number)
                 await notifying.once()
-                await look(doors, room, Phase.CRYSTALLIZING)
+                await look(gateway, room, Phase.CRYSTALLIZING)
                 said = {"kind": "submit_projection", "round": round_number, "text": words(name, round_number)}
-                answer = await doors.ask("POST", f"/processes/{room.pid}/messages", room.tokens[name], json=said)
+                answer = await gateway.ask("POST", f"/processes/{room.pid}/messages", room.tokens[name], json=said)
                 assert answer.status_code == 200, answer.text
-        await asked(doors, demander, "decision")
-        await look(doors, room, Phase.DECIDING)
+        await asked(gateway, demander, "decision")
+        await look(gateway, room, Phase.DECIDING)
         accept = {"kind": "decide", "decision": "accept_as_is"}
-        await doors.ask("POST", f"/processes/{room.pid}/messages", demander, json=accept)
+        await gateway.ask("POST", f"/processes/{room.pid}/messages", demander, json=accept)
         for name, decision in zip(NAMES[:2], ("commit", "decline"), strict=True):
-            await asked(doors, room.tokens[name], "answer")
-            await look(doors, room, Phase.ANSWERING)
+            await asked(gateway, room.tokens[name], "answer")
+            await look(gateway, room, Phase.ANSWERING)
             said = {"kind": "answer_plan", "revision": 1, "answer": decision}
-            await doors.ask("POST", f"/processes/{room.pid}/messages", room.tokens[name], json=said)
-        await doors.ask("POST", f"/processes/{room.pid}/messages", demander, json={"kind": "conclude"})
-        await doors.house.end(room.pid)
-        await look(doors, room, Phase.COMPLETED)
+            await gateway.ask("POST", f"/processes/{room.pid}/messages", room.tokens[name], json=said)
+        await gateway.ask("POST", f"/processes/{room.pid}/messages", demander, json={"kind": "conclude"})
+        await gateway.stack.end(room.pid)
+        await look(gateway, room, Phase.COMPLETED)
         await notifying.once()
 
         # Identities: to those who committed, of those who committed.
-        committed = (await doors.ask("GET", f"/processes/{room.pid}", room.tokens[NAMES[0]])).json()["identities"]
+        committed = (await gateway.ask("GET", f"/processes/{room.pid}", room.tokens[NAMES[0]])).json()["identities"]
         assert sorted(committed.values()) == ["Anaximene Example", "Demander Demokritos"]
-        declined = (await doors.ask("GET", f"/processes/{room.pid}", room.tokens[NAMES[1]])).json()
+        declined = (await gateway.ask("GET", f"/processes/{room.pid}", room.tokens[NAMES[1]])).json()
         assert not declined.get("identities")
 
         # The stream says what the pages say.
         for token in room.tokens.values():
-            stream = (await doors.ask("GET", f"/processes/{room.pid}/events", token)).text
+            stream = (await gateway.ask("GET", f"/processes/{room.pid}/events", token)).text
             assert "CANARY" not in stream and "Example" not in stream
 
         # What models were told: an endpoint its own profile and words, the catalyst no profile at all.
-        seats = await doors.context.library.room.seats(room.pid)
+        seats = await gateway.context.repositories.seats.seats(room.pid)
         owner = {}
         for name, token in list(room.tokens.items())[1:]:
-            me = (await doors.ask("GET", "/me", token)).json()["person"]
+            me = (await gateway.ask("GET", "/me", token)).json()["person"]
             owner[next(seat.alias for seat in seats if seat.profile_id == me)] = name
-        told = [one for one in doors.engine.received[before:] if one.key.process == room.pid]
+        told = [one for one in gateway.engine.received[before:] if one.key.process == room.pid]
         steps = {one.key.step for one in told}
         assert steps >= {"formulate", "project", "observe", "plan", "deliver"}
         for one in told:
@@ -170,32 +170,32 @@ async def test_in_no_phase_anybody_gets_what_is_not_theirs(doors: Doors) -> None
         assert mine and "CANARY" not in repr(mine) and "Example" not in repr(mine)
 
 
-async def test_a_person_and_a_proxy_look_the_same_from_outside(doors: Doors) -> None:
+async def test_a_person_and_a_proxy_look_the_same_from_outside(gateway: GatewayHarness) -> None:
     """The same process twice, one seat spoken for by a proxy and by a person: nobody else is told anything else."""
     seen = []
     for human in (False, True):
-        scene = await doors.scene()
-        demander = await doors.join(scene)
-        people = [await doors.join(scene, profile(name)) for name in NAMES]
+        scene = await gateway.scene()
+        demander = await gateway.join(scene)
+        people = [await gateway.join(scene, profile(name)) for name in NAMES]
         endpoint = "human" if human else "proxy"
         demand = {
             "intent": INTENT,
             "participants": [people[0]["profile_id"], {"profile_id": people[1]["profile_id"], "endpoint": endpoint}],
             "settings": {"auto_confirm": True, "aliases_as_named": True},
         }
-        pid = (await doors.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+        pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
         if human:
             for round_number in (1, 2, 3):  # as long as the proxy has something to say
-                await asked(doors, people[1]["token"], "projection", round_number)
+                await asked(gateway, people[1]["token"], "projection", round_number)
                 more = {"text": words("b", round_number)} if round_number < 3 else {"nothing_new": True}
                 said = {"kind": "submit_projection", "round": round_number, **more}
-                await doors.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=said)
-            await asked(doors, people[1]["token"], "answer")
+                await gateway.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=said)
+            await asked(gateway, people[1]["token"], "answer")
             answer = {"kind": "answer_plan", "revision": 1, "answer": "commit"}
-            await doors.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=answer)
-        await doors.house.end(pid)
-        view = (await doors.ask("GET", f"/processes/{pid}", people[0]["token"])).json()
-        events = (await doors.ask("GET", f"/processes/{pid}/history?limit=500", people[0]["token"])).json()["events"]
+            await gateway.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=answer)
+        await gateway.stack.end(pid)
+        view = (await gateway.ask("GET", f"/processes/{pid}", people[0]["token"])).json()
+        events = (await gateway.ask("GET", f"/processes/{pid}/history?limit=500", people[0]["token"])).json()["events"]
         rounds = [e for e in events if e["kind"] not in ("phase_changed",)]
         seen.append(
             (
@@ -207,16 +207,16 @@ async def test_a_person_and_a_proxy_look_the_same_from_outside(doors: Doors) -> 
     assert seen[0] == seen[1]
 
 
-async def test_what_is_said_of_a_process_is_said_in_the_tension_alone(doors: Doors) -> None:
+async def test_what_is_said_of_a_process_is_said_in_the_tension_alone(gateway: GatewayHarness) -> None:
     """Participants never see the raw intent, only the tension made of it; strangers and operators see neither."""
-    async with opened(doors, auto_confirm=True) as room:
-        await asked(doors, room.tokens[NAMES[0]], "projection", 1)
-        view = (await doors.ask("GET", f"/processes/{room.pid}", room.tokens[NAMES[0]])).json()
+    async with opened(gateway, auto_confirm=True) as room:
+        await asked(gateway, room.tokens[NAMES[0]], "projection", 1)
+        view = (await gateway.ask("GET", f"/processes/{room.pid}", room.tokens[NAMES[0]])).json()
         assert "intent" not in view and view["tension"]
-        operator = await doors.operator()
-        said = await everything(doors, room, operator)
+        operator = await gateway.operator()
+        said = await everything(gateway, room, operator)
         assert "CANARY" not in said and "Example" not in said
-        stranger = await doors.person("stranger-here")
-        assert "CANARY" not in await everything(doors, room, stranger)
+        stranger = await gateway.person("stranger-here")
+        assert "CANARY" not in await everything(gateway, room, stranger)
         cancel = {"kind": "cancel"}
-        await doors.ask("POST", f"/processes/{room.pid}/messages", room.tokens["demander"], json=cancel)
+        await gateway.ask("POST", f"/processes/{room.pid}/messages", room.tokens["demander"], json=cancel)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors, said_by
+from tests.gateway.conftest import GatewayHarness, said_by
 from tests.gateway.test_api import asked
 from tongyao.gateway.mcp.server import make_server
 
@@ -19,11 +19,11 @@ TEXTS = (
 """Long enough for the scripted engine to say something else in each round."""
 
 
-async def demanded(doors: Doors, endpoint: str, *, in_scene: bool = True) -> tuple[str, str, list[Any]]:
+async def demanded(gateway: GatewayHarness, endpoint: str, *, in_scene: bool = True) -> tuple[str, str, list[Any]]:
     """A process of the first two of a scene, at most two rounds long; the second one's `endpoint` is given."""
-    scene = await doors.scene()
-    demander = await doors.join(scene)
-    people = [await doors.join(scene, text) for text in TEXTS]
+    scene = await gateway.scene()
+    demander = await gateway.join(scene)
+    people = [await gateway.join(scene, text) for text in TEXTS]
     demand: dict[str, Any] = {
         "intent": "I want to bring an old ferry back onto the lake.",
         "participants": [people[0]["profile_id"], {"profile_id": people[1]["profile_id"], "endpoint": endpoint}],
@@ -31,7 +31,7 @@ async def demanded(doors: Doors, endpoint: str, *, in_scene: bool = True) -> tup
     }
     if in_scene:
         demand["scene"] = scene
-    answer = await doors.ask("POST", "/processes", demander["token"], json=demand)
+    answer = await gateway.ask("POST", "/processes", demander["token"], json=demand)
     assert answer.status_code == 201, answer.text
     return answer.json()["id"], demander["token"], people
 
@@ -40,60 +40,62 @@ async def call(client: Any, tool: str, **arguments: Any) -> Any:
     return said_by(await client.call_tool(tool, arguments))
 
 
-async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_them(doors: Doors) -> None:
-    pid, demander, people = await demanded(doors, "proxy")
-    ask = await asked(doors, demander, "decision", 2)
+async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_them(gateway: GatewayHarness) -> None:
+    pid, demander, people = await demanded(gateway, "proxy")
+    ask = await asked(gateway, demander, "decision", 2)
     given = ask["choices"]
     assert set(given["options"]) == {"accept_as_is", "extend", "raise_budget", "add_participants", "abandon"}
     assert {one["profile_id"] for one in given["proposals"]} == {people[2]["profile_id"]}
     assert all(one["perspective"] for one in given["proposals"])
     assert given["open"] and given["note"] == ""
     unknown = {"kind": "decide", "decision": "add_participants", "participants": ["nobody-1"]}
-    refused = await doors.ask("POST", f"/processes/{pid}/messages", demander, json=unknown)
+    refused = await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=unknown)
     assert (refused.status_code, refused.json()["code"]) == (422, "unknown_profiles")
-    async with McpClient(make_server(doors.context, token=demander)) as client:
+    async with McpClient(make_server(gateway.context, token=demander)) as client:
         [same] = (await call(client, "pending", view=False))["pending"]
         assert [one["profile_id"] for one in same["choices"]["proposals"]] == [people[2]["profile_id"]]
         chosen = {"kind": "decide", "decision": "add_participants", "participants": [people[2]["profile_id"]]}
         assert (await call(client, "decide", process=pid, message=chosen, key="add"))["state"] == "applied"
-    record = await doors.house.end(pid)
+    record = await gateway.stack.end(pid)
     assert [one.alias for one in record.participants] == ["P01", "P02", "P03"]
     assert {said.round for said in record.projections if said.alias == "P03"} == {3, 4}
 
 
-async def test_without_a_scene_the_demander_is_told_so(doors: Doors) -> None:
-    pid, demander, _ = await demanded(doors, "proxy", in_scene=False)
-    given = (await asked(doors, demander, "decision", 2))["choices"]
+async def test_without_a_scene_the_demander_is_told_so(gateway: GatewayHarness) -> None:
+    pid, demander, _ = await demanded(gateway, "proxy", in_scene=False)
+    given = (await asked(gateway, demander, "decision", 2))["choices"]
     assert given["proposals"] == [] and "no scene" in given["note"]
     assert "add_participants" in given["options"], "anybody known may be named"
-    await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
+    await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
 
 
-async def test_after_a_decline_the_demander_sees_what_would_go_to_the_field(doors: Doors) -> None:
-    pid, demander, people = await demanded(doors, "human")
+async def test_after_a_decline_the_demander_sees_what_would_go_to_the_field(gateway: GatewayHarness) -> None:
+    pid, demander, people = await demanded(gateway, "human")
     token = people[1]["token"]
     for number in (1, 2):
-        await asked(doors, token, "projection", number)
+        await asked(gateway, token, "projection", number)
         said = {"kind": "submit_projection", "round": number, "text": "I can offer the slipway of four metres."}
-        await doors.ask("POST", f"/processes/{pid}/messages", token, json=said)
-    await asked(doors, demander, "decision", 2)
-    await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "decide", "decision": "accept_as_is"})
-    alias = (await asked(doors, token, "answer", 1))["alias"]
+        await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said)
+    await asked(gateway, demander, "decision", 2)
+    await gateway.ask(
+        "POST", f"/processes/{pid}/messages", demander, json={"kind": "decide", "decision": "accept_as_is"}
+    )
+    alias = (await asked(gateway, token, "answer", 1))["alias"]
     declined = {"kind": "answer_plan", "revision": 1, "answer": "decline"}
-    assert (await doors.ask("POST", f"/processes/{pid}/messages", token, json=declined)).status_code == 200
-    hole = await asked(doors, demander, "hole")
+    assert (await gateway.ask("POST", f"/processes/{pid}/messages", token, json=declined)).status_code == 200
+    hole = await asked(gateway, demander, "hole")
     assert hole["subject"] == f"plan/1/hole/{alias}"
     residual = hole["choices"]["residual"]
     assert residual["id"] == hole["subject"] and residual["tension"]["transition"]
-    assert (await asked(doors, demander, "decision", 1))["choices"]["options"] == ["replan", "conclude"]
-    assert (await doors.ask("GET", "/inbox", token)).json() == [], "to nobody else"
+    assert (await asked(gateway, demander, "decision", 1))["choices"]["options"] == ["replan", "conclude"]
+    assert (await gateway.ask("GET", "/inbox", token)).json() == [], "to nobody else"
     approved = {"kind": "approve_residual", "residual": hole["subject"]}
-    assert (await doors.ask("POST", f"/processes/{pid}/messages", demander, json=approved)).status_code == 200
-    await doors.house.end(pid)
-    child = (await doors.house.library.lineage.children(pid))[0].id
+    assert (await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=approved)).status_code == 200
+    await gateway.stack.end(pid)
+    child = (await gateway.stack.repositories.lineage.children(pid))[0].id
     assert child == f"{pid}.1-{alias}"
-    select = await asked(doors, demander, "select_participants")
+    select = await asked(gateway, demander, "select_participants")
     assert select["process_id"] == child
     async with asyncio.timeout(30):
-        await doors.ask("POST", f"/processes/{child}/messages", demander, json={"kind": "cancel"})
-        await doors.house.end(child)
+        await gateway.ask("POST", f"/processes/{child}/messages", demander, json={"kind": "cancel"})
+        await gateway.stack.end(child)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import GatewayOptions
 from tongyao.gateway.mcp.server import ACTIONS
 from tongyao.gateway.outbound.http_agent import Credentials, HttpConfig
@@ -59,9 +59,9 @@ def test_the_pages_name_only_settings_and_fields_there_are() -> None:
     assert {name for name in Credentials.model_fields if f"`{name}`" not in page} == hidden
 
 
-async def test_the_page_of_the_api_names_only_places_there_are(doors: Doors) -> None:
+async def test_the_page_of_the_api_names_only_places_there_are(gateway: GatewayHarness) -> None:
     page = (DOCS / "api.md").read_text(encoding="utf-8")
-    paths = {re.sub(r"\{\w+\}", "{}", path) for path in doors.app.openapi()["paths"]}
+    paths = {re.sub(r"\{\w+\}", "{}", path) for path in gateway.app.openapi()["paths"]}
     named = re.findall(r"`(?:GET|POST|PUT|DELETE) (/[\w/{}]+)`", page)
     assert len(named) > 8
     assert {one for one in named if re.sub(r"\{\w+\}", "{}", one) not in paths} == set()

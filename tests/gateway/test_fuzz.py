@@ -10,15 +10,15 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import GatewayHarness
 from tongyao.gateway.mcp.server import make_server
 
 EXAMPLES = 6
 
 
-async def test_no_request_that_fits_the_document_makes_the_api_fail(doors: Doors) -> None:
-    token = await doors.person("fuzzing-person")
-    schema = schemathesis.openapi.from_dict(doors.app.openapi())
+async def test_no_request_that_fits_the_document_makes_the_api_fail(gateway: GatewayHarness) -> None:
+    token = await gateway.person("fuzzing-person")
+    schema = schemathesis.openapi.from_dict(gateway.app.openapi())
     loop = asyncio.get_running_loop()
     failed: list[Any] = []
 
@@ -40,9 +40,9 @@ async def test_no_request_that_fits_the_document_makes_the_api_fail(doors: Doors
                 kwargs = {name: kwargs[name] for name in ("method", "url", "json", "params") if kwargs.get(name)}
                 method, url = kwargs.pop("method"), kwargs.pop("url")
                 asked = asyncio.run_coroutine_threadsafe(
-                    doors.ask(method, url, token, key=uuid.uuid4().hex, **kwargs)
+                    gateway.ask(method, url, token, key=uuid.uuid4().hex, **kwargs)
                     if method == "POST"
-                    else doors.ask(method, url, token, **kwargs),
+                    else gateway.ask(method, url, token, **kwargs),
                     loop,
                 )
                 answer = asked.result(20)
@@ -58,8 +58,8 @@ async def test_no_request_that_fits_the_document_makes_the_api_fail(doors: Doors
 ODD: tuple[Any, ...] = ("", "\x00", "x" * 300, -1, 10**30, 1.5, None, [], {}, {"kind": "decide"}, True)
 
 
-async def test_no_argument_crashes_an_mcp_tool(doors: Doors) -> None:
-    server = make_server(doors.context, token=await doors.person("fuzzing-agent"))
+async def test_no_argument_crashes_an_mcp_tool(gateway: GatewayHarness) -> None:
+    server = make_server(gateway.context, token=await gateway.person("fuzzing-agent"))
     async with McpClient(server) as client:
         for tool in await server.list_tools():
             names = [name for name in tool.input_schema["properties"] if name != "token"]

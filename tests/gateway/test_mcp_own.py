@@ -7,18 +7,18 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors, said_by, text_of
+from tests.gateway.conftest import GatewayHarness, said_by, text_of
 from tests.gateway.test_notifying import Kept
 from tests.gateway.test_sources import SECRETS, platform
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 
 
-async def test_channels_are_set_confirmed_and_removed(doors: Doors) -> None:
+async def test_channels_are_set_confirmed_and_removed(gateway: GatewayHarness) -> None:
     mail = Kept()
-    doors = doors.also(notifiers={"mail": mail})
-    token = (await doors.join(await doors.scene()))["token"]
-    async with McpClient(make_server(doors.context, token=token)) as client:
+    gateway = gateway.also(notifiers={"mail": mail})
+    token = (await gateway.join(await gateway.scene()))["token"]
+    async with McpClient(make_server(gateway.context, token=token)) as client:
 
         async def call(tool: str, **arguments: Any) -> Any:
             return said_by(await client.call_tool(tool, arguments))
@@ -41,10 +41,10 @@ async def test_channels_are_set_confirmed_and_removed(doors: Doors) -> None:
         assert plain.is_error and "not_https: " in text_of(plain)
 
 
-async def test_ones_agent_is_named_asked_for_the_profile_and_taken_back(doors: Doors) -> None:
-    doors = doors.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
-    joined = await doors.join(await doors.scene())
-    async with platform() as (_, config), McpClient(make_server(doors.context, token=joined["token"])) as client:
+async def test_ones_agent_is_named_asked_for_the_profile_and_taken_back(gateway: GatewayHarness) -> None:
+    gateway = gateway.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
+    joined = await gateway.join(await gateway.scene())
+    async with platform() as (_, config), McpClient(make_server(gateway.context, token=joined["token"])) as client:
         none = await client.call_tool("source", {})
         assert none.is_error and "no_such_source: " in text_of(none)
         strange = await client.call_tool("set_source", {"kind": "magic", "config": {}})
@@ -56,5 +56,5 @@ async def test_ones_agent_is_named_asked_for_the_profile_and_taken_back(doors: D
         assert said_by(await client.call_tool("source", {}))["kind"] == "http"
         said_by(await client.call_tool("remove_source", {}))
         assert (await client.call_tool("source", {})).is_error
-    profile = await doors.ask("GET", f"/profiles/{joined['profile_id']}", joined["token"])
+    profile = await gateway.ask("GET", f"/profiles/{joined['profile_id']}", joined["token"])
     assert "I splice rope" in profile.json()["text"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors, text_of
+from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
 from tongyao.app.permissions import PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import ACTIONS, make_server
@@ -52,14 +52,14 @@ def test_every_tool_has_its_cells() -> None:
     assert set(CALLS) == set(ACTIONS)
 
 
-async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(doors: Doors) -> None:
-    pid, demander, people = await room(doors)
-    other_pid, _, _ = await room(doors)
+async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    other_pid, _, _ = await room(gateway)
     speaker = people[1]
-    await asked(doors, speaker["token"], "projection", 1)
-    seats = await doors.context.library.room.seats(pid)
+    await asked(gateway, speaker["token"], "projection", 1)
+    seats = await gateway.context.repositories.seats.seats(pid)
     alias = next(seat.alias for seat in seats if seat.profile_id == speaker["profile_id"])
-    scoped = await doors.context.library.tokens.issue(
+    scoped = await gateway.context.repositories.tokens.issue(
         "participant", person=speaker["profile_id"], process_id=pid, alias=alias
     )
     tokens = {
@@ -67,11 +67,11 @@ async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(doors: Do
         "demander": demander,
         "participant": speaker["token"],
         "scoped": scoped.secret,
-        "operator": await doors.operator(),
+        "operator": await gateway.operator(),
         "guessed": "ty_guess",
     }
     wrong = []
-    async with McpClient(make_server(doors.context)) as client:
+    async with McpClient(make_server(gateway.context)) as client:
         for tool, arguments in CALLS.items():
             for caller, token in tokens.items():
                 for own in (True, False):
@@ -91,7 +91,7 @@ async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(doors: Do
                         wrong.append((tool, caller, "own" if own else "other", text_of(result)[:80]))
     assert wrong == []
     for process in (pid, other_pid):
-        await doors.house.handle(process).cancel()
+        await gateway.stack.handle(process).cancel()
 
 
 def _shuts_out(said: str) -> bool:

@@ -7,36 +7,36 @@ from typing import Any
 import pytest
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors, text_of
+from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
 from tongyao.gateway.mcp.server import make_server
 
 TENSION = {"transition": "From a mill that stands still to one that grinds."}
 
 
-async def send(doors: Doors, pid: str, token: str, **message: Any) -> Any:
-    return await doors.ask("POST", f"/processes/{pid}/messages", token, json=message)
+async def send(gateway: GatewayHarness, pid: str, token: str, **message: Any) -> Any:
+    return await gateway.ask("POST", f"/processes/{pid}/messages", token, json=message)
 
 
-async def test_whoever_has_no_token_yet_hears_where_one_comes_from(doors: Doors) -> None:
+async def test_whoever_has_no_token_yet_hears_where_one_comes_from(gateway: GatewayHarness) -> None:
     for method, path in (("GET", "/inbox"), ("POST", "/processes"), ("GET", "/processes/c-1")):
-        answer = await doors.ask(method, path, json={"intent": "x"})
+        answer = await gateway.ask(method, path, json={"intent": "x"})
         assert answer.status_code == 401 and "POST /profiles" in answer.json()["detail"], path
 
 
-async def test_a_scene_that_is_not_there_is_refused_at_every_door_with_what_to_do(doors: Doors) -> None:
-    person = await doors.join(await doors.scene())
+async def test_a_scene_that_is_not_there_is_refused_at_every_door_with_what_to_do(gateway: GatewayHarness) -> None:
+    person = await gateway.join(await gateway.scene())
     said = {"scene": "nowhere", "name": "Ida", "text": "I grind rye in a water mill."}
     answers = [
-        await doors.ask("POST", "/profiles", json=said),
-        await doors.ask("GET", "/scenes/nowhere/people", person["token"]),
-        await doors.ask("POST", "/scenes/nowhere/search", person["token"], json={"text": "flour"}),
-        await doors.ask("POST", "/processes", person["token"], json={"intent": "I want flour.", "scene": "nowhere"}),
+        await gateway.ask("POST", "/profiles", json=said),
+        await gateway.ask("GET", "/scenes/nowhere/people", person["token"]),
+        await gateway.ask("POST", "/scenes/nowhere/search", person["token"], json={"text": "flour"}),
+        await gateway.ask("POST", "/processes", person["token"], json={"intent": "I want flour.", "scene": "nowhere"}),
     ]
     for answer in answers:
         assert answer.status_code in (404, 422)
         assert answer.json()["detail"].startswith("there is no scene 'nowhere': `GET /scenes`")
-    async with McpClient(make_server(doors.context, token=person["token"])) as client:
+    async with McpClient(make_server(gateway.context, token=person["token"])) as client:
         for tool, arguments in (
             ("agents", {"scene": "nowhere"}),
             ("search", {"scene": "nowhere", "text": "flour"}),
@@ -47,101 +47,101 @@ async def test_a_scene_that_is_not_there_is_refused_at_every_door_with_what_to_d
 
 
 @pytest.mark.parametrize("sought", [{"text": "flour"}, {"tension": TENSION}], ids=["text", "tension"])
-async def test_nobody_is_looked_for_where_nobody_is(doors: Doors, sought: dict[str, Any]) -> None:
-    person, empty = await doors.join(await doors.scene()), await doors.scene()
-    answer = await doors.ask("POST", f"/scenes/{empty}/search", person["token"], json=sought)
+async def test_nobody_is_looked_for_where_nobody_is(gateway: GatewayHarness, sought: dict[str, Any]) -> None:
+    person, empty = await gateway.join(await gateway.scene()), await gateway.scene()
+    answer = await gateway.ask("POST", f"/scenes/{empty}/search", person["token"], json=sought)
     assert (answer.status_code, answer.json()["code"]) == (422, "empty_scene")
     assert "POST /profiles" in answer.json()["detail"] and "`join`" in answer.json()["detail"]
-    async with McpClient(make_server(doors.context, token=person["token"])) as client:
+    async with McpClient(make_server(gateway.context, token=person["token"])) as client:
         said_back = await client.call_tool("search", {"scene": empty, **sought})
         assert said_back.is_error and "empty_scene: nobody is in scene" in text_of(said_back)
 
 
-async def test_a_process_is_not_started_where_nobody_else_could_be_found(doors: Doors) -> None:
-    scene = await doors.scene()
-    person = await doors.join(scene)
+async def test_a_process_is_not_started_where_nobody_else_could_be_found(gateway: GatewayHarness) -> None:
+    scene = await gateway.scene()
+    person = await gateway.join(scene)
     demand = {"intent": "I want flour.", "scene": scene}
-    alone = await doors.ask("POST", "/processes", person["token"], json=demand)
+    alone = await gateway.ask("POST", "/processes", person["token"], json=demand)
     assert (alone.status_code, alone.json()["code"]) == (422, "empty_scene")
     assert "nobody but you" in alone.json()["detail"] and "name participants" in alone.json()["detail"]
-    assert (await doors.ask("GET", "/processes", person["token"])).json()["processes"] == []
-    async with McpClient(make_server(doors.context, token=person["token"])) as client:
+    assert (await gateway.ask("GET", "/processes", person["token"])).json()["processes"] == []
+    async with McpClient(make_server(gateway.context, token=person["token"])) as client:
         said_back = await client.call_tool("demand", {"key": "d", **demand})
         assert said_back.is_error and "empty_scene: nobody but you" in text_of(said_back)
-    await doors.join(scene, "I bake bread.")
-    started = await doors.ask("POST", "/processes", person["token"], json=demand)
+    await gateway.join(scene, "I bake bread.")
+    started = await gateway.ask("POST", "/processes", person["token"], json=demand)
     assert started.status_code == 201
     assert started.headers["Location"] == f"/processes/{started.json()['id']}"
-    await doors.house.handle(started.json()["id"]).cancel()
+    await gateway.stack.handle(started.json()["id"]).cancel()
 
 
-async def test_what_is_not_valid_is_told_once_and_in_words(doors: Doors) -> None:
-    pid, demander, _ = await room(doors)
-    nothing = await send(doors, pid, demander, type="confirm_tension")
+async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarness) -> None:
+    pid, demander, _ = await room(gateway)
+    nothing = await send(gateway, pid, demander, type="confirm_tension")
     assert nothing.json()["detail"] == "body: say which one it is: 'kind'"
-    wrong = await send(doors, pid, demander, kind="confirm")
+    wrong = await send(gateway, pid, demander, kind="confirm")
     assert wrong.json()["detail"].startswith("body: 'confirm' is no kind; one of 'revise_tension', 'confirm_tension'")
     demand = {"intent": "x", "participants": [{"profile_id": "p-1", "endpoint": "person"}]}
-    errors = (await doors.ask("POST", "/processes", demander, json=demand)).json()["errors"]
+    errors = (await gateway.ask("POST", "/processes", demander, json=demand)).json()["errors"]
     assert [(one["where"], one["why"]) for one in errors] == [
         ("body.participants.0.person.endpoint", "Input should be 'proxy', 'agent' or 'human'")
     ]
     near = {"intent": "x", "participants": ["a", "b"], "settings": {"rounds_max": 3, "max_round": 3}}
-    assert "did you mean max_rounds?" in (await doors.ask("POST", "/processes", demander, json=near)).json()["detail"]
-    assert "/docs" in (await doors.ask("GET", "/proceses", demander)).json()["detail"]
-    await doors.house.handle(pid).cancel()
+    assert "did you mean max_rounds?" in (await gateway.ask("POST", "/processes", demander, json=near)).json()["detail"]
+    assert "/docs" in (await gateway.ask("GET", "/proceses", demander)).json()["detail"]
+    await gateway.stack.handle(pid).cancel()
 
 
-async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(doors: Doors) -> None:
+async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: GatewayHarness) -> None:
     """The only person among proxies speaks last: the gate stays open for them for as long as the demander set."""
-    pid, demander, people = await room(doors, correcting_seconds=4)
+    pid, demander, people = await room(gateway, correcting_seconds=4)
     token = people[1]["token"]
-    ask = await asked(doors, token, "projection", 1)
+    ask = await asked(gateway, token, "projection", 1)
     assert '"kind": "submit_projection", "round": 1' in ask["answer_with"]
     first = await send(
-        doors, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
+        gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
     )
     assert "`own`" in first.json()["en"] and "own" in first.json()["zh"]
 
     async def own() -> list[Any]:
-        return list((await doors.ask("GET", f"/processes/{pid}", token)).json()["own"])
+        return list((await gateway.ask("GET", f"/processes/{pid}", token)).json()["own"])
 
-    await doors.house.when(own)
-    await doors.house.when(lambda: doors.house.happened(pid, "projection_received"))
+    await gateway.stack.when(own)
+    await gateway.stack.when(lambda: gateway.stack.happened(pid, "projection_received"))
     (said,) = await own()
     assert said["author"] == "human" and said["items"] and said["items"][0]["spans"][0]["source"] == "words"
-    view = (await doors.ask("GET", f"/processes/{pid}", token)).json()
+    view = (await gateway.ask("GET", f"/processes/{pid}", token)).json()
     assert (view["round"], view["observations"]) == (1, []), "the catalyst has not read it yet"
     again = await send(
-        doors, pid, token, kind="submit_projection", round=1, text="The slipway has four metres, not five."
+        gateway, pid, token, kind="submit_projection", round=1, text="The slipway has four metres, not five."
     )
     assert again.status_code == 200, again.text
-    await asked(doors, token, "projection", 2)
+    await asked(gateway, token, "projection", 2)
     assert [one["markdown"] for one in await own()] == ["The slipway has four metres, not five."]
-    late = await send(doors, pid, token, kind="submit_projection", round=1, text="Or three.")
+    late = await send(gateway, pid, token, kind="submit_projection", round=1, text="Or three.")
     assert (late.status_code, late.json()["code"]) == (409, "round_over")
-    await send(doors, pid, demander, kind="cancel")
+    await send(gateway, pid, demander, kind="cancel")
 
 
-async def test_what_somebody_proposes_instead_reaches_the_demander(doors: Doors) -> None:
-    pid, demander, people = await room(doors)
+async def test_what_somebody_proposes_instead_reaches_the_demander(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
     token = people[1]["token"]
-    await asked(doors, token, "projection", 1)
-    assert (await send(doors, pid, demander, kind="conclude")).status_code == 200
-    await send(doors, pid, token, kind="submit_projection", round=1, text="I can lend a slipway.")
-    ask = await asked(doors, token, "answer")
+    await asked(gateway, token, "projection", 1)
+    assert (await send(gateway, pid, demander, kind="conclude")).status_code == 200
+    await send(gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway.")
+    ask = await asked(gateway, token, "answer")
     assert '"kind": "answer_plan", "revision": 1' in ask["answer_with"]
     words = "I come when the sluice is repaired. Ask Anna Example."
-    await send(doors, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
-    await asked(doors, demander, "decision")
-    seen = (await doors.ask("GET", f"/processes/{pid}", demander)).json()
+    await send(gateway, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
+    await asked(gateway, demander, "decision")
+    seen = (await gateway.ask("GET", f"/processes/{pid}", demander)).json()
     assert seen["answers"] == {ask["alias"]: "propose"}
     told = seen["answer_words"][ask["alias"]]
     assert told.startswith("I come when the sluice is repaired.") and "Anna Example" not in told
-    for other in (people[0]["token"], await doors.operator()):
-        assert "sluice" not in (await doors.ask("GET", f"/processes/{pid}", other)).text
-    replan = await send(doors, pid, demander, kind="replan", proposals=[ask["alias"]])
+    for other in (people[0]["token"], await gateway.operator()):
+        assert "sluice" not in (await gateway.ask("GET", f"/processes/{pid}", other)).text
+    replan = await send(gateway, pid, demander, kind="replan", proposals=[ask["alias"]])
     assert replan.status_code == 200
-    await asked(doors, token, "answer", 2)
-    await send(doors, pid, token, kind="answer_plan", revision=2, answer="commit")
-    await doors.house.end(pid)
+    await asked(gateway, token, "answer", 2)
+    await send(gateway, pid, token, kind="answer_plan", revision=2, answer="commit")
+    await gateway.stack.end(pid)

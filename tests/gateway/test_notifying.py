@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
@@ -35,12 +35,12 @@ class Kept:
 
 
 async def told_by(
-    doors: Doors, notifying: NotificationSender, process: str, until: Callable[[], Any | Awaitable[Any]]
+    gateway: GatewayHarness, notifying: NotificationSender, process: str, until: Callable[[], Any | Awaitable[Any]]
 ) -> None:
     """Run the loop by hand until something has been told; what was put off comes due at once."""
     async with asyncio.timeout(30):
         while not until():
-            async with session(doors.context.library.pool) as connection:
+            async with session(gateway.context.repositories.pool) as connection:
                 await connection.execute(
                     "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s AND state = 'pending'",
                     [process],
@@ -49,48 +49,50 @@ async def told_by(
             await asyncio.sleep(0.05)
 
 
-async def webhook_of(doors: Doors, person: Any) -> None:
+async def webhook_of(gateway: GatewayHarness, person: Any) -> None:
     path = f"/profiles/{person['profile_id']}/channels/webhook"
-    answer = await doors.ask("PUT", path, person["token"], json={"url": "https://example.org/hook"})
+    answer = await gateway.ask("PUT", path, person["token"], json={"url": "https://example.org/hook"})
     assert answer.status_code == 200 and answer.json()["secret"].startswith("whsec_")
-    listed = await doors.ask("GET", path.removesuffix("/webhook"), person["token"])
+    listed = await gateway.ask("GET", path.removesuffix("/webhook"), person["token"])
     assert "secret" not in listed.json()[0], "a secret is shown when it is made, and not again"
 
 
-async def test_an_ask_is_told_once_over_each_channel_and_again_only_until_it_got_through(doors: Doors) -> None:
+async def test_an_ask_is_told_once_over_each_channel_and_again_only_until_it_got_through(
+    gateway: GatewayHarness,
+) -> None:
     hook = Kept(failures=2)
     notifying = NotificationSender(
-        doors.context.library, {"webhook": hook, "log": Kept()}, public_url="https://example.org"
+        gateway.context.repositories, {"webhook": hook, "log": Kept()}, public_url="https://example.org"
     )
-    pid, _, people = await room(doors)
-    await webhook_of(doors, people[1])
-    await asked(doors, people[1]["token"], "projection", 1)
-    await told_by(doors, notifying, pid, lambda: hook.of(pid))
+    pid, _, people = await room(gateway)
+    await webhook_of(gateway, people[1])
+    await asked(gateway, people[1]["token"], "projection", 1)
+    await told_by(gateway, notifying, pid, lambda: hook.of(pid))
     for _ in range(3):
         await notifying.once()
     (told,) = [one for one in hook.sent if one.data["process"] == pid]
     assert (told.data["what"], told.data["round"]) == ("projection", 1)
     assert told.data["due"] and "https://example.org" in told.text
-    await doors.house.handle(pid).cancel()
+    await gateway.stack.handle(pid).cancel()
 
 
-async def test_what_was_answered_meanwhile_is_told_to_nobody(doors: Doors) -> None:
+async def test_what_was_answered_meanwhile_is_told_to_nobody(gateway: GatewayHarness) -> None:
     hook = Kept(failures=1)
-    notifying = NotificationSender(doors.context.library, {"webhook": hook, "log": Kept()})
-    pid, demander, people = await room(doors)
-    await webhook_of(doors, people[1])
-    await asked(doors, people[1]["token"], "projection", 1)
+    notifying = NotificationSender(gateway.context.repositories, {"webhook": hook, "log": Kept()})
+    pid, demander, people = await room(gateway)
+    await webhook_of(gateway, people[1])
+    await asked(gateway, people[1]["token"], "projection", 1)
     await notifying.once()
-    await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
-    await doors.house.end(pid)
+    await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
+    await gateway.stack.end(pid)
 
     async def states() -> set[str]:
-        mine = await doors.context.library.notifications.of_process(pid)
+        mine = await gateway.context.repositories.notifications.of_process(pid)
         return {one.state for one in mine if one.channel == "webhook" and one.about["what"] == "projection"}
 
     async with asyncio.timeout(20):
         while await states() != {"dropped"}:
-            async with session(doors.context.library.pool) as connection:
+            async with session(gateway.context.repositories.pool) as connection:
                 await connection.execute(
                     "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s", [pid]
                 )
@@ -98,75 +100,79 @@ async def test_what_was_answered_meanwhile_is_told_to_nobody(doors: Doors) -> No
     assert "projection" not in hook.of(pid)
 
 
-async def test_what_nobody_will_ever_take_is_given_up(doors: Doors) -> None:
+async def test_what_nobody_will_ever_take_is_given_up(gateway: GatewayHarness) -> None:
     hook = Kept(failures=100, permanent=True)
-    notifying = NotificationSender(doors.context.library, {"webhook": hook, "log": Kept()})
-    pid, _, people = await room(doors)
-    await webhook_of(doors, people[1])
-    await asked(doors, people[1]["token"], "projection", 1)
+    notifying = NotificationSender(gateway.context.repositories, {"webhook": hook, "log": Kept()})
+    pid, _, people = await room(gateway)
+    await webhook_of(gateway, people[1])
+    await asked(gateway, people[1]["token"], "projection", 1)
     await notifying.once()
-    states = {one.channel: one.state for one in await doors.context.library.notifications.of_process(pid)}
+    states = {one.channel: one.state for one in await gateway.context.repositories.notifications.of_process(pid)}
     assert states["webhook"] == "failed"
-    await doors.house.handle(pid).cancel()
+    await gateway.stack.handle(pid).cancel()
 
 
-async def test_a_late_person_is_reminded_and_the_demander_told_when_they_lapse(doors: Doors) -> None:
+async def test_a_late_person_is_reminded_and_the_demander_told_when_they_lapse(gateway: GatewayHarness) -> None:
     kept = Kept()
-    notifying = NotificationSender(doors.context.library, {"log": kept})
-    pid, demander, people = await room(doors, turn_seconds=2, max_rounds=2)
-    demander_id = (await doors.ask("GET", "/me", demander)).json()["person"]
-    await told_by(doors, notifying, pid, lambda: "escalated" in kept.of(pid))
-    records = {one.about["what"]: one.person for one in await doors.context.library.notifications.of_process(pid)}
+    notifying = NotificationSender(gateway.context.repositories, {"log": kept})
+    pid, demander, people = await room(gateway, turn_seconds=2, max_rounds=2)
+    demander_id = (await gateway.ask("GET", "/me", demander)).json()["person"]
+    await told_by(gateway, notifying, pid, lambda: "escalated" in kept.of(pid))
+    records = {
+        one.about["what"]: one.person for one in await gateway.context.repositories.notifications.of_process(pid)
+    }
     assert records["projection"] == records["reminder"] == people[1]["profile_id"]
     assert records["escalated"] == demander_id
-    await doors.house.handle(pid).cancel()
+    await gateway.stack.handle(pid).cancel()
 
 
 async def test_no_notification_and_no_log_holds_anybodys_words_or_name(
-    doors: Doors, capsys: pytest.CaptureFixture[str]
+    gateway: GatewayHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = Kept()
-    notifying = NotificationSender(doors.context.library, {"webhook": kept, "log": LogNotifier()})
-    pid, _, people = await room(doors)
-    await webhook_of(doors, people[1])
+    notifying = NotificationSender(gateway.context.repositories, {"webhook": kept, "log": LogNotifier()})
+    pid, _, people = await room(gateway)
+    await webhook_of(gateway, people[1])
     with structlog.testing.capture_logs() as logs:
         for round_number in (1, 2):
-            await asked(doors, people[1]["token"], "projection", round_number)
+            await asked(gateway, people[1]["token"], "projection", round_number)
             await notifying.once()
             said = {"kind": "submit_projection", "round": round_number, "text": "CANARY-N knows the ice."}
-            await doors.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=said)
+            await gateway.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=said)
         leave = {"kind": "switch_endpoint", "endpoint": "proxy"}
-        await doors.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=leave)
-        await doors.house.end(pid)
-        await told_by(doors, notifying, pid, lambda: "delivery_ready" in kept.of(pid))
+        await gateway.ask("POST", f"/processes/{pid}/messages", people[1]["token"], json=leave)
+        await gateway.stack.end(pid)
+        await told_by(gateway, notifying, pid, lambda: "delivery_ready" in kept.of(pid))
     everything = json.dumps([one.model_dump(mode="json") for one in kept.sent]) + repr(logs) + capsys.readouterr().out
     assert any(line.get("event") == "notification" and line.get("process") == pid for line in logs)
     for word in ("CANARY-N", "Anna Example", "ferry", "wooden boats", "example.org"):
         assert word not in everything.replace("https://example.org/hook", "")
 
 
-async def test_a_mail_address_is_used_once_its_owner_has_read_the_code(doors: Doors) -> None:
+async def test_a_mail_address_is_used_once_its_owner_has_read_the_code(gateway: GatewayHarness) -> None:
     mail = Kept()
-    doors = doors.also(notifiers={"mail": mail})
-    joined = await doors.join(await doors.scene(), email="ida@example.org")
+    gateway = gateway.also(notifiers={"mail": mail})
+    joined = await gateway.join(await gateway.scene(), email="ida@example.org")
     path, token = f"/profiles/{joined['profile_id']}/channels", joined["token"]
     (first,) = mail.sent
     assert first.address == "ida@example.org"
-    again = await doors.ask("PUT", f"{path}/mail?language=zh", token, json={"address": "ida@example.net"})
+    again = await gateway.ask("PUT", f"{path}/mail?language=zh", token, json={"address": "ida@example.net"})
     assert again.json() == {"kind": "mail", "address": "ida@example.net", "confirmed": False}
     code = mail.sent[1].text.split("：")[1].split()[0]
-    old = await doors.ask("PUT", f"{path}/mail/confirmation", token, json={"code": first.text.split()[11]})
+    old = await gateway.ask("PUT", f"{path}/mail/confirmation", token, json={"code": first.text.split()[11]})
     assert (old.status_code, old.json()["code"]) == (422, "wrong_code")
-    confirmed = await doors.ask("PUT", f"{path}/mail/confirmation", token, json={"code": code})
+    confirmed = await gateway.ask("PUT", f"{path}/mail/confirmation", token, json={"code": code})
     assert confirmed.json()["confirmed"] is True
-    assert (await doors.ask("DELETE", f"{path}/mail", token)).status_code == 204
-    assert (await doors.ask("GET", path, token)).json() == []
+    assert (await gateway.ask("DELETE", f"{path}/mail", token)).status_code == 204
+    assert (await gateway.ask("GET", path, token)).json() == []
 
 
-async def test_where_no_mail_is_sent_an_address_is_refused(doors: Doors) -> None:
-    joined = await doors.join(await doors.scene())
+async def test_where_no_mail_is_sent_an_address_is_refused(gateway: GatewayHarness) -> None:
+    joined = await gateway.join(await gateway.scene())
     path = f"/profiles/{joined['profile_id']}/channels/mail"
-    answer = await doors.ask("PUT", path, joined["token"], json={"address": "ida@example.org"})
+    answer = await gateway.ask("PUT", path, joined["token"], json={"address": "ida@example.org"})
     assert (answer.status_code, answer.json()["code"]) == (422, "no_mail")
-    plain = await doors.ask("PUT", path.replace("mail", "webhook"), joined["token"], json={"url": "http://example.org"})
+    plain = await gateway.ask(
+        "PUT", path.replace("mail", "webhook"), joined["token"], json={"url": "http://example.org"}
+    )
     assert (plain.status_code, plain.json()["code"]) == (422, "not_https")

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
 from tongyao.app.permissions import MESSAGE_PERMISSIONS, PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import ACTIONS, make_server
@@ -35,44 +35,44 @@ SKIP_OWN = {("delete", "/profiles/{profile_id}"), ("delete", "/tokens/{token_id}
 """Would end what the other cells need; each has its own test."""
 
 
-def operations(doors: Doors) -> list[tuple[str, str, Action]]:
+def operations(gateway: GatewayHarness) -> list[tuple[str, str, Action]]:
     found = []
-    for path, methods in doors.app.openapi()["paths"].items():
+    for path, methods in gateway.app.openapi()["paths"].items():
         for method, operation in methods.items():
             found.append((method, path, Action(operation["x-tongyao-action"])))
     return found
 
 
-def test_the_tables_have_no_empty_cell(doors: Doors) -> None:
+def test_the_tables_have_no_empty_cell(gateway: GatewayHarness) -> None:
     assert set(PERMISSIONS) == set(Action)
     assert set(MESSAGE_PERMISSIONS) == set(MESSAGE_KINDS)
-    used = {action for _, _, action in operations(doors)} | set(ACTIONS.values())
+    used = {action for _, _, action in operations(gateway)} | set(ACTIONS.values())
     assert used == set(Action)
 
 
-async def test_every_tool_is_in_the_table(doors: Doors) -> None:
-    tools = {tool.name for tool in await make_server(doors.context).list_tools()}
+async def test_every_tool_is_in_the_table(gateway: GatewayHarness) -> None:
+    tools = {tool.name for tool in await make_server(gateway.context).list_tools()}
     assert tools == set(ACTIONS)
 
 
-async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(doors: Doors) -> None:
-    pid, demander, people = await room(doors)
-    other_pid, _, _ = await room(doors)
+async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    other_pid, _, _ = await room(gateway)
     speaker = people[1]
-    await asked(doors, speaker["token"], "projection", 1)
-    scoped = await doors.context.library.tokens.issue(
+    await asked(gateway, speaker["token"], "projection", 1)
+    scoped = await gateway.context.repositories.tokens.issue(
         "participant", person=speaker["profile_id"], process_id=pid,
-        alias=next(s.alias for s in await doors.context.library.room.seats(pid) if s.profile_id == speaker["profile_id"]),
+        alias=next(s.alias for s in await gateway.context.repositories.seats.seats(pid) if s.profile_id == speaker["profile_id"]),
     )  # fmt: skip
     callers = {
         "anonymous": (None, ""),
-        "demander": (demander, (await doors.ask("GET", "/me", demander)).json()["person"]),
+        "demander": (demander, (await gateway.ask("GET", "/me", demander)).json()["person"]),
         "participant": (speaker["token"], speaker["profile_id"]),
         "scoped": (scoped.secret, speaker["profile_id"]),
-        "operator": (await doors.operator(), ""),
+        "operator": (await gateway.operator(), ""),
     }
     wrong = []
-    for method, path, action in operations(doors):
+    for method, path, action in operations(gateway):
         for name, (token, person) in callers.items():
             for own in (True, False):
                 if not own and "{" not in path:
@@ -90,7 +90,9 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(door
                     where += "?after=4000000"
                     if expected:
                         continue  # an open stream: tested where it ends
-                answer = await doors.ask(method.upper(), where, token, json=BODIES.get((method, path), MESSAGES[name]))
+                answer = await gateway.ask(
+                    method.upper(), where, token, json=BODIES.get((method, path), MESSAGES[name])
+                )
                 code, detail = _said(answer)
                 refused = answer.status_code in (401, 403) or (
                     code in ("no_such_process", "no_such_profile") and detail.startswith("you ")
@@ -101,7 +103,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(door
     allowed_bodies = {("post", "/tokens")}  # everybody but operators is refused for asking for an operator's token
     assert [one for one in wrong if one[:2] not in allowed_bodies] == []
     for process in (pid, other_pid):
-        await doors.house.handle(process).cancel()
+        await gateway.stack.handle(process).cancel()
 
 
 def _said(answer: httpx.Response) -> tuple[str, str]:
@@ -122,38 +124,38 @@ def _expected(caller: str, action: Action, path: str, own: bool) -> bool:
     return bool({Role.PERSON, Role.OWNER} & roles)
 
 
-async def test_guessed_expired_and_revoked_tokens_open_nothing(doors: Doors) -> None:
-    tokens = doors.context.library.tokens
+async def test_guessed_expired_and_revoked_tokens_open_nothing(gateway: GatewayHarness) -> None:
+    tokens = gateway.context.repositories.tokens
     expired = await tokens.issue("operator", lasts=timedelta(seconds=-1))
     revoked = await tokens.issue("operator")
     await tokens.revoke(revoked.token.id)
     cells = {"ty_guess": "token_unknown", expired.secret: "token_expired", revoked.secret: "token_revoked"}
     for secret, code in cells.items():
-        answer = await doors.ask("GET", "/scenes", secret)
+        answer = await gateway.ask("GET", "/scenes", secret)
         assert (answer.status_code, answer.json()["code"]) == (401, code)
 
 
-async def test_nobody_learns_of_a_process_by_guessing_its_id(doors: Doors) -> None:
-    pid, _, _ = await room(doors)
-    stranger = await doors.person("somebody-else")
-    real = await doors.ask("GET", f"/processes/{pid}", stranger)
-    guessed = await doors.ask("GET", "/processes/c-0123456789abcdef", stranger)
+async def test_nobody_learns_of_a_process_by_guessing_its_id(gateway: GatewayHarness) -> None:
+    pid, _, _ = await room(gateway)
+    stranger = await gateway.person("somebody-else")
+    real = await gateway.ask("GET", f"/processes/{pid}", stranger)
+    guessed = await gateway.ask("GET", "/processes/c-0123456789abcdef", stranger)
     assert real.status_code == guessed.status_code == 404
     assert real.text.replace(pid, "X") == guessed.text.replace("c-0123456789abcdef", "X")
-    await doors.house.handle(pid).cancel()
+    await gateway.stack.handle(pid).cancel()
 
 
-async def test_a_deleted_profile_takes_its_tokens_along(doors: Doors) -> None:
-    joined = await doors.join(await doors.scene())
+async def test_a_deleted_profile_takes_its_tokens_along(gateway: GatewayHarness) -> None:
+    joined = await gateway.join(await gateway.scene())
     path = f"/profiles/{joined['profile_id']}"
-    assert (await doors.ask("DELETE", path, joined["token"])).status_code == 204
-    assert (await doors.ask("GET", path, joined["token"])).json()["code"] == "token_revoked"
+    assert (await gateway.ask("DELETE", path, joined["token"])).status_code == 204
+    assert (await gateway.ask("GET", path, joined["token"])).json()["code"] == "token_revoked"
 
 
 @pytest.mark.parametrize("settings", [{"strategy": "x"}, {"turn_seconds": 10**15}, {"token_budget": 10**30}])
 async def test_settings_that_name_anothers_text_or_break_a_calendar_are_refused(
-    doors: Doors, settings: dict[str, Any]
+    gateway: GatewayHarness, settings: dict[str, Any]
 ) -> None:
     demand = {"intent": "x", "participants": ["a", "b"], "settings": settings}
-    answer = await doors.ask("POST", "/processes", await doors.person("somebody"), json=demand)
+    answer = await gateway.ask("POST", "/processes", await gateway.person("somebody"), json=demand)
     assert answer.status_code == 422

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import said_by, text_of
-from tests.gateway.town import Person, Town, open_town
+from tests.gateway.served import Person, ServedStack, open_served
 from tongyao.protocol.model.process import Phase
 
 PROFILE = "I restore wooden boats and can lend a workshop. I will not work in winter. I want to learn to sail."
@@ -21,14 +21,16 @@ PROFILE = "I restore wooden boats and can lend a workshop. I will not work in wi
 
 @pytest.fixture
 def home() -> Any:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-town-"))
+    directory = Path(tempfile.mkdtemp(prefix="tongyao-served-"))
     yield directory
     shutil.rmtree(directory, ignore_errors=True)
 
 
-async def started(town: Town, endpoints: dict[str, str], **settings: Any) -> tuple[str, Person, dict[str, Person]]:
-    demander = await town.join("demander", "I have an old ferry and no crew.")
-    people = {name: await town.join(name, f"{PROFILE} In the harbour they call me {name}.") for name in endpoints}
+async def started(
+    served: ServedStack, endpoints: dict[str, str], **settings: Any
+) -> tuple[str, Person, dict[str, Person]]:
+    demander = await served.join("demander", "I have an old ferry and no crew.")
+    people = {name: await served.join(name, f"{PROFILE} In the harbour they call me {name}.") for name in endpoints}
     demand = {
         "intent": "I want to bring an old ferry back onto the lake.",
         "participants": [{"profile_id": people[name].id, "endpoint": kind} for name, kind in endpoints.items()],
@@ -39,11 +41,13 @@ async def started(town: Town, endpoints: dict[str, str], **settings: Any) -> tup
     return answer.json()["id"], demander, people
 
 
-async def spoken(town: Town, pid: str, people: dict[str, Person]) -> dict[tuple[str, int], tuple[str, str, str]]:
+async def spoken(
+    served: ServedStack, pid: str, people: dict[str, Person]
+) -> dict[tuple[str, int], tuple[str, str, str]]:
     """(name, round) → author, outcome, words, of everybody."""
-    seats = {seat.alias: seat.person for seat in await town.library.room.seats(pid)}
+    seats = {seat.alias: seat.person for seat in await served.repositories.seats.seats(pid)}
     names = {person.id: name for name, person in people.items()}
-    record = await town.library.record(pid)
+    record = await served.repositories.record(pid)
     return {
         (names[seats[said.alias]], said.round): (said.author.value, said.outcome.value, said.markdown)
         for said in record.projections
@@ -55,8 +59,8 @@ async def spoken(town: Town, pid: str, people: dict[str, Person]) -> dict[tuple[
 async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_database_url: str, home: Path) -> None:
     script = {"verdicts": ["more", "more", "more", "exhausted", "exhausted"]}
     endpoints = {"ada": "human", "bo": "human", "cy": "agent", "di": "proxy", "ed": "proxy"}
-    async with open_town(fresh_database_url, home, script) as town, town.agent() as agent:
-        pid, _, people = await started(town, endpoints)
+    async with open_served(fresh_database_url, home, script) as served, served.agent() as agent:
+        pid, _, people = await started(served, endpoints)
         ada, bo, cy, ed = (people[name] for name in ("ada", "bo", "cy", "ed"))
 
         async def respond(round_number: int, text: str, key: str) -> Any:
@@ -67,22 +71,22 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
         # Round 1: the agent first, bo before ada; ada twice; the worker dies under bo's words.
         await ada.asked(pid, "projection", 1)
         assert said_by(await respond(1, "cy in round 1", "c1"))["state"] == "applied"
-        town.kill_worker()
+        served.kill_worker()
         from_bo = await bo.say(pid, 1, "bo  in round 1\n", key="b1")
         assert (from_bo.status_code, from_bo.json()["state"]) == (202, "waiting")
-        await town.worker.start()
+        await served.worker.start()
         first = await ada.say(pid, 1, "ada in round 1", key="a1")
         again = await ada.say(pid, 1, "ada in round 1", key="a1")
         assert first.json()["id"] == again.json()["id"]
-        assert [await town.verdict(bo, from_bo), await town.verdict(ada, again)] == ["applied", "applied"]
+        assert [await served.verdict(bo, from_bo), await served.verdict(ada, again)] == ["applied", "applied"]
 
         # Round 2: ada hands over to her proxy, ed leaves, cy's second thoughts on round 1 come too late; Temporal dies.
         await bo.asked(pid, "projection", 2)
         assert (await ada.send(pid, kind="switch_endpoint", endpoint="proxy")).status_code == 200
-        await town.kill_temporal()
+        await served.kill_temporal()
         left = await ed.send(pid, kind="leave", key="e-leaves")
-        assert await town.verdict(ed, left) == "applied"
-        assert await town.verdict(bo, await bo.say(pid, 2, "bo in round 2", key="b2")) == "applied"
+        assert await served.verdict(ed, left) == "applied"
+        assert await served.verdict(bo, await bo.say(pid, 2, "bo in round 2", key="b2")) == "applied"
         late = await respond(1, "cy in round 1, too late", "c1-late")
         assert late.is_error and "round_over: " in text_of(late)
         assert said_by(await respond(2, "cy in round 2", "c2"))["state"] in ("applied", "waiting")
@@ -90,12 +94,12 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
 
         # Round 3: ada takes over again, before or after her proxy has spoken; the worker dies a second time.
         back = await ada.send(pid, kind="switch_endpoint", endpoint="human", key="a-back")
-        town.kill_worker()
+        served.kill_worker()
         sent = [await bo.say(pid, 3, "bo in round 3", key="b3")]
-        await town.worker.start()
-        assert [await town.verdict(ada, back), await town.verdict(bo, sent[0])] == ["applied", "applied"]
+        await served.worker.start()
+        assert [await served.verdict(ada, back), await served.verdict(bo, sent[0])] == ["applied", "applied"]
         assert said_by(await respond(3, "cy in round 3", "c3"))["state"] in ("applied", "waiting")
-        assert await town.verdict(bo, await bo.say(pid, 3, "bo in round 3", key="b3")) == "applied"
+        assert await served.verdict(bo, await bo.say(pid, 3, "bo in round 3", key="b3")) == "applied"
 
         async def nobody_has_more() -> bool:
             for person in (ada, bo, cy):
@@ -106,11 +110,11 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
                         await ada.say(pid, 3, "ada in round 3", key="a3")
                     elif ask["ask"] == "answer":
                         await person.send(pid, kind="answer_plan", revision=ask["round"], answer="commit")
-            return (await town.library.processes.get(pid)).ended_at is not None
+            return (await served.repositories.processes.get(pid)).ended_at is not None
 
-        await town.when(nobody_has_more, seconds=240)
+        await served.when(nobody_has_more, seconds=240)
 
-        said = await spoken(town, pid, people)
+        said = await spoken(served, pid, people)
         assert said["cy", 1] == ("agent", "replied", "cy in round 1")
         assert said["bo", 1] == ("human", "replied", "bo  in round 1\n")
         assert said["ada", 1] == ("human", "replied", "ada in round 1")
@@ -121,39 +125,39 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
         assert said["cy", 3] == ("agent", "replied", "cy in round 3")
         assert said["ada", 3][0] == "proxy" or said["ada", 3] == ("human", "replied", "ada in round 3")
         assert max(number for name, number in said if name == "ed") <= 2
-        record = await town.library.record(pid)
+        record = await served.repositories.record(pid)
         assert record.phase is Phase.COMPLETED and record.answers
         assert "too late" not in record.model_dump_json()
 
         # Once each: every turn one event, every call one settled answer, every key one message.
-        events = await town.library.events.events(pid, limit=1_000)
+        events = await served.repositories.events.events(pid, limit=1_000)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         ends = Counter((e.data["alias"], e.data["round"]) for e in events if e.kind.value == "projection_received")
         assert set(ends.values()) == {1}
-        calls = [c for c in await town.library.ledger.calls(pid) if c.state == "settled"]
+        calls = [c for c in await served.repositories.ledger.calls(pid) if c.state == "settled"]
         keys = [(c.step, c.round, c.alias, c.revision, c.reask) for c in calls]
         assert len(keys) == len(set(keys))
-        assert await town.library.messages.pending(pid) == []
+        assert await served.repositories.messages.pending(pid) == []
 
 
 @pytest.fixture
-async def small_town(fresh_database_url: str, home: Path) -> AsyncIterator[Town]:
-    async with open_town(fresh_database_url, home, {"verdicts": ["more"], "seconds": 0.1}) as town:
-        yield town
+async def small_served(fresh_database_url: str, home: Path) -> AsyncIterator[ServedStack]:
+    async with open_served(fresh_database_url, home, {"verdicts": ["more"], "seconds": 0.1}) as served:
+        yield served
 
 
 @pytest.mark.timeout(300)
-async def test_twelve_messages_to_a_dead_worker_and_a_killed_temporal(small_town: Town) -> None:
+async def test_twelve_messages_to_a_dead_worker_and_a_killed_temporal(small_served: ServedStack) -> None:
     """Each acknowledged one is applied exactly once after the restart, each other one is visibly refused."""
-    town = small_town
+    served = small_served
     endpoints = {"ada": "human", "bo": "human", "cy": "human", "di": "human"}
-    pid, demander, people = await started(town, endpoints)
+    pid, demander, people = await started(served, endpoints)
     ada, bo, cy, di = people.values()
     for person in people.values():
         await person.asked(pid, "projection", 1)
-    seats = {seat.profile_id: seat.alias for seat in await town.library.room.seats(pid)}
+    seats = {seat.profile_id: seat.alias for seat in await served.repositories.seats.seats(pid)}
 
-    town.kill_worker()
+    served.kill_worker()
     first = await asyncio.gather(
         ada.say(pid, 1, "ada: first", key="a1"),
         bo.say(pid, 1, "bo speaks", key="b1"),
@@ -162,7 +166,7 @@ async def test_twelve_messages_to_a_dead_worker_and_a_killed_temporal(small_town
         demander.send(pid, kind="confirm_tension", key="confirm"),
         cy.send(pid, kind="switch_endpoint", endpoint="agent", key="c-agent"),
     )
-    await town.kill_temporal()
+    await served.kill_temporal()
     second = await asyncio.gather(
         ada.say(pid, 1, "ada: first", key="a1"),
         ada.say(pid, 1, "ada: corrected", key="a2"),
@@ -175,22 +179,24 @@ async def test_twelve_messages_to_a_dead_worker_and_a_killed_temporal(small_town
     assert {answer.status_code for answer in sent} <= {200, 202}, "all were kept"
     assert {answer.json()["state"] for answer in sent} == {"waiting"}, "nobody is told what nobody knows yet"
 
-    await town.worker.start()
+    await served.worker.start()
     who = [ada, bo, bo, demander, demander, cy, ada, ada, cy, demander, di, di]
-    verdicts = [await town.verdict(person, answer) for person, answer in zip(who, sent, strict=True)]
+    verdicts = [await served.verdict(person, answer) for person, answer in zip(who, sent, strict=True)]
     applied = {"applied"}
     assert verdicts[:6] == ["applied", "applied", "wrong_round", verdicts[3], "already_confirmed", "applied"]
     assert verdicts[6:11] == ["applied", "applied", "applied", "not_now", "applied"]
-    assert verdicts[3] in applied | {"nothing_to_extend", "has_left"}, "before or after di left: authors are not ordered"
+    assert verdicts[3] in applied | {"nothing_to_extend", "has_left"}, (
+        "before or after di left: authors are not ordered"
+    )
     assert verdicts[11] == "has_left"
 
     await ada.asked(pid, "projection", 2)
-    said = await spoken(town, pid, people)
+    said = await spoken(served, pid, people)
     assert said["ada", 1][2] == "ada: corrected", "a correction never arrives before what it corrects"
     assert (said["bo", 1][2], said["cy", 1][2]) == ("bo speaks", "cy speaks")
     assert said["di", 1][1] == "left"
-    events = await town.library.events.events(pid, limit=500)
+    events = await served.repositories.events.events(pid, limit=500)
     kinds = Counter(event.kind.value for event in events)
     assert (kinds["participant_left"], kinds["endpoint_switched"]) == (1, 1)
     assert kinds["deadline_extended"] == verdicts.count("applied") - 7
-    assert "di speaks" not in (await town.library.record(pid)).model_dump_json()
+    assert "di speaks" not in (await served.repositories.record(pid)).model_dump_json()

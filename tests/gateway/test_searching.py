@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import Doors, said_by, text_of
+from tests.gateway.conftest import GatewayHarness, said_by, text_of
 from tongyao.gateway.mcp.server import make_server
 
 PEOPLE = {
@@ -22,25 +22,27 @@ TENSION = {
 }
 
 
-async def filled(doors: Doors) -> tuple[str, dict[str, Any]]:
-    scene = await doors.scene()
-    return scene, {name: await doors.join(scene, text) for name, text in PEOPLE.items()}
+async def filled(gateway: GatewayHarness) -> tuple[str, dict[str, Any]]:
+    scene = await gateway.scene()
+    return scene, {name: await gateway.join(scene, text) for name, text in PEOPLE.items()}
 
 
-async def test_near_a_text_people_come_by_relevance(doors: Doors) -> None:
-    scene, people = await filled(doors)
-    stranger = await doors.person("somebody-who-looks")
-    found = await doors.ask("POST", f"/scenes/{scene}/search", stranger, json={"text": "someone who grinds rye flour"})
+async def test_near_a_text_people_come_by_relevance(gateway: GatewayHarness) -> None:
+    scene, people = await filled(gateway)
+    stranger = await gateway.person("somebody-who-looks")
+    found = await gateway.ask(
+        "POST", f"/scenes/{scene}/search", stranger, json={"text": "someone who grinds rye flour"}
+    )
     cards = found.json()
     assert cards[0]["profile_id"] == people["miller"]["profile_id"]
     assert {card["perspective"] for card in cards} == {"relevance"}
     assert "water mill" not in found.text and "name" not in cards[0]
 
 
-async def test_near_a_tension_people_come_from_three_perspectives_with_reasons(doors: Doors) -> None:
-    scene, people = await filled(doors)
+async def test_near_a_tension_people_come_from_three_perspectives_with_reasons(gateway: GatewayHarness) -> None:
+    scene, people = await filled(gateway)
     cards = (
-        await doors.ask("POST", f"/scenes/{scene}/search", people["baker"]["token"], json={"tension": TENSION})
+        await gateway.ask("POST", f"/scenes/{scene}/search", people["baker"]["token"], json={"tension": TENSION})
     ).json()
     assert people["baker"]["profile_id"] not in {card["profile_id"] for card in cards}, "oneself is left out"
     assert {card["perspective"] for card in cards} <= {"resonance", "complement", "interference"}
@@ -49,21 +51,21 @@ async def test_near_a_tension_people_come_from_three_perspectives_with_reasons(d
     assert reason["part"] == "B1" and set(reason) == {"part", "facet", "score"}, "labels; where it stands is not shown"
 
 
-async def test_near_ones_own_profile_and_nobody_elses(doors: Doors) -> None:
-    scene, people = await filled(doors)
+async def test_near_ones_own_profile_and_nobody_elses(gateway: GatewayHarness) -> None:
+    scene, people = await filled(gateway)
     baker, miller = people["baker"], people["miller"]
     path = f"/scenes/{scene}/search"
-    mine = (await doors.ask("POST", path, baker["token"], json={"profile_id": baker["profile_id"]})).json()
+    mine = (await gateway.ask("POST", path, baker["token"], json={"profile_id": baker["profile_id"]})).json()
     assert mine[0]["profile_id"] == miller["profile_id"]
-    theirs = await doors.ask("POST", path, baker["token"], json={"profile_id": miller["profile_id"]})
+    theirs = await gateway.ask("POST", path, baker["token"], json={"profile_id": miller["profile_id"]})
     assert (theirs.status_code, theirs.json()["code"]) == (404, "no_such_profile")
-    two = await doors.ask("POST", path, baker["token"], json={"profile_id": baker["profile_id"], "text": "x"})
+    two = await gateway.ask("POST", path, baker["token"], json={"profile_id": baker["profile_id"], "text": "x"})
     assert two.status_code == 422
 
 
-async def test_an_agent_searches_by_the_same_rules(doors: Doors) -> None:
-    scene, people = await filled(doors)
-    async with McpClient(make_server(doors.context, token=people["baker"]["token"])) as client:
+async def test_an_agent_searches_by_the_same_rules(gateway: GatewayHarness) -> None:
+    scene, people = await filled(gateway)
+    async with McpClient(make_server(gateway.context, token=people["baker"]["token"])) as client:
         found = await client.call_tool("search", {"scene": scene, "text": "rye flour from a mill"})
         shown = said_by(found)["people"]
         wrong = await client.call_tool("search", {"scene": scene})

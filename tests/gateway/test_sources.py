@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from tests.gateway.conftest import Doors
+from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import TEXTS, asked
 from tests.support.serving import served
 from tongyao.app.people.profile_source import ChatMessage, SourceError
@@ -155,65 +155,65 @@ def test_a_config_that_cannot_be_is_refused(config: dict[str, Any]) -> None:
         HttpProfileSource(config, {}, Keeping())
 
 
-async def agents_room(doors: Doors, config: dict[str, str]) -> tuple[str, str, Any]:
+async def agents_room(gateway: GatewayHarness, config: dict[str, str]) -> tuple[str, str, Any]:
     """A process in which the second participant's own agent speaks; returns (id, demander's token, the participant)."""
-    scene = await doors.scene()
-    demander = await doors.join(scene)
-    people = [await doors.join(scene, text) for text in TEXTS]
+    scene = await gateway.scene()
+    demander = await gateway.join(scene)
+    people = [await gateway.join(scene, text) for text in TEXTS]
     path = f"/profiles/{people[1]['profile_id']}/source"
-    answer = await doors.ask("PUT", path, people[1]["token"], json={"config": config, "credentials": SECRETS})
+    answer = await gateway.ask("PUT", path, people[1]["token"], json={"config": config, "credentials": SECRETS})
     assert answer.status_code == 200 and "hush" not in answer.text and "r0" not in answer.text
     demand = {
         "intent": "I want to bring an old ferry back onto the lake.",
         "participants": [people[0]["profile_id"], {"profile_id": people[1]["profile_id"], "endpoint": "agent"}],
         "settings": {"auto_confirm": True},
     }
-    started = await doors.ask("POST", "/processes", demander["token"], json=demand)
+    started = await gateway.ask("POST", "/processes", demander["token"], json=demand)
     return started.json()["id"], demander["token"], people[1]
 
 
 @pytest.fixture
-def doors(doors: Doors) -> Doors:
+def gateway(gateway: GatewayHarness) -> GatewayHarness:
     """Doors that know one kind of platform."""
-    return doors.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
+    return gateway.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
 
 
 @pytest.fixture
-def asking(doors: Doors) -> AgentCaller:
-    return AgentCaller(doors.context)
+def asking(gateway: GatewayHarness) -> AgentCaller:
+    return AgentCaller(gateway.context)
 
 
-async def until(doors: Doors, asking: AgentCaller, pid: str, state: str) -> Any:
+async def until(gateway: GatewayHarness, asking: AgentCaller, pid: str, state: str) -> Any:
     """Ask until the agent's turn in this process has come to this; what was put off comes due at once."""
     async with asyncio.timeout(30):
         while True:
-            async with session(doors.context.library.pool) as connection:
+            async with session(gateway.context.repositories.pool) as connection:
                 await connection.execute("UPDATE source_turns SET next_attempt_at = now() WHERE process_id = %s", [pid])
             await asyncio.gather(asking.once(), asking.once())
-            seats = await doors.context.library.room.seats(pid)
-            turns = [t for s in seats for t in await doors.context.library.sources.turns(s.person)]
+            seats = await gateway.context.repositories.seats.seats(pid)
+            turns = [t for s in seats for t in await gateway.context.repositories.sources.turns(s.person)]
             if any((turn.process_id, turn.state) == (pid, state) for turn in turns):
                 return turns[0]
             await asyncio.sleep(0.05)
 
 
 async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(
-    doors: Doors, asking: AgentCaller
+    gateway: GatewayHarness, asking: AgentCaller
 ) -> None:
     async with platform() as (there, config):
-        pid, _, person = await agents_room(doors, config)
-        await until(doors, asking, pid, "said")
-        await asked(doors, person["token"], "projection", 2)
+        pid, _, person = await agents_room(gateway, config)
+        await until(gateway, asking, pid, "said")
+        await asked(gateway, person["token"], "projection", 2)
         there.say = "nothing new."
         stop = asyncio.Event()
         running = asyncio.create_task(asking.run(stop, idle=0.05))
-        await asked(doors, person["token"], "answer")
+        await asked(gateway, person["token"], "answer")
         stop.set()
         await running
         answer = {"kind": "answer_plan", "revision": 1, "answer": "commit"}
-        await doors.ask("POST", f"/processes/{pid}/messages", person["token"], json=answer)
-        await doors.house.end(pid)
-    said = [one for one in (await doors.context.library.record(pid)).projections if one.author.value == "agent"]
+        await gateway.ask("POST", f"/processes/{pid}/messages", person["token"], json=answer)
+        await gateway.stack.end(pid)
+    said = [one for one in (await gateway.context.repositories.record(pid)).projections if one.author.value == "agent"]
     assert [one.markdown for one in said[:1]] == ["My owner splices rope, and will not sail in winter."]
     assert {one.outcome.value for one in said[1:]} == {"nothing_new"}
     assert len(there.asked) == len(said), "asked once for each turn, by two askers"
@@ -221,57 +221,59 @@ async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_onc
     assert "transition" in told and "P0" in told and "Anna Example" not in told and "wooden boats" not in told
 
 
-async def test_what_the_person_said_themself_no_agent_corrects(doors: Doors, asking: AgentCaller) -> None:
+async def test_what_the_person_said_themself_no_agent_corrects(gateway: GatewayHarness, asking: AgentCaller) -> None:
     async with platform() as (there, config):
-        pid, demander, person = await agents_room(doors, config)
-        await asked(doors, person["token"], "projection", 1)
+        pid, demander, person = await agents_room(gateway, config)
+        await asked(gateway, person["token"], "projection", 1)
         there.wait = 0.5
         asking_now = asyncio.create_task(asking.once())
         said = {"kind": "submit_projection", "round": 1, "text": "I say it myself."}
-        answer = await doors.ask("POST", f"/processes/{pid}/messages", person["token"], json=said)
+        answer = await gateway.ask("POST", f"/processes/{pid}/messages", person["token"], json=said)
         assert answer.status_code == 200
         await asking_now
-        await asked(doors, person["token"], "projection", 2)
-        await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
-        await doors.house.end(pid)
-    record = await doors.context.library.record(pid)
+        await asked(gateway, person["token"], "projection", 2)
+        await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
+        await gateway.stack.end(pid)
+    record = await gateway.context.repositories.record(pid)
     assert [one.markdown for one in record.projections if one.author.value == "agent" and one.round == 1] == [
         "I say it myself."
     ]
 
 
 async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_is_not(
-    doors: Doors, asking: AgentCaller
+    gateway: GatewayHarness, asking: AgentCaller
 ) -> None:
     async with platform() as (there, config):
-        pid, demander, person = await agents_room(doors, config)
-        await asked(doors, person["token"], "projection", 1)
+        pid, demander, person = await agents_room(gateway, config)
+        await asked(gateway, person["token"], "projection", 1)
         there.status = 503
         await asking.once()
         path = f"/profiles/{person['profile_id']}/source"
-        (turn,) = (await doors.ask("GET", path, person["token"])).json()["turns"]
+        (turn,) = (await gateway.ask("GET", path, person["token"])).json()["turns"]
         assert (turn["state"], turn["why"]) == ("pending", "refused")
         there.status = 200
-        assert (await until(doors, asking, pid, "said")).attempts > 1
-        await asked(doors, person["token"], "projection", 2)
+        assert (await until(gateway, asking, pid, "said")).attempts > 1
+        await asked(gateway, person["token"], "projection", 2)
         there.good = there.refresh = "gone"
-        failed = await until(doors, asking, pid, "failed")
+        failed = await until(gateway, asking, pid, "failed")
         assert (failed.round, failed.why) == (2, "not_signed_in")
-        await doors.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
+        await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
 
 
-async def test_a_profile_is_fetched_from_the_agent_and_kinds_that_are_not_known_are_refused(doors: Doors) -> None:
+async def test_a_profile_is_fetched_from_the_agent_and_kinds_that_are_not_known_are_refused(
+    gateway: GatewayHarness,
+) -> None:
     async with platform() as (_, config):
-        person = await doors.join(await doors.scene())
+        person = await gateway.join(await gateway.scene())
         path = f"/profiles/{person['profile_id']}/source"
-        strange = await doors.ask("PUT", path, person["token"], json={"kind": "magic"})
+        strange = await gateway.ask("PUT", path, person["token"], json={"kind": "magic"})
         assert (strange.status_code, strange.json()["code"]) == (422, "unknown_kind")
-        wrong = await doors.ask("PUT", path, person["token"], json={"config": {"chat_url": "nowhere"}})
+        wrong = await gateway.ask("PUT", path, person["token"], json={"config": {"chat_url": "nowhere"}})
         assert wrong.status_code == 422 and "chat_url" in wrong.json()["detail"]
-        assert (await doors.ask("GET", path, person["token"])).status_code == 404
-        await doors.ask("PUT", path, person["token"], json={"config": config, "credentials": SECRETS})
-        fetched = await doors.ask("PUT", f"{path}/profile", person["token"])
+        assert (await gateway.ask("GET", path, person["token"])).status_code == 404
+        await gateway.ask("PUT", path, person["token"], json={"config": config, "credentials": SECRETS})
+        fetched = await gateway.ask("PUT", f"{path}/profile", person["token"])
         assert fetched.json()["version"] == 2
-        text = (await doors.ask("GET", path.removesuffix("/source"), person["token"])).json()["text"]
+        text = (await gateway.ask("GET", path.removesuffix("/source"), person["token"])).json()["text"]
         assert text.startswith("# Kim")
-        assert (await doors.ask("DELETE", path, person["token"])).status_code == 204
+        assert (await gateway.ask("DELETE", path, person["token"])).status_code == 204

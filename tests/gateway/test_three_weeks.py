@@ -13,8 +13,8 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.testing import WorkflowEnvironment
 
 from tests.gateway.test_notifiers import Postbox, hook, mailer, postbox
-from tests.support.house import House, open_house
 from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 from tests.workflows.conftest import TEXTS
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.notifications.webhook_signing import new_secret, verify
@@ -40,7 +40,7 @@ async def receiver(heard: list[Any]) -> AsyncIterator[str]:
         yield url
 
 
-async def details(here: House, pid: str) -> str:
+async def details(here: Stack, pid: str) -> str:
     """What the Temporal UI shows of the process now."""
     shown = await here.handle(pid).query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
     return str(shown.current_details)
@@ -71,13 +71,13 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
         ada, bo, cy, demander = await here.people(TEXTS)
         for kind, address in (("mail", "bo@example.org"), ("webhook", url)):
             channel = {"person": bo, "kind": kind, "address": address, "secret": SECRET, "confirmed": True}
-            await here.library.notifications.set_channel(Channel.model_validate(channel))
+            await here.repositories.notifications.set_channel(Channel.model_validate(channel))
         notifiers: dict[str, Notifier] = {
             "mail": mailer(postbox),
             "webhook": WebhookNotifier(private_allowed=True),
             "log": LogNotifier(),
         }
-        notifying = NotificationSender(here.library, notifiers, public_url="https://example.org")
+        notifying = NotificationSender(here.repositories, notifiers, public_url="https://example.org")
 
         async def told() -> list[tuple[str, int]]:
             """What the log was told since, everything due having been sent; nothing is left to send then."""
@@ -93,7 +93,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
             max_rounds=2,
         )  # fmt: skip
         await here.when(lambda: here.happened(pid, "turn_waiting"))
-        (alias,) = [seat.alias for seat in await here.library.room.seats(pid) if seat.endpoint == "human"]
+        (alias,) = [seat.alias for seat in await here.repositories.seats.seats(pid) if seat.endpoint == "human"]
         await here.asked(pid, alias, 1)
         assert await told() == []
         assert f"Waits for {alias} since" in await details(here, pid)
@@ -115,10 +115,10 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
         await here.when(lambda: here.happened(pid, "observation_ready"))
         late = [one for one in await told() if one[0] != "decision"]
         assert late == [("escalated", 1)], "the demander, who has no channel, is told by the log"
-        (ask,) = [one for one in await here.library.inbox.of_process(pid) if (one.alias, one.round) == (alias, 1)]
+        (ask,) = [one for one in await here.repositories.inbox.of_process(pid) if (one.alias, one.round) == (alias, 1)]
         assert ask.closed_at is not None and ask.person == bo
         rows = [line for line in (await details(here, pid)).splitlines() if line.startswith("| R1 ")]
-        place = sorted(seat.alias for seat in await here.library.room.seats(pid)).index(alias) + 2
+        place = sorted(seat.alias for seat in await here.repositories.seats.seats(pid)).index(alias) + 2
         assert rows[0].split("|")[place].strip() == shown
 
         told_bo = ["projection", "reminder", "reminder"] + ["projection"] * (fallback == "lapse")

@@ -8,8 +8,8 @@ from typing import Literal
 import pytest
 from temporalio.client import Client
 
-from tests.support.house import open_house
 from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import open_house
 from tongyao.highway.highway import Highway
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
@@ -31,7 +31,7 @@ async def test_a_long_profile_is_recited_sought_and_strengthened(
         await here.handle(recited).result()
         pid = await here.start([long, short], intent=LONG[400:700], auto_confirm=True)
         record = await here.end(pid)
-        again = await Highway(here.library.pool).write_back(long, 1, pid, [])
+        again = await Highway(here.repositories.pool).write_back(long, 1, pid, [])
 
     alias = next(one.alias for one in record.participants if one.profile and one.profile.profile_id == long)
     asked = [one.request for one in engine.received if one.key.step == "project" and one.key.alias == alias]

@@ -12,8 +12,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from tests.highway.test_weak_forces import Compass
-from tests.support.house import House, open_house
 from tests.support.scripted import Rule, Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 from tongyao.highway.highway import Highway, ReciteRequest
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
@@ -21,7 +21,7 @@ from tongyao.highway.settings import Settings
 from tongyao.highway.store import Store
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
 from tongyao.runtime.settings import SettingsError, load_settings
 
@@ -35,7 +35,7 @@ GARDEN = "老木匠修门。\n老河工修闸。\n一条小舟。"
 Pool = AsyncConnectionPool[Any]
 
 
-async def process_about(here: House, intent: str, long: str, short: str) -> None:
+async def process_about(here: Stack, intent: str, long: str, short: str) -> None:
     await here.end(await here.start([long, short], intent=intent, auto_confirm=True))
 
 
@@ -47,13 +47,13 @@ def talking() -> ScriptedEngine:
     )
 
 
-async def kept(here: House, owner: str) -> Memory:
-    memory = await Store(here.library.pool).memory(owner, 1)
+async def kept(here: Stack, owner: str) -> Memory:
+    memory = await Store(here.repositories.pool).memory(owner, 1)
     assert memory is not None
     return memory
 
 
-async def recitations(here: House, owner: str, *, count: int) -> list[str]:
+async def recitations(here: Stack, owner: str, *, count: int) -> list[str]:
     """The ids of all recitations of this profile, once the server shows so many."""
     ids: list[str] = []
 
@@ -125,11 +125,11 @@ async def test_a_memory_without_vectors_gets_them_when_the_setting_is_changed(
         memory = await kept(here, long)
         assert memory.encoder == made_by
         assert memory.directions[Level.LONG].shape == (len(memory.tables[Level.LONG].units), encoder.dimension)
-        highway = wiring.highway(settings, here.library)
+        highway = wiring.highway(settings, here.repositories)
         query = [("T", "an animal that is ill, a deed")]
         found, session = await highway.seek(long, 1, [profile], query, budget=500)
         assert highway.due(found, session) is None
-        plain, _ = await Highway(here.library.pool).seek(long, 1, [profile], query, budget=500)
+        plain, _ = await Highway(here.repositories.pool).seek(long, 1, [profile], query, budget=500)
         light, dim = ({piece.text: piece.score for piece in each.fitted} for each in (found, plain))
         assert light[lines[0]] / dim[lines[0]] > 1.1, "the nearer its direction, the brighter"
 
@@ -140,7 +140,7 @@ async def test_weights_that_cannot_be_loaded_stop_a_worker_at_its_start(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     settings = load_settings(highway={"encoder": "model"}, field={"model": str(tmp_path)}, retriever="highway")
     with pytest.raises(SettingsError, match="TONGYAO_HIGHWAY__ENCODER=model: no weights"):
-        wiring.deps(settings, Library(pool))
+        wiring.deps(settings, Repositories(pool))
 
 
 async def test_what_is_called_for_is_one_pass_more_within_the_bound(pool: Pool, owner: str) -> None:

@@ -14,9 +14,9 @@ from temporalio.testing import ActivityEnvironment
 from activities.model_calls import ModelCalls, Question, Settled
 from tests.llm import requests
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
-from tests.support.house import House, open_house
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
+from tests.support.stack import Stack, open_house
 from tongyao.llm.engine import CallKey
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
@@ -24,30 +24,32 @@ from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
 
 
-async def three(house: House, **wish: Any) -> str:
-    return await house.start(await house.people(PEOPLE), intent=INTENT, auto_confirm=True, **wish)
+async def three(stack: Stack, **wish: Any) -> str:
+    return await stack.start(await stack.people(PEOPLE), intent=INTENT, auto_confirm=True, **wish)
 
 
 async def test_at_the_limit_the_demander_decides_before_a_call_is_made_that_could_break_it(
     temporal: Client, database_url: str, serve: Serve, engine_at: Engines
 ) -> None:
     engine = engine_at(serve(respond=Responder(rounds=6, exhausted_from=3)))
-    async with open_house(temporal, database_url, engine) as house:
-        process = await three(house, cost_budget="0.80")
-        await house.until(process, "deciding")
-        budget = await house.library.budgets.get(process)
-        assert (await house.library.processes.get(process)).phase == "deciding"
+    async with open_house(temporal, database_url, engine) as stack:
+        process = await three(stack, cost_budget="0.80")
+        await stack.until(process, "deciding")
+        budget = await stack.repositories.budgets.get(process)
+        assert (await stack.repositories.processes.get(process)).phase == "deciding"
         assert 0 < budget.settled_cost + budget.reserved_cost < Decimal("0.80")
-        assert "decision_needed" in await house.kinds(process)
+        assert "decision_needed" in await stack.kinds(process)
         unseen = [
-            pair.relation.value for seen in (await house.library.record(process)).observations for pair in seen.pairs
+            pair.relation.value
+            for seen in (await stack.repositories.record(process)).observations
+            for pair in seen.pairs
         ]
         assert unseen
 
-        accepted = await house.say(process, "decide", decision="raise_budget", cost="20")
-        record = await house.end(process)
-        raised = await house.library.budgets.get(process)
-        spent = await house.library.ledger.usage(process)
+        accepted = await stack.say(process, "decide", decision="raise_budget", cost="20")
+        record = await stack.end(process)
+        raised = await stack.repositories.budgets.get(process)
+        spent = await stack.repositories.ledger.usage(process)
 
     assert accepted.accepted
     assert record.phase is Phase.COMPLETED
@@ -61,12 +63,12 @@ async def test_when_the_budget_ends_and_the_demander_accepts_there_was_room_kept
     temporal: Client, database_url: str, serve: Serve, engine_at: Engines
 ) -> None:
     engine = engine_at(serve(respond=Responder(rounds=6)))
-    async with open_house(temporal, database_url, engine) as house:
-        process = await three(house, cost_budget="0.80")
-        await house.until(process, "deciding")
-        await house.say(process, "decide", decision="accept_as_is")
-        record = await house.end(process)
-        cost = (await house.library.ledger.usage(process)).cost
+    async with open_house(temporal, database_url, engine) as stack:
+        process = await three(stack, cost_budget="0.80")
+        await stack.until(process, "deciding")
+        await stack.say(process, "decide", decision="accept_as_is")
+        record = await stack.end(process)
+        cost = (await stack.repositories.ledger.usage(process)).cost
     assert not record.plans[-1].reduced
     assert cost < Decimal("0.80")
 
@@ -76,13 +78,13 @@ async def test_a_scene_has_prompts_of_its_own_frozen_at_the_start_and_none_of_th
 ) -> None:
     server = serve()
     own = "# 修船厂的催化\n\n只看谁的工具能给谁用。"
-    async with open_house(temporal, database_url, engine_at(server)) as house:
+    async with open_house(temporal, database_url, engine_at(server)) as stack:
         scene = f"yard-{hashlib.sha256(database_url.encode()).hexdigest()[:6]}"
-        people = await house.people(PEOPLE, scene=scene)
-        await house.library.profiles.put_scene(scene, "yard", {"prompts": {"observe": {"zh": own}}})
-        process = await house.start(people, scene=scene, intent=INTENT, auto_confirm=True)
-        await house.end(process)
-        manifest = await house.library.room.manifest(process)
+        people = await stack.people(PEOPLE, scene=scene)
+        await stack.repositories.profiles.put_scene(scene, "yard", {"prompts": {"observe": {"zh": own}}})
+        process = await stack.start(people, scene=scene, intent=INTENT, auto_confirm=True)
+        await stack.end(process)
+        manifest = await stack.repositories.seats.manifest(process)
 
     told = [served.request["system"][0]["text"] for served in server.served]
     observing = [text for text in told if text.startswith(own)]
@@ -97,10 +99,10 @@ async def test_a_settled_answer_to_another_input_is_asked_anew(
 ) -> None:
     server = serve()
     engine = engine_at(server)
-    async with open_house(temporal, database_url, engine, workers_run=False) as house:
-        await house.library.profiles.put_scene("stale", "stale")
-        process = await three(house)
-        calls = ModelCalls({"*": engine}, house.library.ledger, worker="test")
+    async with open_house(temporal, database_url, engine, workers_run=False) as stack:
+        await stack.repositories.profiles.put_scene("stale", "stale")
+        process = await three(stack)
+        calls = ModelCalls({"*": engine}, stack.repositories.ledger, worker="test")
         key = CallKey(process, "project", round=1, alias="P01")
 
         async def ask(request: EndpointRequest) -> Settled[ProjectionDraft]:
@@ -113,7 +115,7 @@ async def test_a_settled_answer_to_another_input_is_asked_anew(
         await ActivityEnvironment().run(ask, other)
         await ActivityEnvironment().run(ask, other)
         assert len(server.served) == 2
-        await house.handle(process).terminate()  # else the worker of the next house takes it up
+        await stack.handle(process).terminate()  # else the worker of the next stack takes it up
 
 
 async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes_on(
@@ -131,13 +133,13 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
 
     refused: list[int] = []
     server.respond = expire
-    async with open_house(temporal, database_url, engine_at(server)) as house:
-        process = await three(house)
-        await house.until_suspended(process)
-        row = await house.library.processes.get(process)
-        shown = await house.handle(process).query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
-        before = await house.library.record(process)
-        failed = [call for call in await house.library.ledger.calls(process) if call.state == "failed"]
+    async with open_house(temporal, database_url, engine_at(server)) as stack:
+        process = await three(stack)
+        await stack.until_suspended(process)
+        row = await stack.repositories.processes.get(process)
+        shown = await stack.handle(process).query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
+        before = await stack.repositories.record(process)
+        failed = [call for call in await stack.repositories.ledger.calls(process) if call.state == "failed"]
 
         assert "set ANTHROPIC_API_KEY, then resume" in row.suspended_reason
         assert row.suspended_reason in shown.current_details
@@ -145,7 +147,7 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
         assert len(failed) <= 3, "one for each that spoke at once, none repeated"
 
         server.keys = frozenset({"test-key"})
-        await house.say(process, "resume", role="operator")
-        record = await house.end(process)
+        await stack.say(process, "resume", role="operator")
+        record = await stack.end(process)
     assert record.phase is Phase.COMPLETED
     assert record.projections[: len(before.projections)] == before.projections, "nothing was lost"

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 from temporalio.client import Client
 
-from tests.support.house import House, open_house
 from tests.support.messages_api.faults import Fault, storm
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
+from tests.support.stack import Stack, open_house
 from tongyao.protocol.guards.visibility import breaches
 from tongyao.protocol.model.observation import ObservationDraft, all_pairs
 from tongyao.protocol.model.process import Phase
@@ -56,19 +56,19 @@ async def test_every_process_finishes_and_every_guarantee_holds(
 ) -> None:
     rates = {fault: SHARE / len(WEATHER) for fault in WEATHER}
     server = serve(respond=Responder(rounds=2), faults=storm(rates, seed=7), deltas=4)
-    async with open_house(temporal, fresh_database_url, engine_at(server, idle=3.0)) as house:
-        started = [await begin(house, number, people) for number in range(processes)]
+    async with open_house(temporal, fresh_database_url, engine_at(server, idle=3.0)) as stack:
+        started = [await begin(stack, number, people) for number in range(processes)]
         async with asyncio.timeout(500):
-            await asyncio.gather(*(house.handle(one).result() for one in started))
+            await asyncio.gather(*(stack.handle(one).result() for one in started))
         for one in started:
-            record = await house.library.record(one)
+            record = await stack.repositories.record(one)
             texts = {
-                person.alias: await house.library.profile_text(person.profile)
+                person.alias: await stack.repositories.profile_text(person.profile)
                 for person in record.participants
                 if person.profile
             }
             guarantees(record, texts, people)
-        calls = [call for one in started for call in await house.library.ledger.calls(one)]
+        calls = [call for one in started for call in await stack.repositories.ledger.calls(one)]
 
     met = Counter(served.fault for served in server.served if served.fault)
     assert SHARE / 2 < sum(met.values()) / len(server.served) < 2 * SHARE
@@ -88,9 +88,9 @@ async def test_every_process_finishes_and_every_guarantee_holds(
     assert len(server.served) <= sent <= len(server.served) + unreached, "every request is in the ledger"
 
 
-async def begin(house: House, number: int, people: int) -> str:
-    ids = await house.people({f"p{at}": profile(trade, 10 * number + at) for at, trade in enumerate(TRADES[:people])})
-    return await house.start(
+async def begin(stack: Stack, number: int, people: int) -> str:
+    ids = await stack.people({f"p{at}": profile(trade, 10 * number + at) for at, trade in enumerate(TRADES[:people])})
+    return await stack.start(
         ids,
         intent=f"I want {number} small repairs to reach me without a shop of my own. I tried a box.",
         auto_confirm=True,

@@ -30,7 +30,7 @@ from tongyao.records.process.messages import Messages
 from tongyao.records.process.plans import Plans
 from tongyao.records.process.processes import Processes
 from tongyao.records.process.rounds import ObservationRow, ProjectionRow, Rounds
-from tongyao.records.process.seats import Room, SeatRow
+from tongyao.records.process.seats import SeatRow, Seats
 from tongyao.records.reconcile import Reconciliation
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -184,7 +184,7 @@ async def test_people_are_told_of_what_happens_after_a_reset(pool: Pool, announc
 async def test_rows_that_stood_on_superseded_events_are_taken_back(
     pool: Pool, announce: Announce, person: Person
 ) -> None:
-    process, journal, room, rounds = await announce(), Journal(pool), Room(pool), Rounds(pool)
+    process, journal, room, rounds = await announce(), Journal(pool), Seats(pool), Rounds(pool)
     people = [await person() for _ in range(2)]
     seats = [
         SeatRow.of(one, alias=f"P{number:02d}", endpoint="human", fallback="lapse")
@@ -234,7 +234,7 @@ async def test_a_turn_that_ends_without_a_model_is_in_the_record(
 ) -> None:
     process, journal, rounds, someone = await announce(), Journal(pool), Rounds(pool), await person()
     seats = [SeatRow.of(someone, alias=f"P0{number}", endpoint="human", fallback="lapse") for number in (1, 2, 3, 4)]
-    await Room(pool).seat(process, seats)
+    await Seats(pool).seat(process, seats)
     said = await Texts(pool).put(someone.profile_id, "projection", "{}")
     spoken = ProjectionRow(round=1, alias="P01", outcome=Outcome.REPLIED, text_id=said, items=3, chars=40)
     await rounds.put_projection(process, spoken)
@@ -285,7 +285,7 @@ def stated(process: str, **changes: Any) -> State:
 
 async def test_projected_again_the_records_follow_the_state(pool: Pool, announce: Announce, person: Person) -> None:
     process, journal, someone = await announce(), Journal(pool), await person()
-    await Room(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="agent", fallback="leave")])
+    await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="agent", fallback="leave")])
     before = Waiting(ask=Ask.DECISION, alias=DEMANDER)
     await journal.write(
         told(process, *(event(seq) for seq in range(1, 9)), phase=Phase.DECIDING, inbox=(before,)), "run"
@@ -301,7 +301,7 @@ async def test_projected_again_the_records_follow_the_state(pool: Pool, announce
     assert [(ask.ask, ask.person) for ask in await Inbox(pool).of_process(process, open_only=True)] == [
         ("select_participants", "somebody")
     ]
-    (seated,) = await Room(pool).seats(process)
+    (seated,) = await Seats(pool).seats(process)
     assert (seated.endpoint, seated.fallback) == ("human", "lapse")
     assert [of for _, _, of in await standing(pool, process)] == ["first"] * 4 + ["state"] * 2
     await journal.write(told(process, event(7, of="state")), "run")

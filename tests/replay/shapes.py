@@ -5,126 +5,126 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from tests.support.house import House
 from tests.support.scripted import Rule, Script, ScriptedEngine
+from tests.support.stack import Stack
 from tests.workflows.conftest import SILENT, TEXTS
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 
-Play = Callable[[House, ScriptedEngine], Awaitable[str]]
+Play = Callable[[Stack, ScriptedEngine], Awaitable[str]]
 """Plays a process to its end and returns its id."""
 
 
-async def _three(house: House, **wish: Any) -> str:
-    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
-    return await house.start(people, **{"auto_confirm": True} | wish)
+async def _three(stack: Stack, **wish: Any) -> str:
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    return await stack.start(people, **{"auto_confirm": True} | wish)
 
 
-async def _to_its_end(house: House, _: ScriptedEngine) -> str:
-    pid = await _three(house)
-    await house.end(pid)
+async def _to_its_end(stack: Stack, _: ScriptedEngine) -> str:
+    pid = await _three(stack)
+    await stack.end(pid)
     return pid
 
 
-async def _accept_at_the_limit(house: House, _: ScriptedEngine) -> str:
-    pid = await _three(house, max_rounds=2)
-    await house.until(pid, "deciding")
-    await house.say(pid, "decide", decision="accept_as_is")
-    await house.end(pid)
+async def _accept_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
+    pid = await _three(stack, max_rounds=2)
+    await stack.until(pid, "deciding")
+    await stack.say(pid, "decide", decision="accept_as_is")
+    await stack.end(pid)
     return pid
 
 
-async def _extend_at_the_limit(house: House, _: ScriptedEngine) -> str:
-    pid = await _three(house, max_rounds=2)
-    await house.until(pid, "deciding")
-    await house.say(pid, "decide", decision="extend")
-    await house.until(pid, "deciding", round_number=4)
-    await house.say(pid, "decide", decision="accept_as_is")
-    await house.end(pid)
+async def _extend_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
+    pid = await _three(stack, max_rounds=2)
+    await stack.until(pid, "deciding")
+    await stack.say(pid, "decide", decision="extend")
+    await stack.until(pid, "deciding", round_number=4)
+    await stack.say(pid, "decide", decision="accept_as_is")
+    await stack.end(pid)
     return pid
 
 
-async def _suspended_and_resumed(house: House, engine: ScriptedEngine) -> str:
-    pid = await _three(house)
-    await house.until_suspended(pid)
+async def _suspended_and_resumed(stack: Stack, engine: ScriptedEngine) -> str:
+    pid = await _three(stack)
+    await stack.until_suspended(pid)
     engine.mend("mended")
-    await house.say(pid, "resume", role="operator")
-    await house.end(pid)
+    await stack.say(pid, "resume", role="operator")
+    await stack.end(pid)
     return pid
 
 
-async def _grade_c_expires(house: House, _: ScriptedEngine) -> str:
-    pid = await _three(house, auto_confirm=False, confirm_seconds=1, turn_seconds=1, process_seconds=2)
-    await house.end(pid)
+async def _grade_c_expires(stack: Stack, _: ScriptedEngine) -> str:
+    pid = await _three(stack, auto_confirm=False, confirm_seconds=1, turn_seconds=1, process_seconds=2)
+    await stack.end(pid)
     return pid
 
 
-async def _too_few_remain(house: House, _: ScriptedEngine) -> str:
-    people = await house.people({name: TEXTS[name] for name in ("ada", "bo")})
+async def _too_few_remain(stack: Stack, _: ScriptedEngine) -> str:
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo")})
     choices = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in people]
-    pid = await house.start(choices, auto_confirm=True)
-    await house.asked(pid, "P01", 1)
-    await house.speak(pid, "P01", 1, "I can offer the slipway.")
-    await house.say(pid, "leave", alias="P02")
-    await house.until(pid, "deciding")
-    await house.say(pid, "decide", decision="abandon")
-    await house.end(pid)
+    pid = await stack.start(choices, auto_confirm=True)
+    await stack.asked(pid, "P01", 1)
+    await stack.speak(pid, "P01", 1, "I can offer the slipway.")
+    await stack.say(pid, "leave", alias="P02")
+    await stack.until(pid, "deciding")
+    await stack.say(pid, "decide", decision="abandon")
+    await stack.end(pid)
     return pid
 
 
-async def _cancelled(house: House, _: ScriptedEngine) -> str:
-    pid = await _three(house, auto_confirm=False)
-    await house.until(pid, "confirming")
-    await house.say(pid, "cancel")
-    await house.end(pid)
+async def _cancelled(stack: Stack, _: ScriptedEngine) -> str:
+    pid = await _three(stack, auto_confirm=False)
+    await stack.until(pid, "confirming")
+    await stack.say(pid, "cancel")
+    await stack.end(pid)
     return pid
 
 
-async def _people(house: House, _: ScriptedEngine) -> str:
-    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+async def _people(stack: Stack, _: ScriptedEngine) -> str:
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
     kinds = (EndpointKind.PROXY, EndpointKind.HUMAN, EndpointKind.AGENT)
     choices = [Choice(profile_id=one, endpoint=kind) for one, kind in zip(people, kinds, strict=True)]
-    pid = await house.start(choices, auto_confirm=True)
-    await house.until(pid, "crystallizing")
-    aliases = [seat.alias for seat in await house.library.room.seats(pid) if seat.endpoint != "proxy"]
+    pid = await stack.start(choices, auto_confirm=True)
+    await stack.until(pid, "crystallizing")
+    aliases = [seat.alias for seat in await stack.repositories.seats.seats(pid) if seat.endpoint != "proxy"]
     for alias in aliases:
-        await house.asked(pid, alias, 1)
-        await house.speak(pid, alias, 1, f"{alias} can offer a slipway of four metres.")
-    await house.finish(pid, *aliases)
+        await stack.asked(pid, alias, 1)
+        await stack.speak(pid, alias, 1, f"{alias} can offer a slipway of four metres.")
+    await stack.finish(pid, *aliases)
     return pid
 
 
-async def _the_demander_too(house: House, _: ScriptedEngine) -> str:
-    demander, *people = await house.people({name: TEXTS[name] for name in ("di", "ada", "bo")})
+async def _the_demander_too(stack: Stack, _: ScriptedEngine) -> str:
+    demander, *people = await stack.people({name: TEXTS[name] for name in ("di", "ada", "bo")})
     wish: dict[str, Any] = {"auto_confirm": True, "demander_takes_part": True, "correcting_seconds": 1}
-    pid = await house.start(people, demander=demander, **wish)
-    await house.asked(pid, "P00", 1)
-    await house.speak(pid, "P00", 1, "P00 can offer a slipway of four metres.")
-    await house.finish(pid, "P00")
+    pid = await stack.start(people, demander=demander, **wish)
+    await stack.asked(pid, "P00", 1)
+    await stack.speak(pid, "P00", 1, "P00 can offer a slipway of four metres.")
+    await stack.finish(pid, "P00")
     return pid
 
 
-async def _children(house: House, _: ScriptedEngine) -> str:
-    await house.people(TEXTS, scene="shapes")
+async def _children(stack: Stack, _: ScriptedEngine) -> str:
+    await stack.people(TEXTS, scene="shapes")
     wish: dict[str, Any] = {"auto_confirm": True, "auto_start": True, "wait_for_children": True, "residuals": "auto"}
-    pid = await house.start([], scene="shapes", **wish)
-    await house.end(pid)
+    pid = await stack.start([], scene="shapes", **wish)
+    await stack.end(pid)
     return pid
 
 
-async def _add_at_the_limit(house: House, _: ScriptedEngine) -> str:
-    people = await house.people(TEXTS, scene="shapes-adding")
-    pid = await house.start(people[:3], scene="shapes-adding", auto_confirm=True, max_rounds=2)
-    await house.until(pid, "deciding")
-    await house.say(pid, "decide", decision="add_participants", participants=[{"profile_id": people[3]}])
-    await house.until(pid, "deciding", round_number=4)
-    await house.say(pid, "decide", decision="accept_as_is")
-    await house.end(pid)
+async def _add_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
+    people = await stack.people(TEXTS, scene="shapes-adding")
+    pid = await stack.start(people[:3], scene="shapes-adding", auto_confirm=True, max_rounds=2)
+    await stack.until(pid, "deciding")
+    await stack.say(pid, "decide", decision="add_participants", participants=[{"profile_id": people[3]}])
+    await stack.until(pid, "deciding", round_number=4)
+    await stack.say(pid, "decide", decision="accept_as_is")
+    await stack.end(pid)
     return pid
 
 
-async def _declined(house: House, _: ScriptedEngine) -> str:
-    people = await house.people(TEXTS, scene="shapes-declined")
+async def _declined(stack: Stack, _: ScriptedEngine) -> str:
+    people = await stack.people(TEXTS, scene="shapes-declined")
     choices = [
         Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),
         *(Choice(profile_id=one) for one in people[1:3]),
@@ -135,14 +135,14 @@ async def _declined(house: House, _: ScriptedEngine) -> str:
         "wait_for_children": True,
         "aliases_as_named": True,
     }
-    pid = await house.start(choices, scene="shapes-declined", **wish)
+    pid = await stack.start(choices, scene="shapes-declined", **wish)
     for number in (1, 2, 3, 4):
-        await house.asked(pid, "P01", number)
-        await house.speak(pid, "P01", number, f"I can offer {number} readings of the tide gauge.")
-    await house.asked(pid, "P01", 1, what="answer")
-    await house.say(pid, "answer_plan", alias="P01", revision=1, answer="decline")
-    await house.say(pid, "approve_residual", residual="plan/1/hole/P01")
-    await house.end(pid)
+        await stack.asked(pid, "P01", number)
+        await stack.speak(pid, "P01", number, f"I can offer {number} readings of the tide gauge.")
+    await stack.asked(pid, "P01", 1, what="answer")
+    await stack.say(pid, "answer_plan", alias="P01", revision=1, answer="decline")
+    await stack.say(pid, "approve_residual", residual="plan/1/hole/P01")
+    await stack.end(pid)
     return pid
 
 

@@ -1,4 +1,4 @@
-"""What the tests of a process share: people of a harbour, and a house whose engine follows a script."""
+"""What the tests of a process share: people of a harbour, and a stack whose engine follows a script."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from tests.support.house import House, open_house
 from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 
 PROFILE = "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats."
 TEXTS = {name: f"{PROFILE} My name in the harbour is {name}." for name in ("ada", "bo", "cy", "di")}
 SILENT = {"nothing_new": True, "items": []}
 
-Opened = Callable[..., AbstractAsyncContextManager[tuple[House, ScriptedEngine]]]
+Opened = Callable[..., AbstractAsyncContextManager[tuple[Stack, ScriptedEngine]]]
 
 
 def _opener(client: Client, database_url: str, environment: WorkflowEnvironment | None = None) -> Opened:
     @asynccontextmanager
-    async def opened(**script: object) -> AsyncIterator[tuple[House, ScriptedEngine]]:
+    async def opened(**script: object) -> AsyncIterator[tuple[Stack, ScriptedEngine]]:
         engine = ScriptedEngine(Script.model_validate(script))
         async with open_house(client, database_url, engine, environment=environment) as here:
             yield here, engine
@@ -30,7 +30,7 @@ def _opener(client: Client, database_url: str, environment: WorkflowEnvironment 
 
 
 @pytest.fixture
-def house(temporal: Client, database_url: str) -> Opened:
+def stack(temporal: Client, database_url: str) -> Opened:
     """On the real server."""
     return _opener(temporal, database_url)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from tests.support.house import House, open_house
 from tests.support.scripted import Rule, Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import BadInput
 from tongyao.field.intent_field import IntentField
@@ -34,7 +34,7 @@ def observed(*gaps: dict[str, str]) -> Rule:
     return Rule(step="observe", draft={"gaps": list(gaps)})
 
 
-async def at_the_limit(here: House, scene: str, *, named: int = 3, **wish: Any) -> tuple[str, list[str]]:
+async def at_the_limit(here: Stack, scene: str, *, named: int = 3, **wish: Any) -> tuple[str, list[str]]:
     """A process of the first `named` people of a scene, at its limit; returns its id and the ids of all."""
     people = await here.people(PEOPLE, scene=scene)
     pid = await here.start(people[:named], scene=scene, **LIMIT | wish)
@@ -44,9 +44,11 @@ async def at_the_limit(here: House, scene: str, *, named: int = 3, **wish: Any) 
 
 async def test_the_field_proposes_whom_the_gap_asks_for(temporal: Client, database_url: str) -> None:
     engine = ScriptedEngine(Script.model_validate({"verdicts": ["more"], "rules": [observed(GAP)]}))
-    async with open_house(temporal, database_url, engine, field=lambda library: IntentField(library.pool)) as here:
+    async with open_house(
+        temporal, database_url, engine, field=lambda repositories: IntentField(repositories.pool)
+    ) as here:
         pid, people = await at_the_limit(here, "adding-by-field")
-        found = await here.library.room.candidates(pid)
+        found = await here.repositories.seats.candidates(pid)
         crane = people[3]
         assert (
             await here.say(pid, "decide", decision="add_participants", participants=[{"profile_id": crane}])
@@ -64,21 +66,21 @@ async def test_the_field_proposes_whom_the_gap_asks_for(temporal: Client, databa
     assert {said.round for said in record.projections if said.alias == "P04"} == {3, 4}
 
 
-async def test_who_left_and_who_brought_the_intent_are_not_proposed(house: Opened) -> None:
-    async with house(verdicts=["more"]) as (here, _):
+async def test_who_left_and_who_brought_the_intent_are_not_proposed(stack: Opened) -> None:
+    async with stack(verdicts=["more"]) as (here, _):
         people = await here.people(PEOPLE, scene="adding-excluded")
         pid = await here.start(people[:3], scene="adding-excluded", demander=people[4], **LIMIT)
         await here.until(pid, "crystallizing")
-        gone = (await here.library.room.seats(pid))[0]
+        gone = (await here.repositories.seats.seats(pid))[0]
         await here.say(pid, "leave", alias=gone.alias)
         await here.until(pid, "deciding")
-        assert [one.profile_id for one in await here.library.room.candidates(pid)] == [people[3]]
+        assert [one.profile_id for one in await here.repositories.seats.candidates(pid)] == [people[3]]
         await here.say(pid, "decide", decision="abandon")
         await here.end(pid)
 
 
-async def test_anybody_else_may_be_added_and_is_read_as_they_are_then(house: Opened) -> None:
-    async with house(verdicts=["more"]) as (here, _):
+async def test_anybody_else_may_be_added_and_is_read_as_they_are_then(stack: Opened) -> None:
+    async with stack(verdicts=["more"]) as (here, _):
         pid, _people = await at_the_limit(here, "adding-others")
         elsewhere = (await here.people({"fay": TEXTS["di"]}, scene="adding-others-2"))[0]
         await here.register(
@@ -87,32 +89,32 @@ async def test_anybody_else_may_be_added_and_is_read_as_they_are_then(house: Ope
         chosen = {"profile_id": elsewhere}
         assert (await here.say(pid, "decide", decision="add_participants", participants=[chosen])).accepted
         await here.until(pid, "deciding", round_number=4)
-        seat = (await here.library.room.seats(pid))[-1]
+        seat = (await here.repositories.seats.seats(pid))[-1]
         await here.say(pid, "decide", decision="accept_as_is")
         await here.end(pid)
 
     assert (seat.alias, seat.profile_version, seat.joined_round) == ("P04", 2, 3)
 
 
-async def test_nobody_unknown_is_added(house: Opened) -> None:
-    async with house(verdicts=["more"]) as (here, _):
+async def test_nobody_unknown_is_added(stack: Opened) -> None:
+    async with stack(verdicts=["more"]) as (here, _):
         pid, _people = await at_the_limit(here, "adding-unknown")
         chosen = [{"profile_id": "nobody-of-this-id"}]
         with pytest.raises(BadInput, match="nobody-of-this-id"):
             await here.say(pid, "decide", decision="add_participants", participants=chosen)
-        assert (await here.library.processes.get(pid)).phase == "deciding", "and the process waits as before"
+        assert (await here.repositories.processes.get(pid)).phase == "deciding", "and the process waits as before"
         await here.say(pid, "decide", decision="abandon")
         await here.end(pid)
 
 
-async def test_without_a_scene_or_without_a_free_place_nobody_is_proposed(house: Opened) -> None:
-    async with house(verdicts=["more"]) as (here, _):
+async def test_without_a_scene_or_without_a_free_place_nobody_is_proposed(stack: Opened) -> None:
+    async with stack(verdicts=["more"]) as (here, _):
         people = await here.people(PEOPLE, scene="adding-none")
         nowhere = await here.start(people[:3], **LIMIT)
         full = await here.start(people[:3], scene="adding-none", max_participants=3, **LIMIT)
         for pid in (nowhere, full):
             await here.until(pid, "deciding")
-            assert await here.library.room.candidates(pid) == []
+            assert await here.repositories.seats.candidates(pid) == []
             await here.say(pid, "decide", decision="accept_as_is")
             await here.end(pid)
 
@@ -120,7 +122,7 @@ async def test_without_a_scene_or_without_a_free_place_nobody_is_proposed(house:
 class NoField:
     """A field that cannot be asked."""
 
-    def __init__(self, library: object) -> None: ...
+    def __init__(self, repositories: object) -> None: ...
 
     async def discover(self, *_: object, **__: object) -> Any:
         from temporalio.exceptions import ApplicationError
@@ -134,7 +136,7 @@ async def test_a_field_that_cannot_be_asked_keeps_nobody_from_deciding(temporal:
         pid, _people = await at_the_limit(here, "adding-no-field")
         await here.say(pid, "decide", decision="accept_as_is")
         record = await here.end(pid)
-        events = await here.library.events.events(pid, limit=500)
+        events = await here.repositories.events.events(pid, limit=500)
 
     assert record.phase is Phase.COMPLETED
     assert [event.data["step"] for event in events if event.kind is EventKind.STEP_SKIPPED] == ["propose"]

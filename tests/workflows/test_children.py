@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from tests.support.house import House, open_house
 from tests.support.scripted import Rule, Script, ScriptedEngine
+from tests.support.stack import Stack, open_house
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import BadInput
 from tongyao.app.start import start_child
@@ -39,23 +39,23 @@ def left_over(*residuals: Mapping[str, object]) -> Rule:
     )
 
 
-async def in_scene(house: House, scene: str, **wish: Any) -> str:
-    await house.people(TEXTS, scene=scene)
+async def in_scene(stack: Stack, scene: str, **wish: Any) -> str:
+    await stack.people(TEXTS, scene=scene)
     wish = {"auto_confirm": True, "auto_start": True, "max_participants": 3} | wish
-    return await house.start([], scene=scene, **wish)
+    return await stack.start([], scene=scene, **wish)
 
 
-async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(house: Opened) -> None:
-    async with house(verdicts=["exhausted"], rules=[left_over(CRANE, LEDGER)]) as (here, _):
+async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE, LEDGER)]) as (here, _):
         pid = await in_scene(here, "children-ask", wait_for_children=True)
         await here.until(pid, "awaiting_children")
-        asked = [row.round for row in await here.library.inbox.of_process(pid, open_only=True)]
+        asked = [row.round for row in await here.repositories.inbox.of_process(pid, open_only=True)]
         assert asked == [1, 2], "both residuals wait in the demander's inbox"
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/2", approve=False)).accepted
         record = await here.end(pid)
-        child = (await here.library.lineage.children(pid))[0]
-        childs = await here.library.record(child.id)
+        child = (await here.repositories.lineage.children(pid))[0]
+        childs = await here.repositories.record(child.id)
 
     assert record.phase is Phase.COMPLETED
     assert (child.parent_id, child.root_id, child.depth, child.phase) == (pid, pid, 1, "completed")
@@ -67,12 +67,12 @@ async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(house:
     assert {delivery.plan_revision for delivery in record.deliveries} == {1, 2}
 
 
-async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(house: Opened) -> None:
+async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(stack: Opened) -> None:
     rules = [Rule(step="plan", revision=1, process="c-????????????????.1-1", draft={"residuals": [LEDGER]})]
-    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), *rules]) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE), *rules]) as (here, _):
         pid = await in_scene(here, "children-auto", residuals="auto", depth_limit=2, wait_for_children=True)
         await here.end(pid)
-        tree = (await here.library.lineage.tree(pid)).all()
+        tree = (await here.repositories.lineage.tree(pid)).all()
 
     assert [(row.id, row.depth, row.phase) for row in tree] == [
         (pid, 0, "completed"),
@@ -81,13 +81,13 @@ async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(house: 
     ]
 
 
-async def test_a_residual_that_was_asked_before_in_its_lineage_is_refused_with_the_reason(house: Opened) -> None:
+async def test_a_residual_that_was_asked_before_in_its_lineage_is_refused_with_the_reason(stack: Opened) -> None:
     again = Rule(step="plan", revision=1, process="c-????????????????.1-1", draft={"residuals": [CRANE]})
-    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), again]) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE), again]) as (here, _):
         pid = await in_scene(here, "children-twice", residuals="auto", depth_limit=2, wait_for_children=True)
         await here.end(pid)
-        events = await here.library.events.events(f"{pid}.1-1", limit=500)
-        tree = (await here.library.lineage.tree(pid)).all()
+        events = await here.repositories.events.events(f"{pid}.1-1", limit=500)
+        tree = (await here.repositories.lineage.tree(pid)).all()
 
     refused = [event.data for event in events if event.kind is EventKind.CHILD_REFUSED]
     assert refused == [{"residual": "plan/1/residual/1", "reason": "duplicate"}]
@@ -111,8 +111,8 @@ async def test_a_child_that_the_trees_budget_cannot_begin_is_refused_as_data(
     async with open_house(temporal, database_url, engine) as here:
         pid = await in_scene(here, f"children-budget-{spent}", residuals="auto", cost_budget="1.00")
         record = await here.end(pid)
-        events = await here.library.events.events(pid, limit=500)
-        children = [row.id for row in await here.library.lineage.children(pid)]
+        events = await here.repositories.events.events(pid, limit=500)
+        children = [row.id for row in await here.repositories.lineage.children(pid)]
         for child in children:
             await here.say(child, "cancel")
             await here.end(child)
@@ -123,19 +123,19 @@ async def test_a_child_that_the_trees_budget_cannot_begin_is_refused_as_data(
     assert len(children) == (0 if reason else 1)
 
 
-async def test_after_the_end_too_a_used_up_budget_starts_nothing(house: Opened) -> None:
+async def test_after_the_end_too_a_used_up_budget_starts_nothing(stack: Opened) -> None:
     rules = [left_over(CRANE).model_copy(update={"cost": Decimal("1.00")})]
-    async with house(verdicts=["exhausted"], rules=rules) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=rules) as (here, _):
         pid = await in_scene(here, "children-budget-later", cost_budget="1.00")
         await here.end(pid)
         with pytest.raises(BadInput, match="budget"):
             await start_child(here.context, pid, "plan/1/residual/1")
-        assert await here.library.lineage.children(pid) == []
+        assert await here.repositories.lineage.children(pid) == []
 
 
-async def test_a_child_outlives_its_parent(house: Opened) -> None:
+async def test_a_child_outlives_its_parent(stack: Opened) -> None:
     held = Rule(step="observe", process="c-????????????????.1-1", do="operator_needed", message="wait", until="go")
-    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, engine):
         pid = await in_scene(here, "children-outlive", residuals="auto")
         await here.end(pid)
         child = f"{pid}.1-1"
@@ -145,21 +145,21 @@ async def test_a_child_outlives_its_parent(house: Opened) -> None:
         assert (await here.end(child)).phase is Phase.COMPLETED
 
 
-async def test_a_tree_is_cancelled_as_a_whole(house: Opened) -> None:
+async def test_a_tree_is_cancelled_as_a_whole(stack: Opened) -> None:
     held = Rule(step="observe", process="c-????????????????.1-1", do="operator_needed", message="wait", until="never")
-    async with house(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, _):
         pid = await in_scene(here, "children-cancel", residuals="auto", wait_for_children=True)
         child = f"{pid}.1-1"
         await here.until(pid, "awaiting_children")
-        await here.when(lambda: here.library.lineage.children(pid))
+        await here.when(lambda: here.repositories.lineage.children(pid))
         await here.until_suspended(child)
         assert (await here.say(pid, "cancel", branch=True)).accepted
         assert (await here.end(pid)).phase is Phase.CANCELLED
         assert (await here.end(child)).phase is Phase.CANCELLED
 
 
-async def test_the_demander_of_an_ended_process_may_still_send_a_residual_to_the_field(house: Opened) -> None:
-    async with house(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
+async def test_the_demander_of_an_ended_process_may_still_send_a_residual_to_the_field(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
         pid = await in_scene(here, "children-later")
         await here.end(pid)
         child = await start_child(here.context, pid, "plan/1/residual/1")

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from tests.support.house import House
 from tests.support.scripted import Rule, Script
+from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS
 from tongyao.app.start import process_id_of
 from tongyao.protocol.model.events import EventKind
@@ -61,18 +61,18 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("victim", ["worker", "temporal", "postgres"])
 async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing_twice(home: Path, victim: str) -> None:
     async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
-        here = House(installed.context)
-        await here.library.profiles.put_scene("harbour", "Harbour")
+        here = Stack(installed.context)
+        await here.repositories.profiles.put_scene("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.register(name, scene="harbour", name=name.title(), text=text)
         pid = await here.start(["ada", "bo", "cy"], demander="di", auto_confirm=True)
         await _in_the_middle_of_round(here, pid, 2)
-        before = {event.seq: event for event in await here.library.events.events(pid, limit=1_000)}
+        before = {event.seq: event for event in await here.repositories.events.events(pid, limit=1_000)}
         _kill(installed, victim)
         await _ended(here, pid)
-        record = await here.library.record(pid)
-        calls = await here.library.ledger.calls(pid)
-        events = {event.seq: event for event in await here.library.events.events(pid, limit=1_000)}
+        record = await here.repositories.record(pid)
+        calls = await here.repositories.ledger.calls(pid)
+        events = {event.seq: event for event in await here.repositories.events.events(pid, limit=1_000)}
 
     assert record.phase is Phase.COMPLETED
     assert record.plans
@@ -86,8 +86,8 @@ async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing
 
 async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(home: Path) -> None:
     async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
-        here = House(installed.context)
-        await here.library.profiles.put_scene("harbour", "Harbour")
+        here = Stack(installed.context)
+        await here.repositories.profiles.put_scene("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.register(name, scene="harbour", name=name.title(), text=text)
         pid = await here.start(
@@ -95,23 +95,23 @@ async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(h
             residuals="auto", depth_limit=2, wait_for_children=True, cost_budget="4.00",
         )  # fmt: skip
         assert pid == TREE
-        await _until(here, lambda: here.library.lineage.children(pid))
+        await _until(here, lambda: here.repositories.lineage.children(pid))
         for victim in ("worker", "temporal", "postgres"):
             _kill(installed, victim)
             await asyncio.sleep(0)
         await _ended(here, pid)
-        tree = (await here.library.lineage.tree(pid)).all()
+        tree = (await here.repositories.lineage.tree(pid)).all()
         spent = Decimal(0)
         for row in tree:
-            spent += sum((call.cost for call in await here.library.ledger.calls(row.id)), Decimal(0))
-        budget = await here.library.budgets.get(pid)
+            spent += sum((call.cost for call in await here.repositories.ledger.calls(row.id)), Decimal(0))
+        budget = await here.repositories.budgets.get(pid)
         refused = [
             event.data["reason"]
             for row in tree
-            for event in await here.library.events.events(row.id, limit=1_000)
+            for event in await here.repositories.events.events(row.id, limit=1_000)
             if event.kind is EventKind.CHILD_REFUSED
         ]
-        record = await here.library.record(pid)
+        record = await here.repositories.record(pid)
 
     assert [row.id for row in tree] == [pid, f"{pid}.1-1", f"{pid}.1-2"], "no child twice, and no grandchild"
     assert {row.phase for row in tree} == {"completed"}
@@ -120,14 +120,14 @@ async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(h
     assert budget.settled_cost == spent <= Decimal(4), "to the cent of the ledger"
 
 
-async def _until(here: House, there: Callable[[], Awaitable[object]]) -> None:
+async def _until(here: Stack, there: Callable[[], Awaitable[object]]) -> None:
     while not await there():
         await asyncio.sleep(0.02)
 
 
-async def _in_the_middle_of_round(here: House, pid: str, number: int) -> None:
+async def _in_the_middle_of_round(here: Stack, pid: str, number: int) -> None:
     while True:
-        calls = await here.library.ledger.calls(pid)
+        calls = await here.repositories.ledger.calls(pid)
         if any(call.step == "project" and call.round == number and call.state == "claimed" for call in calls):
             return
         await asyncio.sleep(0.02)
@@ -143,10 +143,10 @@ def _kill(installed: Installation, victim: str) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-async def _ended(here: House, pid: str) -> None:
+async def _ended(here: Stack, pid: str) -> None:
     """The records may be away for a moment: then the question is asked again."""
     while True:
         with suppress(psycopg.Error, RecordsError, PoolTimeout):
-            if (await here.library.processes.get(pid)).ended_at is not None:
+            if (await here.repositories.processes.get(pid)).ended_at is not None:
                 return
         await asyncio.sleep(0.1)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.house import House
 from tests.support.scripted import Rule
+from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.process import Choice, Phase
@@ -17,18 +17,18 @@ from tongyao.protocol.model.settings import DAY
 WEEKS = 21 * DAY
 
 
-async def with_a_person(house: House, **wish: Any) -> str:
+async def with_a_person(stack: Stack, **wish: Any) -> str:
     """Two proxies and one person, who never says anything."""
-    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
     kinds = (EndpointKind.PROXY, EndpointKind.HUMAN, EndpointKind.PROXY)
     choices = [Choice(profile_id=one, endpoint=kind) for one, kind in zip(people, kinds, strict=True)]
-    return await house.start(
+    return await stack.start(
         choices, **{"auto_confirm": True, "turn_seconds": WEEKS, "process_seconds": 200 * DAY} | wish
     )
 
 
-async def events_of(house: House, pid: str, *kinds: EventKind) -> list[Event]:
-    return [event for event in await house.library.events.events(pid, limit=1_000) if event.kind in kinds]
+async def events_of(stack: Stack, pid: str, *kinds: EventKind) -> list[Event]:
+    return [event for event in await stack.repositories.events.events(pid, limit=1_000) if event.kind in kinds]
 
 
 async def test_a_tension_confirms_itself_after_its_time(skipping: Opened) -> None:
@@ -79,7 +79,7 @@ async def test_an_extension_moves_the_deadline_and_its_reminders(skipping: Opene
     async with skipping(verdicts=["exhausted"]) as (here, _):
         pid = await with_a_person(here, max_rounds=2, deciding_seconds=DAY, answering_seconds=DAY)
         await here.until(pid, "crystallizing")
-        seats = await here.library.room.seats(pid)
+        seats = await here.repositories.seats.seats(pid)
         bo = next(seat.alias for seat in seats if seat.endpoint == "human")
         await here.asked(pid, bo, 1)
         assert (await here.say(pid, "extend_deadline", whom=bo, seconds=10 * DAY)).accepted

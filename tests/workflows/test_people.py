@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.house import House
 from tests.support.scripted import Rule
+from tests.support.stack import Stack
 from tests.workflows.conftest import PROFILE, TEXTS, Opened
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
@@ -16,21 +16,21 @@ from tongyao.protocol.model.projection import EndpointKind, Outcome
 HUMAN = EndpointKind.HUMAN
 
 
-async def with_people(house: House, humans: Sequence[str] = ("bo",), **wish: Any) -> tuple[str, dict[str, str]]:
+async def with_people(stack: Stack, humans: Sequence[str] = ("bo",), **wish: Any) -> tuple[str, dict[str, str]]:
     """Start with three, of whom `humans` speak for themselves; returns the process and name → alias."""
-    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
     choices = [
         Choice(profile_id=one, endpoint=HUMAN if one.split("-")[0] in humans else EndpointKind.PROXY) for one in people
     ]
-    pid = await house.start(choices, auto_confirm=True, **wish)
-    await house.until(pid, "crystallizing")
-    seats = {seat.person.split("-")[0]: seat.alias for seat in await house.library.room.seats(pid)}
+    pid = await stack.start(choices, auto_confirm=True, **wish)
+    await stack.until(pid, "crystallizing")
+    seats = {seat.person.split("-")[0]: seat.alias for seat in await stack.repositories.seats.seats(pid)}
     return pid, seats
 
 
-async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(house: Opened) -> None:
+async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(stack: Opened) -> None:
     said = "I can drive on Tuesdays;   but not\nbefore nine. Ask me about the ice."
-    async with house(verdicts=["exhausted"]) as (here, _):
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here)
         await here.asked(pid, seats["bo"], 1)
         assert (await here.speak(pid, seats["bo"], 1, said)).accepted
@@ -47,15 +47,15 @@ async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(ho
     assert record.answers == {seats["bo"]: "commit"}
 
 
-async def test_a_correction_before_the_gate_closes_replaces_what_was_said(house: Opened) -> None:
-    async with house(verdicts=["exhausted"]) as (here, engine):
+async def test_a_correction_before_the_gate_closes_replaces_what_was_said(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, engine):
         pid, seats = await with_people(here, humans=("ada", "bo"))
         await here.asked(pid, seats["bo"], 1)
         await here.speak(pid, seats["bo"], 1, "I can offer a boat.")
         assert (await here.speak(pid, seats["bo"], 1, "I can offer two boats, not one.")).accepted
         await here.speak(pid, seats["ada"], 1, "I will look at the engines.")
         await here.asked(pid, seats["bo"], 2)
-        record = await here.library.record(pid)
+        record = await here.repositories.record(pid)
         await here.say(pid, "cancel")
         await here.end(pid)
 
@@ -65,28 +65,28 @@ async def test_a_correction_before_the_gate_closes_replaces_what_was_said(house:
     assert not any(one.mentions("I can offer a boat.") for one in catalyst)
 
 
-async def test_an_answer_closes_what_was_asked_before_it_is_taken_down(house: Opened) -> None:
+async def test_an_answer_closes_what_was_asked_before_it_is_taken_down(stack: Opened) -> None:
     slow = Rule(step="project", round=1, alias="P02", seconds=2.0)
-    async with house(verdicts=["exhausted"], rules=[slow]) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=[slow]) as (here, _):
         pid, seats = await with_people(here, aliases_as_named=True)
         bo = seats["bo"]
         await here.asked(pid, bo, 1)
         await here.speak(pid, bo, 1, "I can offer the slipway.")
 
         async def nothing_is_asked() -> bool:
-            return not await here.library.inbox.of_process(pid, open_only=True)
+            return not await here.repositories.inbox.of_process(pid, open_only=True)
 
         await here.when(nothing_is_asked)
-        assert not await here.library.rounds.projections(pid, 1, aliases=[bo])
+        assert not await here.repositories.rounds.projections(pid, 1, aliases=[bo])
         record = await here.finish(pid, bo)
-        calls = await here.library.ledger.calls(pid)
+        calls = await here.repositories.ledger.calls(pid)
 
     assert record.phase is Phase.COMPLETED
     assert [one.revision for one in calls if (one.alias, one.round) == (bo, 1)] == [1], "said once"
 
 
-async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Opened) -> None:
-    async with house(verdicts=["more", "more", "exhausted"], seconds=0.05) as (here, _):
+async def test_taking_over_and_handing_back_in_the_middle_of_a_process(stack: Opened) -> None:
+    async with stack(verdicts=["more", "more", "exhausted"], seconds=0.05) as (here, _):
         pid, seats = await with_people(here)
         bo = seats["bo"]
         await here.asked(pid, bo, 1)
@@ -98,7 +98,7 @@ async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Op
         rounds: list[int] = []
 
         async def asked_again() -> bool:
-            open_asks = await here.library.inbox.of_process(pid, open_only=True)
+            open_asks = await here.repositories.inbox.of_process(pid, open_only=True)
             rounds.extend(one.round for one in open_asks if (one.ask, one.alias) == ("projection", bo))
             return bool(rounds)
 
@@ -113,10 +113,10 @@ async def test_taking_over_and_handing_back_in_the_middle_of_a_process(house: Op
     assert authors[back] == "human", "in the round in which the proxy has not spoken yet, else in the next"
 
 
-async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(house: Opened) -> None:
+async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(stack: Opened) -> None:
     said = "The slipway is mine, and it is free in March."
     slow = Rule(step="project", round=1, seconds=3.0)
-    async with house(verdicts=["exhausted"], rules=[slow]) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=[slow]) as (here, _):
         pid, seats = await with_people(here, humans=())
         bo = seats["bo"]
         await here.until_round(pid, "crystallizing", 1)
@@ -128,12 +128,12 @@ async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(house: Ope
     assert (first.author, first.markdown) == (HUMAN, said)
 
 
-async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(house: Opened) -> None:
+async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(stack: Opened) -> None:
     rules = [
         Rule(step="project", alias="P0[13]", do="operator_needed", message="no credit", until="paid", seconds=1.0),
         Rule(step="project", round=1, alias="P02", do="operator_needed", message="late", attempt=1, seconds=3.0),
     ]
-    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=rules) as (here, engine):
         pid, seats = await with_people(here, aliases_as_named=True)
         bo = seats["bo"]
         await here.asked(pid, bo, 1)
@@ -149,8 +149,8 @@ async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(ho
     assert len([one for one in record.projections if one.round == 1 and one.outcome.spoken]) == 3
 
 
-async def test_who_leaves_is_not_waited_for_and_what_they_said_stays(house: Opened) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_who_leaves_is_not_waited_for_and_what_they_said_stays(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here)
         bo = seats["bo"]
         await here.asked(pid, bo, 1)
@@ -165,8 +165,8 @@ async def test_who_leaves_is_not_waited_for_and_what_they_said_stays(house: Open
     assert bo in record.contributors()
 
 
-async def test_the_demander_may_have_the_plan_made_once_more_without_those_who_declined(house: Opened) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_the_demander_may_have_the_plan_made_once_more_without_those_who_declined(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2, deciding_seconds=1)
         for round_number in (1, 2):
             for name in ("bo", "cy"):
@@ -188,8 +188,8 @@ async def test_the_demander_may_have_the_plan_made_once_more_without_those_who_d
     assert seats["bo"] not in {role.alias for role in record.plans[1].roles}
 
 
-async def test_a_key_sent_twice_is_one_message(house: Opened) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_a_key_sent_twice_is_one_message(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here, humans=("ada", "bo"))
         bo = seats["bo"]
         await here.asked(pid, bo, 1)
@@ -197,15 +197,15 @@ async def test_a_key_sent_twice_is_one_message(house: Opened) -> None:
         second = await here.speak(pid, bo, 1, "I can offer the slipway.", key="once")
         assert first.accepted
         assert second.accepted
-        record = await here.library.record(pid)
+        record = await here.repositories.record(pid)
         await here.say(pid, "cancel")
         await here.end(pid)
 
     assert len([one for one in record.projections if one.alias == bo]) <= 1
 
 
-async def test_every_message_that_does_not_fit_is_refused_with_its_reason(house: Opened) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_every_message_that_does_not_fit_is_refused_with_its_reason(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here, humans=("bo",))
         bo, ada = seats["bo"], seats["ada"]
         await here.asked(pid, bo, 1)
@@ -234,9 +234,9 @@ async def test_every_message_that_does_not_fit_is_refused_with_its_reason(house:
         await refused("ended", "leave", alias=bo)
 
 
-async def test_while_suspended_people_may_go_on_speaking(house: Opened) -> None:
+async def test_while_suspended_people_may_go_on_speaking(stack: Opened) -> None:
     rule = Rule(step="project", do="operator_needed", message="no credit", until="paid")
-    async with house(verdicts=["exhausted"], rules=[rule]) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=[rule]) as (here, engine):
         pid, seats = await with_people(here)
         bo = seats["bo"]
         await here.until_suspended(pid)
@@ -250,8 +250,8 @@ async def test_while_suspended_people_may_go_on_speaking(house: Opened) -> None:
 
 
 @pytest.mark.parametrize("kind", ["agent", "human"])
-async def test_a_signal_says_what_an_update_says(house: Opened, kind: str) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_a_signal_says_what_an_update_says(stack: Opened, kind: str) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here)
         bo = seats["bo"]
         handle = here.handle(pid)

@@ -27,23 +27,23 @@ from tongyao.protocol.model.messages import Author, ConfirmTension
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.rules.refusals import ACCEPTED
 from tongyao.records.database import open_pool, session
-from tongyao.records.library import Library
 from tongyao.records.process.processes import NewProcess
+from tongyao.records.repositories import Repositories
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-async def library(fresh_database_url: str) -> AsyncIterator[Library]:
+async def repositories(fresh_database_url: str) -> AsyncIterator[Repositories]:
     pool = await open_pool(fresh_database_url)
-    yield Library(pool)
+    yield Repositories(pool)
     await pool.close()
 
 
-async def announced(library: Library, *, parent: str | None = None) -> str:
+async def announced(repositories: Repositories, *, parent: str | None = None) -> str:
     new = NewProcess(id=f"p-{uuid.uuid4().hex[:8]}", demander="d", language="en", intent_text_id=None, parent_id=parent)
-    return (await library.processes.create(new)).id
+    return (await repositories.processes.create(new)).id
 
 
 def started(process: str) -> Outbox:
@@ -52,34 +52,34 @@ def started(process: str) -> Outbox:
     return Outbox(snapshot=snapshot, events=(event,))
 
 
-async def test_concluding_finds_what_was_handed_in_and_has_not_arrived(library: Library) -> None:
-    process = await announced(library)
+async def test_concluding_finds_what_was_handed_in_and_has_not_arrived(repositories: Repositories) -> None:
+    process = await announced(repositories)
     message = ConfirmTension(key="k", author=Author(role="demander", alias=DEMANDER))
-    stored = await library.messages.put(process, message, author_id="d", via="api")
+    stored = await repositories.messages.put(process, message, author_id="d", via="api")
 
     async def conclude(*lanes: str) -> bool:
         what = ConcludeInput(process_id=process, lanes=lanes, since=NOW, outbox=started(process))
-        output: ConcludeOutput = await ActivityEnvironment().run(Concluding(library).conclude, what)
+        output: ConcludeOutput = await ActivityEnvironment().run(Concluding(repositories).conclude, what)
         return output.undelivered
 
     assert await conclude("P00", "P00/agent") and not await conclude("P01", "P00/control")
-    assert (await library.processes.get(process)).phase == "confirming", "the outbox is written first"
-    await library.messages.postpone(stored.id, 0, trouble="ValueError", failed=True, set_aside=True)
+    assert (await repositories.processes.get(process)).phase == "confirming", "the outbox is written first"
+    await repositories.messages.postpone(stored.id, 0, trouble="ValueError", failed=True, set_aside=True)
     assert not await conclude("P00"), "what was set aside is not waited for"
-    await library.messages.verdict(stored.id, ACCEPTED)
+    await repositories.messages.verdict(stored.id, ACCEPTED)
     assert not await conclude("P00")
 
 
-async def test_concluding_says_for_how_long_nothing_could_be_handed_in(library: Library) -> None:
-    process = await announced(library)
-    async with session(library.pool) as connection:
+async def test_concluding_says_for_how_long_nothing_could_be_handed_in(repositories: Repositories) -> None:
+    process = await announced(repositories)
+    async with session(repositories.pool) as connection:
         await connection.execute(
             "INSERT INTO door_outages (shut_at, opened_at) VALUES (%s, %s)", [NOW - 3 * HOUR, NOW - 2 * HOUR]
         )
 
     async def shut(since: datetime) -> float:
         what = ConcludeInput(process_id=process, lanes=("P00",), since=since)
-        output: ConcludeOutput = await ActivityEnvironment().run(Concluding(library).conclude, what)
+        output: ConcludeOutput = await ActivityEnvironment().run(Concluding(repositories).conclude, what)
         return output.shut_seconds
 
     assert await shut(NOW - 4 * HOUR) == 3600
@@ -87,27 +87,27 @@ async def test_concluding_says_for_how_long_nothing_could_be_handed_in(library: 
     assert await shut(NOW - HOUR) == 0
 
 
-async def test_everybody_has_allowed_their_proxy_to_speak(library: Library) -> None:
-    process = await announced(library)
+async def test_everybody_has_allowed_their_proxy_to_speak(repositories: Repositories) -> None:
+    process = await announced(repositories)
     what = ConsentInput(process_id=process, choices=(Choice(profile_id="ada"), Choice(profile_id="bo")))
-    assert await ActivityEnvironment().run(Consenting(library).consent, what) == ConsentOutput()
+    assert await ActivityEnvironment().run(Consenting(repositories).consent, what) == ConsentOutput()
 
 
-async def test_cancelling_a_branch_sends_its_children_the_message(library: Library) -> None:
-    parent = await announced(library)
-    child = await announced(library, parent=parent)
+async def test_cancelling_a_branch_sends_its_children_the_message(repositories: Repositories) -> None:
+    parent = await announced(repositories)
+    child = await announced(repositories, parent=parent)
     what = CancelChildrenInput(process_id=parent)
     for _ in range(2):
-        await ActivityEnvironment().run(CancellingChildren(library).cancel_children, what)
-    assert [one.kind for one in await library.messages.pending(child)] == ["cancel"]
+        await ActivityEnvironment().run(CancellingChildren(repositories).cancel_children, what)
+    assert [one.kind for one in await repositories.messages.pending(child)] == ["cancel"]
 
 
-async def test_a_step_of_a_run_that_the_records_do_not_know_has_them_follow_it_first(house: Opened) -> None:
+async def test_a_step_of_a_run_that_the_records_do_not_know_has_them_follow_it_first(stack: Opened) -> None:
     """The workflow was reset: what stands in the records is ahead of it, and it has nothing to tell."""
-    async with house() as (here, _):
+    async with stack() as (here, _):
         pid = await selecting(here)
         run_id = (await here.handle(pid).describe()).run_id
-        async with session(here.library.pool) as connection:
+        async with session(here.repositories.pool) as connection:
             await connection.execute("UPDATE epochs SET run_id = 'before' WHERE process_id = %s", [pid])
             await connection.execute(
                 "UPDATE processes SET run_id = 'before', phase = 'planning', round = 4, seq = 99 WHERE id = %s", [pid]
@@ -115,10 +115,12 @@ async def test_a_step_of_a_run_that_the_records_do_not_know_has_them_follow_it_f
         environment = ActivityEnvironment(client=here.client)
         what = ConcludeInput(process_id=pid, lanes=("P00",), since=NOW)
         environment.info = replace(environment.info, workflow_id=pid, workflow_run_id="a run that is over")
-        await environment.run(Concluding(here.library).conclude, what)
-        assert (await here.library.processes.get(pid)).phase == "planning", "a step that comes too late changes nothing"
+        await environment.run(Concluding(here.repositories).conclude, what)
+        assert (await here.repositories.processes.get(pid)).phase == "planning", (
+            "a step that comes too late changes nothing"
+        )
         environment.info = replace(environment.info, workflow_run_id=run_id)
-        await environment.run(Concluding(here.library).conclude, what)
-        row = await here.library.processes.get(pid)
+        await environment.run(Concluding(here.repositories).conclude, what)
+        row = await here.repositories.processes.get(pid)
         await here.handle(pid).terminate()
     assert (row.phase, row.round, row.run_id, row.epoch) == ("selecting", 0, run_id, 2)

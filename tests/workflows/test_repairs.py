@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.house import House
 from tests.support.scripted import Rule, ScriptedEngine
 from tests.support.scripted_drafts import INVENTED
+from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.process import Phase
@@ -15,10 +15,10 @@ from tongyao.protocol.model.record import Record
 LONG = {"transition": "many words about one change " * 100, "barriers": ["a gauge that lies"]}
 
 
-async def played(house: House) -> tuple[str, Record]:
-    people = await house.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
-    pid = await house.start(people, auto_confirm=True, aliases_as_named=True)
-    return pid, await house.end(pid)
+async def played(stack: Stack) -> tuple[str, Record]:
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
+    pid = await stack.start(people, auto_confirm=True, aliases_as_named=True)
+    return pid, await stack.end(pid)
 
 
 def calls_of(engine: ScriptedEngine, step: str, **key: Any) -> list[int]:
@@ -27,14 +27,14 @@ def calls_of(engine: ScriptedEngine, step: str, **key: Any) -> list[int]:
     return [one.reask for one in wanted if all(getattr(one, name) == value for name, value in key.items())]
 
 
-async def guards_of(house: House, pid: str, alias: str) -> dict[str, int]:
-    row = next(row for row in await house.library.rounds.projections(pid) if (row.round, row.alias) == (1, alias))
+async def guards_of(stack: Stack, pid: str, alias: str) -> dict[str, int]:
+    row = next(row for row in await stack.repositories.rounds.projections(pid) if (row.round, row.alias) == (1, alias))
     return dict(row.guards)
 
 
-async def test_an_invented_item_is_sent_back_and_the_correction_stands_beside_the_first_items(house: Opened) -> None:
+async def test_an_invented_item_is_sent_back_and_the_correction_stands_beside_the_first_items(stack: Opened) -> None:
     rule = Rule(step="project", round=1, alias="P01", reask=0, spoil=["invented_quote"])
-    async with house(verdicts=["exhausted"], rules=[rule]) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=[rule]) as (here, engine):
         pid, record = await played(here)
         guards = await guards_of(here, pid, "P01")
     said = next(one for one in record.projections if (one.round, one.alias) == (1, "P01"))
@@ -44,13 +44,13 @@ async def test_an_invented_item_is_sent_back_and_the_correction_stands_beside_th
     assert calls_of(engine, "project", round=1, alias="P01") == [0, 1]
 
 
-async def test_an_item_that_is_invented_again_is_struck_and_not_asked_for_a_third_time(house: Opened) -> None:
+async def test_an_item_that_is_invented_again_is_struck_and_not_asked_for_a_third_time(stack: Opened) -> None:
     invented = {"dimension": "capability", "claim": INVENTED, "quotes": [INVENTED]}
     rules = [
         Rule(step="project", round=1, alias="P01", reask=1, draft={"items": [invented]}),
         Rule(step="project", round=1, alias="P01", spoil=["invented_quote"]),
     ]
-    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=rules) as (here, engine):
         pid, record = await played(here)
         guards = await guards_of(here, pid, "P01")
     said = next(one for one in record.projections if (one.round, one.alias) == (1, "P01"))
@@ -59,13 +59,13 @@ async def test_an_item_that_is_invented_again_is_struck_and_not_asked_for_a_thir
     assert calls_of(engine, "project", round=1, alias="P01") == [0, 1]
 
 
-async def test_a_missing_pair_alone_is_asked_for_again_and_the_verdict_stays_the_first(house: Opened) -> None:
+async def test_a_missing_pair_alone_is_asked_for_again_and_the_verdict_stays_the_first(stack: Opened) -> None:
     again = {"verdict": Verdict.EXHAUSTED}
     rules = [
         Rule(step="observe", reask=1, draft=again),
         Rule(step="observe", round=1, reask=0, spoil=["missing_pair"]),
     ]
-    async with house(verdicts=["more", "more", "more", "exhausted"], rules=rules) as (here, engine):
+    async with stack(verdicts=["more", "more", "more", "exhausted"], rules=rules) as (here, engine):
         _, record = await played(here)
     first = record.observations[0]
     assert [(pair.a, pair.b) for pair in first.pairs] == [("P01", "P02"), ("P01", "P03"), ("P02", "P03")]
@@ -76,39 +76,39 @@ async def test_a_missing_pair_alone_is_asked_for_again_and_the_verdict_stays_the
     assert repair.complaints == ("the pair P01 and P02 is missing",)
 
 
-async def test_where_the_repair_cannot_be_had_the_first_answer_stands_and_the_reason_is_counted(house: Opened) -> None:
+async def test_where_the_repair_cannot_be_had_the_first_answer_stands_and_the_reason_is_counted(stack: Opened) -> None:
     rules = [
         Rule(step="observe", round=1, reask=0, spoil=["missing_pair"]),
         Rule(step="observe", round=1, reask=1, do="step_failed"),
         Rule(step="project", round=1, alias="P01", reask=0, spoil=["invented_quote"]),
         Rule(step="project", round=1, alias="P01", reask=1, do="cut"),
     ]
-    async with house(verdicts=["exhausted"], rules=rules) as (here, _):
+    async with stack(verdicts=["exhausted"], rules=rules) as (here, _):
         pid, record = await played(here)
         said = await guards_of(here, pid, "P01")
-        observed = next(row for row in await here.library.rounds.observations(pid) if row.round == 1)
+        observed = next(row for row in await here.repositories.rounds.observations(pid) if row.round == 1)
     assert record.phase is Phase.COMPLETED
     assert [pair.relation for pair in record.observations[0].pairs].count(Relation.NOT_EXAMINED) == 1
     assert observed.guards["step_failed"] == observed.guards["missing_pairs"] == 1
     assert said == {"reasked": 1, "cut": 1, "struck": 1}
 
 
-async def test_an_unreadable_answer_uses_up_the_repair(house: Opened) -> None:
+async def test_an_unreadable_answer_uses_up_the_repair(stack: Opened) -> None:
     rules = [
         Rule(step="observe", round=1, reask=0, do="unreadable"),
         Rule(step="observe", round=1, reask=1, spoil=["missing_pair"]),
     ]
-    async with house(verdicts=["exhausted"], rules=rules) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=rules) as (here, engine):
         _, record = await played(here)
     assert calls_of(engine, "observe", round=1) == [0, 1]
     assert [pair.relation for pair in record.observations[0].pairs].count(Relation.NOT_EXAMINED) == 1
 
 
-async def test_a_tension_that_is_too_long_is_sent_back_and_shortened_where_it_is_too_long_again(house: Opened) -> None:
-    async with house(verdicts=["exhausted"], rules=[Rule(step="formulate", reask=0, draft=LONG)]) as (here, engine):
+async def test_a_tension_that_is_too_long_is_sent_back_and_shortened_where_it_is_too_long_again(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"], rules=[Rule(step="formulate", reask=0, draft=LONG)]) as (here, engine):
         _, shorter = await played(here)
         assert calls_of(engine, "formulate") == [0, 1]
-    async with house(verdicts=["exhausted"], rules=[Rule(step="formulate", draft=LONG)]) as (here, engine):
+    async with stack(verdicts=["exhausted"], rules=[Rule(step="formulate", draft=LONG)]) as (here, engine):
         _, cut = await played(here)
         assert calls_of(engine, "formulate") == [0, 1]
     assert shorter.tension is not None

@@ -9,7 +9,7 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType, ResetReapplyExcludeType
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
-from tests.support.house import House
+from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import NotFound
 from tongyao.app.project_again import project_again, state_of
@@ -18,7 +18,7 @@ from tongyao.records.database import session
 from tongyao.records.process.processes import NewProcess
 
 
-async def selecting(here: House) -> str:
+async def selecting(here: Stack) -> str:
     """A process whose demander has confirmed and is now to choose people."""
     scene = f"restoring-{uuid.uuid4().hex[:6]}"
     await here.people(TEXTS, scene=scene)
@@ -29,7 +29,7 @@ async def selecting(here: House) -> str:
     return pid
 
 
-async def reset_to_before_the_first_message(here: House, pid: str) -> None:
+async def reset_to_before_the_first_message(here: Stack, pid: str) -> None:
     """As an operator resets a workflow, without what it has heard since."""
     history = await here.handle(pid).fetch_history()
     accepted = next(
@@ -38,7 +38,7 @@ async def reset_to_before_the_first_message(here: House, pid: str) -> None:
     await reset(here, pid, before=accepted.event_id - 1)
 
 
-async def reset(here: House, pid: str, *, before: int) -> None:
+async def reset(here: Stack, pid: str, *, before: int) -> None:
     """Back to the last workflow task that was completed before this event."""
     history = await here.handle(pid).fetch_history()
     tasks = [e.event_id for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED]
@@ -57,22 +57,22 @@ async def reset(here: House, pid: str, *, before: int) -> None:
     )
 
 
-async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_goes_on(house: Opened) -> None:
-    async with house() as (here, _):
+async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_goes_on(stack: Opened) -> None:
+    async with stack() as (here, _):
         pid = await selecting(here)
-        before = (await here.library.processes.get(pid)).run_id
+        before = (await here.repositories.processes.get(pid)).run_id
         await reset_to_before_the_first_message(here, pid)
-        assert await project_again(here.library, here.client, pid, login="kim", via="test") == 1
+        assert await project_again(here.repositories, here.client, pid, login="kim", via="test") == 1
 
         async def chosen_again() -> bool:
-            row = await here.library.processes.get(pid)
+            row = await here.repositories.processes.get(pid)
             return row.phase == "selecting" and row.run_id != before
 
         await here.when(chosen_again)
-        asks = [ask.ask for ask in await here.library.inbox.of_process(pid, open_only=True)]
-        events = await here.library.events.events(pid, limit=500)
-        (act,) = await here.library.operators.acts(process_id=pid)
-        people = [one.profile_id for one in await here.library.room.candidates(pid)][:2]
+        asks = [ask.ask for ask in await here.repositories.inbox.of_process(pid, open_only=True)]
+        events = await here.repositories.events.events(pid, limit=500)
+        (act,) = await here.repositories.operators.acts(process_id=pid)
+        people = [one.profile_id for one in await here.repositories.seats.candidates(pid)][:2]
         choices = [{"profile_id": one} for one in people]
         assert (await here.say(pid, "select_participants", participants=choices)).accepted
         record = await here.end(pid)
@@ -85,68 +85,70 @@ async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_g
     assert record.phase == "completed" and len(record.participants) == 2
 
 
-async def test_a_reset_workflow_that_goes_on_by_itself_takes_the_records_along(house: Opened) -> None:
-    async with house() as (here, _):
+async def test_a_reset_workflow_that_goes_on_by_itself_takes_the_records_along(stack: Opened) -> None:
+    async with stack() as (here, _):
         scene = f"restoring-{uuid.uuid4().hex[:6]}"
         await here.people(TEXTS, scene=scene)
         pid = await here.start([], scene=scene, auto_confirm=True)
         await here.until(pid, "selecting")
-        first = await here.library.processes.get(pid)
+        first = await here.repositories.processes.get(pid)
         await reset(here, pid, before=5)
 
         async def followed() -> bool:
-            row = await here.library.processes.get(pid)
+            row = await here.repositories.processes.get(pid)
             return (row.phase, row.went_back) == ("selecting", False) and row.run_id != first.run_id
 
         await here.when(followed)
-        events = await here.library.events.events(pid, limit=500)
+        events = await here.repositories.events.events(pid, limit=500)
         await here.handle(pid).terminate()
     assert [one.seq for one in events] == list(range(1, first.seq + 1))
     assert 1 not in {one.epoch for one in events}, "it began at another time"
 
 
-async def test_after_a_restore_of_older_records_they_follow_the_workflow(house: Opened) -> None:
-    async with house() as (here, _):
+async def test_after_a_restore_of_older_records_they_follow_the_workflow(stack: Opened) -> None:
+    async with stack() as (here, _):
         pid = await selecting(here)
-        whole = await here.library.events.events(pid, limit=500)
-        async with session(here.library.pool) as connection:  # what was written after the backup is gone
+        whole = await here.repositories.events.events(pid, limit=500)
+        async with session(here.repositories.pool) as connection:  # what was written after the backup is gone
             await connection.execute("DELETE FROM events WHERE process_id = %s AND seq > 3", [pid])
             await connection.execute("DELETE FROM messages WHERE process_id = %s", [pid])
             await connection.execute("DELETE FROM lanes WHERE process_id = %s", [pid])
             await connection.execute(
                 "UPDATE processes SET phase = 'formulating', seq = 3, tension_text_id = NULL WHERE id = %s", [pid]
             )
-        await project_again(here.library, here.client, pid, login="kim", via="test")
-        row = await here.library.processes.get(pid)
+        await project_again(here.repositories, here.client, pid, login="kim", via="test")
+        row = await here.repositories.processes.get(pid)
         assert (row.phase, row.seq) == ("selecting", whole[-1].seq) and row.tension_text_id is not None
-        assert [one.ask for one in await here.library.inbox.of_process(pid, open_only=True)] == ["select_participants"]
-        people = [one.profile_id for one in await here.library.room.candidates(pid)][:2]
+        assert [one.ask for one in await here.repositories.inbox.of_process(pid, open_only=True)] == [
+            "select_participants"
+        ]
+        people = [one.profile_id for one in await here.repositories.seats.candidates(pid)][:2]
         choices = [{"profile_id": one} for one in people]
         assert (await here.say(pid, "select_participants", participants=choices)).accepted, (
             "numbered behind what was lost"
         )
         await here.end(pid)
-        after = await here.library.events.events(pid, limit=500)
+        after = await here.repositories.events.events(pid, limit=500)
     assert [one.seq for one in after] == [1, 2, 3, *range(whole[-1].seq + 1, after[-1].seq + 1)]
 
 
-async def test_a_process_without_a_workflow_cannot_be_projected(house: Opened) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_a_process_without_a_workflow_cannot_be_projected(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         with pytest.raises(NotFound, match="no workflow"):
             await state_of(here.client, f"nobody-{uuid.uuid4().hex}")
 
 
-async def test_a_row_is_closed_only_with_its_workflow(house: Opened) -> None:
-    async with house() as (here, _):
+async def test_a_row_is_closed_only_with_its_workflow(stack: Opened) -> None:
+    async with stack() as (here, _):
         running, terminated = await selecting(here), await selecting(here)
         await here.handle(terminated).terminate()
         lost = NewProcess(id=f"lost-{uuid.uuid4().hex[:8]}", demander="d", language="en", intent_text_id=None)
-        await here.library.processes.create(lost)
-        await here.library.processes.mark_started(lost.id)
+        await here.repositories.processes.create(lost)
+        await here.repositories.processes.mark_started(lost.id)
         people = await here.people(TEXTS)
         behind = await here.start(people[:2], auto_confirm=True)
         await here.end(behind)
-        async with session(here.library.pool) as connection:  # the records were restored from a backup
+        async with session(here.repositories.pool) as connection:  # the records were restored from a backup
             await connection.execute("DELETE FROM events WHERE process_id = %s AND seq > 5", [behind])
             await connection.execute(
                 """UPDATE processes SET phase = 'crystallizing', ended_at = NULL, outcome = NULL, seq = 5
@@ -154,7 +156,9 @@ async def test_a_row_is_closed_only_with_its_workflow(house: Opened) -> None:
                 [behind],
             )
         report = await reconcile(here.context, older_than=0)
-        phases = {pid: (await here.library.processes.get(pid)).phase for pid in (running, terminated, lost.id, behind)}
+        phases = {
+            pid: (await here.repositories.processes.get(pid)).phase for pid in (running, terminated, lost.id, behind)
+        }
         await here.handle(running).terminate()
 
     assert terminated in report.ended_outside and behind in report.projected_again

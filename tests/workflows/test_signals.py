@@ -35,8 +35,8 @@ async def signal(temporal_server: LocalTemporal, tmp_path: Path) -> Signal:
     return send
 
 
-async def test_a_process_with_people_lives_by_signals_alone(house: Opened, signal: Signal) -> None:
-    async with house(verdicts=["exhausted"]) as (here, _):
+async def test_a_process_with_people_lives_by_signals_alone(stack: Opened, signal: Signal) -> None:
+    async with stack(verdicts=["exhausted"]) as (here, _):
         pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2, news_rule="seed")
         bo, cy = seats["bo"], seats["cy"]
         await here.asked(pid, bo, 1)

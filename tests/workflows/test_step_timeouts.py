@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tests.support.house import House
+from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.protocol.contracts.process import DELIVER
 
 EVERY_FIRST_ANSWER_IS_UNREADABLE = [{"reask": 0, "do": "unreadable"}]
 
 
-async def test_an_activity_may_last_as_long_as_its_calls_in_a_row(house: Opened) -> None:
-    async with house(rules=EVERY_FIRST_ANSWER_IS_UNREADABLE, verdicts=["exhausted"]) as (here, engine):
+async def test_an_activity_may_last_as_long_as_its_calls_in_a_row(stack: Opened) -> None:
+    async with stack(rules=EVERY_FIRST_ANSWER_IS_UNREADABLE, verdicts=["exhausted"]) as (here, engine):
         people = await here.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
         pid = await here.start(people, auto_confirm=True)
         await here.end(pid)
@@ -35,7 +35,7 @@ async def test_an_activity_may_last_as_long_as_its_calls_in_a_row(house: Opened)
         assert allowed[step] > (2 * seconds if step == DELIVER.name else seconds), step
 
 
-async def _start_to_close(here: House, process_id: str) -> dict[str, float]:
+async def _start_to_close(here: Stack, process_id: str) -> dict[str, float]:
     """Activity → the shortest start-to-close time-out that was set for it, in seconds."""
     allowed: dict[str, float] = {}
     history = await here.handle(process_id).fetch_history()

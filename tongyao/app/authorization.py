@@ -12,8 +12,8 @@ from tongyao.app.errors import NotAllowed, NotFound, Unauthenticated
 from tongyao.app.permissions import Action, Role, is_permitted
 from tongyao.protocol.model.messages import Author
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.records.library import Library
 from tongyao.records.process.processes import ProcessRow, ProcessUnknown
+from tongyao.records.repositories import Repositories
 
 TOKEN_NEEDED: Final = "this needs a token: send `Authorization: Bearer <token>`; registering gives one (`POST /profiles`, over MCP `join`)"
 
@@ -88,7 +88,9 @@ def permit_own(caller: Caller, action: Action) -> None:
     permit(caller, action, Role.OWNER if caller.role is Role.PERSON else None)
 
 
-async def authorize_in_process(library: Library, caller: Caller, process_id: str, action: Action) -> ProcessAccess:
+async def authorize_in_process(
+    repositories: Repositories, caller: Caller, process_id: str, action: Action
+) -> ProcessAccess:
     """The caller's access to a process, if their role in it may do this.
 
     Raises `NotFound` both for a process that does not exist and for one the caller is not in: its existence is not told.
@@ -96,24 +98,24 @@ async def authorize_in_process(library: Library, caller: Caller, process_id: str
     if caller.anonymous:
         raise Unauthenticated("token_missing", TOKEN_NEEDED)
     try:
-        row = await library.processes.get(process_id)
+        row = await repositories.processes.get(process_id)
     except ProcessUnknown:
         raise _no_process(process_id) from None
-    access = await _access(library, caller, row)
+    access = await _access(repositories, caller, row)
     if access is None:
         raise _no_process(process_id)
     permit(caller, action, access.role)
     return access
 
 
-async def _access(library: Library, caller: Caller, row: ProcessRow) -> ProcessAccess | None:
+async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -> ProcessAccess | None:
     if caller.operator:
         return ProcessAccess(row, Role.OPERATOR, "", "", f"operator:{caller.id}", login=caller.login or caller.id)
     if caller.role is Role.PARTICIPANT and caller.process_id != row.id:
         return None
     if caller.role is Role.PERSON and row.demander == caller.person:
         return ProcessAccess(row, Role.DEMANDER, caller.person, DEMANDER, f"demander:{caller.person}")
-    for seat in await library.room.seats(row.id):
+    for seat in await repositories.seats.seats(row.id):
         if seat.person == caller.person and caller.alias in ("", seat.alias):
             return ProcessAccess(row, Role.PARTICIPANT, caller.person, seat.alias, f"participant:{caller.person}")
     return None

@@ -13,10 +13,10 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.lacking import lacking
-from tongyao.records.library import Library
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
+from tongyao.records.repositories import Repositories
 
 _NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
 _FULL: Final = "nobody can be added: the room is full"
@@ -42,18 +42,18 @@ class Choices(Value):
     residual: Residual | None = None
 
 
-async def choices_of(library: Library, ask: InboxRow) -> Choices | None:
+async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | None:
     """The choices of one ask; None for an ask that offers none."""
     if ask.alias != DEMANDER:
         return None
     if ask.ask in ("residual", "hole"):
-        return await _of_residual(library, ask)
+        return await _of_residual(repositories, ask)
     if ask.ask != "decision":
         return None
-    row = await library.processes.get(ask.process_id)
+    row = await repositories.processes.get(ask.process_id)
     if row.phase != Phase.DECIDING:
         return Choices(options=("replan", "conclude"))
-    record = await library.record(ask.process_id)
+    record = await repositories.record(ask.process_id)
     lack, names = lacking(record), views.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
@@ -62,7 +62,7 @@ async def choices_of(library: Library, ask: InboxRow) -> Choices | None:
     refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
     if settings.demander_takes_part and not others:
         refused |= GOING_ON
-    found = await library.room.candidates(ask.process_id, round_number=ask.round)
+    found = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
         open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
@@ -71,11 +71,11 @@ async def choices_of(library: Library, ask: InboxRow) -> Choices | None:
     )
 
 
-async def _of_residual(library: Library, ask: InboxRow) -> Choices | None:
+async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | None:
     options = ("approve_residual", "replan") if ask.ask == "hole" else ("approve_residual",)
     try:
-        residual = await residual_of(library, ask.process_id, ask.subject)
+        residual = await residual_of(repositories, ask.process_id, ask.subject)
     except NotAnnounced:
         return Choices(options=options)
-    names = views.anonymizer(await library.record(ask.process_id))
+    names = views.anonymizer(await repositories.record(ask.process_id))
     return Choices(options=options, residual=names.model(residual))

@@ -15,7 +15,7 @@ from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 class GatewayOptions(BaseModel):
@@ -98,7 +98,7 @@ class AppContext:
     `profile_sources`: how people's own agents are reached, by kind of platform.
     """
 
-    library: Library
+    repositories: Repositories
     client: Client
     options: GatewayOptions = field(default_factory=GatewayOptions)
     process_defaults: ProcessSettings = field(default_factory=ProcessSettings)
@@ -113,4 +113,4 @@ class AppContext:
     @cached_property
     def relay(self) -> MessageRelay:
         """Stores messages and delivers them."""
-        return MessageRelay(self.library, self.client)
+        return MessageRelay(self.repositories, self.client)

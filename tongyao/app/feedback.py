@@ -38,7 +38,7 @@ async def give_feedback(context: AppContext, process_id: str, body: FeedbackBody
         raise BadInput("feedback_empty", "say something: usefulness, outcome or text")
     if body.to_profile and not body.text.strip():
         raise BadInput("text_missing", "only your own words are added to a profile: give them as text", field="text")
-    plan = await context.library.plans.latest(process_id)
+    plan = await context.repositories.plans.latest(process_id)
     if plan is None:
         raise NotFound("no_plan_yet", f"{process_id} has no plan (yet)")
     row = FeedbackRow(
@@ -48,7 +48,7 @@ async def give_feedback(context: AppContext, process_id: str, body: FeedbackBody
         revision=body.revision or plan.revision,
     )
     try:
-        stored = await context.library.feedback.put(process_id, row, words=body.text)
+        stored = await context.repositories.feedback.put(process_id, row, words=body.text)
     except NothingToJudge as error:
         raise BadInput("nothing_to_judge", str(error)) from None
     profile = await _add_to_profile(context, process_id, stored) if body.to_profile else None
@@ -57,16 +57,16 @@ async def give_feedback(context: AppContext, process_id: str, body: FeedbackBody
 
 async def _add_to_profile(context: AppContext, process_id: str, row: FeedbackRow) -> tuple[str, int]:
     """Add the author's own words to their profile as a new version, unless they are in it; returns the profile and version."""
-    library = context.library
-    seats = {seat.alias: seat.person for seat in await library.room.seats(process_id)}
-    person = seats.get(row.alias) or (await library.processes.get(process_id)).demander
+    repositories = context.repositories
+    seats = {seat.alias: seat.person for seat in await repositories.seats.seats(process_id)}
+    person = seats.get(row.alias) or (await repositories.processes.get(process_id)).demander
     try:
-        profile = await library.profiles.get(person)
-        version = await library.profiles.version(person)
+        profile = await repositories.profiles.get(person)
+        version = await repositories.profiles.version(person)
     except ProfileUnknown:
         raise BadInput("no_profile", f"{row.alias} has no profile to add it to; the feedback itself is kept") from None
-    before = await library.texts.get(version.text_id)
-    words = (await library.feedback.words(process_id, row.alias, row.revision)).strip()
+    before = await repositories.texts.get(version.text_id)
+    words = (await repositories.feedback.words(process_id, row.alias, row.revision)).strip()
     if words in before:
         return person, version.version
     day = f"{row.at:%Y-%m-%d}" if row.at else ""

@@ -52,7 +52,7 @@ class Ask(Value):
 async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False) -> list[Ask]:
     """Everything that waits for the caller, the most urgent first."""
     permit(caller, Action.READ_INBOX)
-    inbox = context.library.inbox
+    inbox = context.repositories.inbox
     rows = await inbox.of_operators() if caller.operator else await inbox.of_person(caller.person)
     if caller.role is Role.PARTICIPANT:
         seat = (caller.process_id, caller.alias)
@@ -63,7 +63,7 @@ async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False)
 async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:
     view = None
     if with_view:
-        access = await authorize_in_process(context.library, caller, row.process_id, Action.READ_PROCESS)
+        access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
         view = await party_view(context, access)
     answer_with = ANSWER_WITH.get(row.ask, "")
     return Ask(
@@ -76,6 +76,6 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         opened_at=row.opened_at.isoformat(),
         answer_with=answer_with % row.round if "%d" in answer_with else answer_with,
         subject=row.subject,
-        choices=await choices_of(context.library, row) if not caller.operator else None,
+        choices=await choices_of(context.repositories, row) if not caller.operator else None,
         view=view,
     )

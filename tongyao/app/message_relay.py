@@ -23,10 +23,10 @@ from tongyao.app.errors import BadInput, Refused
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
-from tongyao.records.library import Library
 from tongyao.records.people.notifications import OPERATORS, Notice
 from tongyao.records.process.door import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
+from tongyao.records.repositories import Repositories
 
 log = structlog.get_logger()
 
@@ -59,8 +59,8 @@ class _Trouble:
 class MessageRelay:
     """Stores messages and delivers them to their workflows."""
 
-    def __init__(self, library: Library, client: Client) -> None:
-        self._library = library
+    def __init__(self, repositories: Repositories, client: Client) -> None:
+        self._library = repositories
         self.client = client
 
     async def send(

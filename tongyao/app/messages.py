@@ -66,7 +66,7 @@ async def send_message(
 ) -> Receipt:
     """Send a message to a process. Raises `Refused` when the process refuses it, and other `Problem`s."""
     key = checked_key(key)
-    access = await authorize_in_process(context.library, caller, process_id, Action.SEND_MESSAGE)
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     return await send_as(context, access, body, key=key, via=via)
 
 
@@ -166,11 +166,11 @@ async def message_state(context: AppContext, caller: Caller, message_id: str) ->
         permit(caller, Action.READ_MESSAGE)
     unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
     try:
-        stored = await context.library.messages.get(message_id)
+        stored = await context.repositories.messages.get(message_id)
     except MessageUnknown:
         raise unknown from None
     if not caller.operator:
-        access = await authorize_in_process(context.library, caller, stored.process_id, Action.SEND_MESSAGE)
+        access = await authorize_in_process(context.repositories, caller, stored.process_id, Action.SEND_MESSAGE)
         if stored.author_id != access.author_id:
             raise unknown
     return _receipt(stored)

@@ -78,19 +78,19 @@ async def list_processes(
     `person` is for operators: a search must not tell others who sits in which process. Raises `NotAllowed`.
     """
     permit(caller, Action.LIST_PROCESSES)
-    library = context.library
+    repositories = context.repositories
     if caller.role is Role.PARTICIPANT:
-        access = await authorize_in_process(library, caller, caller.process_id, Action.READ_PROCESS)
+        access = await authorize_in_process(repositories, caller, caller.process_id, Action.READ_PROCESS)
         return ProcessList(processes=[await summary(context, access)])
     if person is not None and not caller.operator:
         raise NotAllowed("only operators search by person: leave `person` out for your own processes")
     mine = {} if caller.operator else {role: caller.person}
-    page = await library.processes.list(
+    page = await repositories.processes.list(
         scene=scene, phases=phase, open=open, parent=parent, person=person,
         since=_in_utc(since), until=_in_utc(until), limit=limit, cursor=cursor,
         demander=mine.get("demander"), participant=mine.get("participant"),
     )  # fmt: skip
-    accesses = [await authorize_in_process(library, caller, row.id, Action.READ_PROCESS) for row in page.rows]
+    accesses = [await authorize_in_process(repositories, caller, row.id, Action.READ_PROCESS) for row in page.rows]
     return ProcessList(processes=[await summary(context, one) for one in accesses], next=page.next)
 
 
@@ -101,7 +101,7 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
     row = access.process
-    open_asks = await context.library.inbox.of_process(row.id, open_only=True)
+    open_asks = await context.repositories.inbox.of_process(row.id, open_only=True)
     shown: dict[str, Any] = {}
     if access.role is not Role.PARTICIPANT:
         shown = {
@@ -141,32 +141,34 @@ async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
 
 async def party_view(context: AppContext, access: ProcessAccess) -> PartyView:
     """The process as this party may see it now."""
-    record = await context.library.record(access.process.id)
+    record = await context.repositories.record(access.process.id)
     role: Any = access.role.value
     return views.for_party(record, role=role, alias="" if role == "operator" else access.alias)
 
 
 async def read_process(context: AppContext, caller: Caller, process_id: str) -> PartyView:
     return await party_view(
-        context, await authorize_in_process(context.library, caller, process_id, Action.READ_PROCESS)
+        context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     )
 
 
 async def read_candidates(context: AppContext, caller: Caller, process_id: str) -> list[CandidateRow]:
     """The people the field found, with its reasons: for the demander to choose among."""
-    await authorize_in_process(context.library, caller, process_id, Action.READ_CANDIDATES)
-    return await context.library.room.candidates(process_id)
+    await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
+    return await context.repositories.seats.candidates(process_id)
 
 
 async def read_plan(context: AppContext, caller: Caller, process_id: str) -> Plan:
-    view = await party_view(context, await authorize_in_process(context.library, caller, process_id, Action.READ_PLAN))
+    view = await party_view(
+        context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
+    )
     if view.plan is None:
         raise NotFound("no_plan_yet", f"{process_id} has no plan (yet): it is in phase {view.phase.value}")
     return view.plan
 
 
 async def read_delivery(context: AppContext, caller: Caller, process_id: str) -> Delivery:
-    access = await authorize_in_process(context.library, caller, process_id, Action.READ_DELIVERY)
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_DELIVERY)
     view = await party_view(context, access)
     if view.delivery is None and access.role is Role.DEMANDER and view.plan is not None:
         raise NotFound(
@@ -186,8 +188,8 @@ async def read_history(
 
     They are read from the records, so they stay when Temporal's retention is over.
     """
-    access = await authorize_in_process(context.library, caller, process_id, Action.READ_EVENTS)
-    events = await context.library.events.events(process_id, EventCursor(seq=after), limit)
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
+    events = await context.repositories.events.events(process_id, EventCursor(seq=after), limit)
     shown = [event for event in (_shown(one.event, access) for one in events) if event is not None]
     return shown, events[-1].seq if events else None
 
@@ -196,7 +198,7 @@ async def new_events(
     context: AppContext, access: ProcessAccess, after: EventCursor
 ) -> AsyncIterator[tuple[EventCursor, Event | None]]:
     """Every stored event behind `after`, as (the cursor behind it, what this party may see of it)."""
-    while events := await context.library.events.events(access.process.id, after, 100):
+    while events := await context.repositories.events.events(access.process.id, after, 100):
         for event in events:
             yield event.cursor, _shown(event.event, access)
         after = events[-1].cursor

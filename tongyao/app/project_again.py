@@ -11,20 +11,20 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.errors import NotFound, Unavailable
 from tongyao.protocol.contracts.process import STATE_QUERY
 from tongyao.protocol.life.state import State
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 ANSWER_SECONDS: Final = 10.0
 
 
-async def project_again(library: Library, client: Client, process_id: str, *, login: str, via: str) -> int:
+async def project_again(repositories: Repositories, client: Client, process_id: str, *, login: str, via: str) -> int:
     """Ask the workflow for its state and rewrite row, seats and inbox from it; returns how many messages are sent again.
 
     `login` and `via` go to the operators' log. Raises `NotFound` for a process without a workflow, `ProcessUnknown`, and
     `Unavailable` where no worker answers.
     """
     state, run_id = await state_of(client, process_id)
-    sent_again = await library.journal.project_again(state, run_id)
-    await library.operators.note(process_id, "project_again", login=login, via=via)
+    sent_again = await repositories.journal.project_again(state, run_id)
+    await repositories.operators.note(process_id, "project_again", login=login, via=via)
     return sent_again
 
 

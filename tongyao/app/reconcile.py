@@ -48,7 +48,7 @@ async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) 
     A row is closed only where its workflow is closed and did not continue as new. A workflow that completed is asked for its
     state. What cannot be repaired is reported.
     """
-    found = Reconciliation(context.library.pool)
+    found = Reconciliation(context.repositories.pool)
     started = await start_announced(context, older_than=older_than)
     ended: list[str] = []
     projected: list[str] = []
@@ -59,11 +59,11 @@ async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) 
         if status is None:
             without_workflow.append(drift.id)
         elif status in _ENDED:
-            await context.library.journal.set_ended(drift.id, _ENDED[status].value)
+            await context.repositories.journal.set_ended(drift.id, _ENDED[status].value)
             ended.append(drift.id)
         elif status is WorkflowExecutionStatus.COMPLETED:
             try:
-                await project_again(context.library, context.client, drift.id, login="reconcile", via="reconcile")
+                await project_again(context.repositories, context.client, drift.id, login="reconcile", via="reconcile")
                 projected.append(drift.id)
             except Unavailable:
                 lagging.append(drift.id)

@@ -38,7 +38,7 @@ async def resume_all(
     done: list[Resumed] = []
     cursor: str | None = None
     while True:
-        page = await context.library.processes.list(
+        page = await context.repositories.processes.list(
             open=True, suspended=True, cause=cause, scene=scene, limit=200, cursor=cursor
         )
         for row in page.rows:

@@ -69,7 +69,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     settings = _settings(context, body)
     await _check_people(context, body, demander, settings)
     tension = body.tension.tension() if body.tension else None
-    texts = context.library.texts
+    texts = context.repositories.texts
     intent_id = await texts.put(demander, "intent", body.intent.strip(), id=named_text_id(process_id, "intent"))
     if strategy := body.strategy.strip():
         strategy_id = await texts.put(demander, "strategy", strategy, id=named_text_id(process_id, "strategy"))
@@ -90,7 +90,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         settings=settings,
         remember=context.remember,
     )
-    await announce(context.library, start)
+    await announce(context.repositories, start)
     await _start_workflow(context, start)
     return process_id
 
@@ -106,7 +106,7 @@ async def start_child(context: AppContext, process_id: str, residual: str) -> st
     A process that runs starts its children itself: send it `approve_residual`. Raises `BadInput`.
     """
     try:
-        child = await announce_child(context.library, process_id, residual)
+        child = await announce_child(context.repositories, process_id, residual)
     except NotAnnounced as refused:
         raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
     await _start_workflow(context, child)
@@ -116,8 +116,8 @@ async def start_child(context: AppContext, process_id: str, residual: str) -> st
 async def start_announced(context: AppContext, *, older_than: float = 0.0) -> list[str]:
     """Start the workflows of processes that were announced, `older_than` seconds ago, and never started; returns the ids."""
     started = []
-    for drift in await Reconciliation(context.library.pool).never_started(older_than):
-        manifest = await context.library.room.manifest(drift.id)
+    for drift in await Reconciliation(context.repositories.pool).never_started(older_than):
+        manifest = await context.repositories.seats.manifest(drift.id)
         if START in manifest:
             await _start_workflow(context, ProcessInput.model_validate(manifest[START]))
             started.append(drift.id)
@@ -154,7 +154,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
             search_attributes=attributes,
             static_summary=start.summary,
         )
-    await context.library.processes.mark_started(start.process_id)
+    await context.repositories.processes.mark_started(start.process_id)
 
 
 def _settings(context: AppContext, body: StartProcessBody) -> ProcessSettings:
@@ -225,7 +225,7 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
             f"{len(named)} participant is named, the quorum is {settings.quorum}: name more, or lower the quorum",
             field="participants",
         )
-    profiles = context.library.profiles
+    profiles = context.repositories.profiles
     known = await profiles.get_many([*named, demander])
     by_proxy = settings.demander_takes_part and settings.demander_endpoint is EndpointKind.PROXY
     if by_proxy and demander not in known:
@@ -251,7 +251,7 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
 
 
 async def _latest_profile(context: AppContext, person: str) -> ProfileRef | None:
-    profiles = context.library.profiles
+    profiles = context.repositories.profiles
     if person not in await profiles.get_many([person]):
         return None
     return ProfileRef(profile_id=person, version=(await profiles.version(person)).version)

@@ -21,7 +21,7 @@ class Why(Value):
 
 async def read_why(context: AppContext, caller: Caller, process_id: str) -> Why:
     """Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers."""
-    access = await authorize_in_process(context.library, caller, process_id, Action.READ_PROCESS)
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     language = access.process.language
     if access.process.ended_at is not None:
         return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")

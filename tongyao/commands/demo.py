@@ -14,7 +14,7 @@ from tongyao.commands.export import write_export
 from tongyao.commands.processes import follow, print_audit, print_plan, start_from_files
 from tongyao.commands.service import addresses
 from tongyao.protocol.model.process import Phase
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
 
@@ -50,7 +50,7 @@ async def _demo(folder: Path, crash: bool) -> None:
             style="dim",
         )
     async with installation.brought_up(config) as installed:
-        context, library = installed.context, installed.context.library
+        context, repositories = installed.context, installed.context.repositories
         given = {
             "intent": f"@{folder / 'intent.txt'}",
             "demander": str(folder / "demander.md"),
@@ -59,18 +59,18 @@ async def _demo(folder: Path, crash: bool) -> None:
         }
         pid = await start_from_files(context, given)
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
-        phase = await follow(library, pid)
+        phase = await follow(repositories, pid)
         if crashing is not None:
             await crashing
         if phase is not Phase.COMPLETED:
             fail(f"the process ended as {phase.value}: `tongyao show {pid}`", EXIT_FAILED)
         console.print()
-        await print_plan(library, pid)
-        await print_audit(library, pid)
+        await print_plan(repositories, pid)
+        await print_audit(repositories, pid)
         if crash:
-            await _print_ledger(library, pid)
+            await _print_ledger(repositories, pid)
         out = config.home / "exports" / pid
-        await write_export(library, pid, out)
+        await write_export(repositories, pid, out)
         console.print("\nWhere everything lies:", style="bold")
         for name, where in {**addresses(installed), "This process": str(out)}.items():
             console.print(f"  {name:<13}{where}", highlight=False, soft_wrap=True)
@@ -82,12 +82,12 @@ async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
     """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
     if installed.worker is None:
         fail("--crash kills the worker, and the service that runs here is not this command's own: stop it first")
-    library = installed.context.library
+    repositories = installed.context.repositories
     while True:
-        totals = await library.ledger.usage(process_id)
-        if totals.claimed and await library.rounds.projections(process_id):
+        totals = await repositories.ledger.usage(process_id)
+        if totals.claimed and await repositories.rounds.projections(process_id):
             break
-        if (await library.processes.get(process_id)).ended_at is not None:
+        if (await repositories.processes.get(process_id)).ended_at is not None:
             return
         await asyncio.sleep(0.005)
     pid = installed.worker.pid
@@ -95,8 +95,8 @@ async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
     console.print(f"[red]killed the worker (pid {pid}) in the middle of a round[/red]; another one is started")
 
 
-async def _print_ledger(library: Library, process_id: str) -> None:
-    calls = await library.ledger.calls(process_id)
+async def _print_ledger(repositories: Repositories, process_id: str) -> None:
+    calls = await repositories.ledger.calls(process_id)
     keys: dict[tuple[str, int, str, int, int], int] = {}
     for call in calls:
         if call.state == "settled":

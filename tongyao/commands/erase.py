@@ -58,8 +58,8 @@ def rewrap() -> None:
 
 
 async def _rewrap() -> int:
-    async with records() as (chosen, library):
-        return await master_keys.rewrap(library.pool, wiring.keyring(chosen))
+    async with records() as (chosen, repositories):
+        return await master_keys.rewrap(repositories.pool, wiring.keyring(chosen))
 
 
 async def _erase(person: str, patience: float) -> erasure.Erased:

@@ -86,7 +86,7 @@ async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict
                 f"[dim]{case.id}: {len(case.profiles)} people, engine {config.chosen_engine}[/dim]", highlight=False
             )
             process, names = await _run_case(installed, case)
-            record = await installed.context.library.record(process)
+            record = await installed.context.repositories.record(process)
             if record.phase is not Phase.COMPLETED:
                 fail(f"{case.id} ended as {record.phase.value}: `tongyao show {process}`", EXIT_FAILED)
             rows.append(
@@ -117,7 +117,7 @@ async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
                 brought = {name: getattr(next_one, name) for name in ("intent", "demander_text", "language")}
                 other, beside = case.model_copy(update=brought), f"before the tension of {next_one.id}"
             (one, names), (two, other_names) = await _run_case(installed, case), await _run_case(installed, other)
-            records = await installed.context.library.record(one), await installed.context.library.record(two)
+            records = await installed.context.repositories.record(one), await installed.context.repositories.record(two)
             share = evidence_overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
             found.append({"case": case.id, "beside": beside, "overlap": share})
     return found
@@ -127,7 +127,7 @@ async def _run_case(installed: Installation, case: Case) -> tuple[str, dict[str,
     """Run one case to its end; returns the process and, by alias, who of the case sat there."""
     mark = secrets.token_hex(3)
     scene = f"eval-{case.id}-{mark}"
-    await installed.context.library.profiles.put_scene(scene, case.title or case.id)
+    await installed.context.repositories.profiles.put_scene(scene, case.title or case.id)
     ids = {f"{scene}.{name}": name for name in case.profiles}
     for profile_id, key in ids.items():
         text = case.profiles[key]
@@ -156,22 +156,22 @@ async def _run_case(installed: Installation, case: Case) -> tuple[str, dict[str,
         key=mark,
     )
     await installed.context.client.get_workflow_handle(process).result()
-    seats = await installed.context.library.room.seats(process)
+    seats = await installed.context.repositories.seats.seats(process)
     return process, {seat.alias: ids[seat.person] for seat in seats}
 
 
 async def _measured(installed: Installation, case: Case, process: str, names: dict[str, str]) -> Measures:
     record, used = (
-        await installed.context.library.record(process),
-        await installed.context.library.ledger.usage(process),
+        await installed.context.repositories.record(process),
+        await installed.context.repositories.ledger.usage(process),
     )
     texts = {
-        person.alias: await installed.context.library.profile_text(person.profile)
+        person.alias: await installed.context.repositories.profile_text(person.profile)
         for person in record.participants
         if person.profile
     }
-    guards = [row.guards for row in await installed.context.library.rounds.projections(process)]
-    guards += [row.guards for row in await installed.context.library.rounds.observations(process)]
+    guards = [row.guards for row in await installed.context.repositories.rounds.projections(process)]
+    guards += [row.guards for row in await installed.context.repositories.rounds.observations(process)]
     return measure(
         case,
         record,
@@ -190,9 +190,9 @@ async def _judged(installed: Installation, case: Case, process: str, names: dict
     from tongyao.runtime.wiring import judge_of
 
     async with judge_of(installed.settings) as judge:
-        return (await judge_record(judge, case, await installed.context.library.record(process), names)).model_dump(
-            mode="json"
-        )
+        return (
+            await judge_record(judge, case, await installed.context.repositories.record(process), names)
+        ).model_dump(mode="json")
 
 
 def table_of(rows: list[Measures]) -> Table:

@@ -11,12 +11,12 @@ import typer
 from tongyao.app.pictures.files import pictures
 from tongyao.commands.common import app_context, console, run
 from tongyao.commands.processes import audited
-from tongyao.protocol.documents.machine import machine_of
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
+from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.anonymity import Anonymizer
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,12 +35,12 @@ def export(
 
 async def _export(process: str, folder: Path) -> None:
     async with app_context() as context:
-        await write_export(context.library, process, folder)
+        await write_export(context.repositories, process, folder)
 
 
-async def write_export(library: Library, process: str, folder: Path) -> None:
+async def write_export(repositories: Repositories, process: str, folder: Path) -> None:
     """Write the files; existing ones are overwritten. People appear under their aliases only."""
-    record = await library.record(process)
+    record = await repositories.record(process)
     names = views.anonymizer(record)
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -62,7 +62,7 @@ async def write_export(library: Library, process: str, folder: Path) -> None:
         )
     for seen in record.observations:
         write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
-    relations = await library.rounds.relations(process)
+    relations = await repositories.rounds.relations(process)
     dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
     _plans(record, names, write, dump)
     aliases = [one.alias for one in record.participants]
@@ -72,13 +72,13 @@ async def write_export(library: Library, process: str, folder: Path) -> None:
         write(f"pictures/{name}", picture)
     if latest is not None:
         dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
-        dump("feedback.json", [one.model_dump(mode="json") for one in await library.feedback.of_process(process)])
+        dump("feedback.json", [one.model_dump(mode="json") for one in await repositories.feedback.of_process(process)])
     for delivery in record.deliveries:
         write(
             f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
             names.text(delivery.markdown, author=delivery.alias),
         )
-    dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(library, process)])
+    dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(repositories, process)])
 
 
 def _plans(record: Any, names: Anonymizer, write: Any, dump: Any) -> None:

@@ -45,15 +45,15 @@ async def _import(file: Path, scene: str, as_json: bool) -> None:
     from tongyao.field.profile_import import NotProfiles, import_profiles
     from tongyao.runtime import wiring
 
-    async with records() as (chosen, library):
+    async with records() as (chosen, repositories):
         try:
             with counting(f"profiles into {scene}") as progress:
                 report = await import_profiles(
-                    library.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
+                    repositories.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
                 )
         except NotProfiles as error:
             fail(str(error), EXIT_BAD_INPUT)
-        indexer = wiring.intent_field(chosen, library).indexer
+        indexer = wiring.intent_field(chosen, repositories).indexer
         live = [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
         if "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
             live.append("lexical")
@@ -97,8 +97,8 @@ async def _search(
 ) -> None:
     from tongyao.runtime import wiring
 
-    async with records() as (chosen, library):
-        field = wiring.intent_field(chosen, library)
+    async with records() as (chosen, repositories):
+        field = wiring.intent_field(chosen, repositories)
         try:
             if near is not None:
                 answers = [await field.near_profile(near, top=top)]
@@ -111,7 +111,7 @@ async def _search(
             fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
         except ProfileUnknown as error:
             fail(str(error), EXIT_BAD_INPUT)
-        if scene and not await library.profiles.anybody(scene):
+        if scene and not await repositories.profiles.anybody(scene):
             fail(f"nobody is in scene {scene!r} yet: `tongyao field import FILE --scene {scene}`", EXIT_BAD_INPUT)
     for one, found in zip(asked, answers, strict=True):
         if as_json:
@@ -132,10 +132,10 @@ async def _stats(as_json: bool) -> None:
     from tongyao.field.index.store import IndexStore
 
     rows: list[dict[str, Any]] = []
-    async with records() as (_, library):
-        store = IndexStore(library.pool)
-        for scene in await library.profiles.scenes():
-            versions = await library.profiles.of_scene(scene.id)
+    async with records() as (_, repositories):
+        store = IndexStore(repositories.pool)
+        for scene in await repositories.profiles.scenes():
+            versions = await repositories.profiles.of_scene(scene.id)
             indexes = [
                 {**index.model_dump(include={"kind", "encoder", "version", "dimension", "state"}),
                  "held": (await store.counts(index))[0],
@@ -179,11 +179,11 @@ async def _tune(scene: str, k: int | None, threshold: float | None, shares: str 
     from tongyao.field.perspectives import PERSPECTIVES
 
     wished: dict[str, Any] = {name: one for name, one in (("k", k), ("threshold", threshold)) if one is not None}
-    async with records() as (_, library):
+    async with records() as (_, repositories):
         try:
             if shares is not None:
                 wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
-            kept = await library.profiles.scene(scene)
+            kept = await repositories.profiles.scene(scene)
             chosen = SceneFieldSettings.model_validate({**kept.settings.get("field", {}), **wished})
         except SceneUnknown as error:
             fail(str(error), EXIT_BAD_INPUT)
@@ -192,7 +192,7 @@ async def _tune(scene: str, k: int | None, threshold: float | None, shares: str 
         except ValueError:
             fail(f"--shares {shares!r}: three numbers, {','.join(PERSPECTIVES)}", EXIT_BAD_INPUT)
         if wished:
-            await library.profiles.put_scene(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
+            await repositories.profiles.put_scene(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
     print_json(chosen.model_dump())
 
 
@@ -203,12 +203,12 @@ def delete(profile: Annotated[str, typer.Argument(help="The profile's id.")]) ->
 
 
 async def _delete(profile: str) -> None:
-    async with records() as (_, library):
+    async with records() as (_, repositories):
         try:
-            await library.profiles.get(profile)
+            await repositories.profiles.get(profile)
         except ProfileUnknown as error:
             fail(str(error), EXIT_REFUSED)
-        await library.profiles.delete(profile)
+        await repositories.profiles.delete(profile)
     console.print(f"{profile} is deleted", markup=False)
 
 
@@ -226,13 +226,13 @@ async def _load(folder: Path) -> None:
     found = sorted(folder.glob("*/scene.json"))
     if not found:
         fail(f"there are no scenes in {folder}: name the folder with --folder", EXIT_BAD_INPUT)
-    async with records() as (_, library):
+    async with records() as (_, repositories):
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
             kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
-            await library.profiles.put_scene(scene["id"], scene["title"]["en"], kept)
+            await repositories.profiles.put_scene(scene["id"], scene["title"]["en"], kept)
             report = await import_profiles(
-                library.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
+                repositories.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
             )
             console.print(f"{scene['id']}: {report.stored} profiles, {len(report.refused)} refused", markup=False)
 

@@ -25,9 +25,9 @@ from tongyao.protocol.contracts.reindex import (
     ReindexProgress,
 )
 from tongyao.protocol.model.tension import Tension
-from tongyao.records.library import Library
 from tongyao.records.migrate import migrate
 from tongyao.records.people.profiles import SceneUnknown
+from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.service import find_running
@@ -51,7 +51,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 @asynccontextmanager
-async def records() -> AsyncIterator[tuple[Settings, Library]]:
+async def records() -> AsyncIterator[tuple[Settings, Repositories]]:
     """The records alone: of the running service or the settings, else the embedded PostgreSQL for this block."""
     chosen = settings()
     running = find_running(chosen.home)
@@ -65,8 +65,8 @@ async def records() -> AsyncIterator[tuple[Settings, Library]]:
         url = await asyncio.to_thread(server.start)
     try:
         await asyncio.to_thread(migrate, url)
-        async with wiring.library(chosen, database_url=url) as library:
-            yield chosen, library
+        async with wiring.repositories(chosen, database_url=url) as repositories:
+            yield chosen, repositories
     finally:
         if server is not None:
             await asyncio.to_thread(server.stop)
@@ -124,15 +124,15 @@ async def _reindex(what: ReindexInput) -> None:
 
     from tongyao.field.encoders.encoder import EncoderUnusable
 
-    async with records() as (chosen, library):
+    async with records() as (chosen, repositories):
         try:
-            await library.profiles.scene(what.scene)
+            await repositories.profiles.scene(what.scene)
             running = find_running(chosen.home)
             address = running.temporal_address if running else chosen.temporal_address
             if address is not None:
                 done = await _watch(chosen, address, what)
             else:
-                done = await fill_here(wiring.intent_field(chosen, library).indexer, what)
+                done = await fill_here(wiring.intent_field(chosen, repositories).indexer, what)
         except (EncoderUnusable, SceneUnknown) as error:
             fail(str(error), EXIT_BAD_INPUT)
         except WorkflowFailureError as error:
@@ -230,13 +230,13 @@ def _evaluate(texts: dict[str, str], needs: list[LabelledNeed], spec: ModelSpec 
 
 
 async def _texts(scene: str) -> dict[str, str]:
-    async with records() as (_, library):
+    async with records() as (_, repositories):
         try:
-            await library.profiles.scene(scene)
+            await repositories.profiles.scene(scene)
         except SceneUnknown as error:
             fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
-        versions = await library.profiles.of_scene(scene)
-        texts = await library.texts.get_many([version.text_id for version in versions], erased="")
+        versions = await repositories.profiles.of_scene(scene)
+        texts = await repositories.texts.get_many([version.text_id for version in versions], erased="")
     return {version.profile_id: texts[version.text_id] for version in versions}
 
 

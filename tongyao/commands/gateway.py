@@ -63,9 +63,9 @@ async def _gateway() -> None:
         gateway_running(joined, stop) as url,
     ):
         context = joined.context
-        telemetry.records = context.library.pool
+        telemetry.records = context.repositories.pool
         telemetry.checks = {
-            "records": records_answer(context.library.pool),
+            "records": records_answer(context.repositories.pool),
             "temporal": context.client.service_client.check_health,
         }
         console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
@@ -116,9 +116,9 @@ async def _create(body: tokens.IssueTokenBody) -> str:
 
 
 async def _is_known(context: AppContext, person: str) -> bool:
-    if person in await context.library.profiles.get_many([person]):
+    if person in await context.repositories.profiles.get_many([person]):
         return True
-    return bool((await context.library.processes.list(demander=person, limit=1)).rows)
+    return bool((await context.repositories.processes.list(demander=person, limit=1)).rows)
 
 
 @token.command("list")

@@ -12,8 +12,8 @@ from rich.text import Text
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
-from tongyao.records.library import Library
 from tongyao.records.process.seats import SeatRow
+from tongyao.records.repositories import Repositories
 
 _MARKS = {
     Outcome.REPLIED: "[green]●[/]",
@@ -39,19 +39,19 @@ _STEPS = (
 )  # fmt: skip
 
 
-async def live_view(library: Library, process_id: str) -> RenderableType:
+async def live_view(repositories: Repositories, process_id: str) -> RenderableType:
     """What `watch` shows now. Raises `ProcessUnknown`."""
-    row = await library.processes.get(process_id)
+    row = await repositories.processes.get(process_id)
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
     parts: list[RenderableType] = [title]
     if row.suspended_reason:
         parts.append(Text(f"suspended: {row.suspended_reason}", style="red"))
-    seats = await library.room.seats(process_id)
+    seats = await repositories.seats.seats(process_id)
     if seats:
-        parts.append(await _rounds(library, process_id, seats, row.round))
+        parts.append(await _rounds(repositories, process_id, seats, row.round))
         parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
-    for ask in await library.inbox.of_process(process_id, open_only=True):
+    for ask in await repositories.inbox.of_process(process_id, open_only=True):
         until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
         parts.append(
             Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow")
@@ -73,17 +73,17 @@ def _path(phase: Phase) -> list[tuple[str, str] | str]:
     return shown
 
 
-async def _rounds(library: Library, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
+async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
     aliases = [seat.alias for seat in seats]
     still = {seat.alias for seat in seats if seat.active}
-    projections = {(row.round, row.alias): row for row in await library.rounds.projections(process_id)}
-    observations = {row.round: row for row in await library.rounds.observations(process_id)}
+    projections = {(row.round, row.alias): row for row in await repositories.rounds.projections(process_id)}
+    observations = {row.round: row for row in await repositories.rounds.observations(process_id)}
     related: dict[int, int] = {}
-    for relation in await library.rounds.relations(process_id):
+    for relation in await repositories.rounds.relations(process_id):
         related[relation.round] = related.get(relation.round, 0) + relation.kind.related
     news = {
         event.data["round"]: _news(event.data)
-        for event in await library.events.of_kind(process_id, EventKind.OBSERVATION_READY)
+        for event in await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
     }
     table = Table("", *aliases, "relations", "news", "catalyst", box=None, padding=(0, 2))
     for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):

@@ -219,12 +219,12 @@ async def _deliver(process: str, body: MessageBody, key: str, sender: str) -> Re
 
 async def _caller(context: AppContext, process: str, sender: str) -> Caller:
     """The caller in whose role a message is sent. Raises `ProcessUnknown`, `NotFound`."""
-    row = await context.library.processes.get(process)
+    row = await context.repositories.processes.get(process)
     if sender == OPERATORS:
         return OPERATOR
     if sender == DEMANDER:
         return Caller(Role.PERSON, row.demander)
-    seats = await context.library.room.seats(process)
+    seats = await context.repositories.seats.seats(process)
     person = next((seat.person for seat in seats if seat.alias == sender), None)
     if person is None:
         raise NotFound("no_such_seat", f"{process} has no {sender}")

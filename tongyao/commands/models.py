@@ -38,7 +38,7 @@ def cost(
 
 async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:
     async with app_context() as context:
-        rows = await context.library.ledger.totals(by, process_id=process)
+        rows = await context.repositories.ledger.totals(by, process_id=process)
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
         return
@@ -69,17 +69,19 @@ async def _record(process: str, to: Path) -> int:
     from tongyao.llm.recorded import Row, Tokens, write_recording
 
     async with app_context() as context:
-        await context.library.processes.get(process)
+        await context.repositories.processes.get(process)
         rows = []
-        for call in await context.library.ledger.calls(process):
+        for call in await context.repositories.ledger.calls(process):
             key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
-            settled = await context.library.ledger.settled(key, call.input_hash) if call.state == "settled" else None
+            settled = (
+                await context.repositories.ledger.settled(key, call.input_hash) if call.state == "settled" else None
+            )
             if settled is None:
                 continue
             counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
             usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
             rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        seats = [seat.person for seat in await context.library.room.seats(process) if seat.alias != DEMANDER]
+        seats = [seat.person for seat in await context.repositories.seats.seats(process) if seat.alias != DEMANDER]
         return write_recording(rows, to, title=process, seats=seats)
 
 

@@ -36,7 +36,7 @@ def show_log(
 
 async def _acts(process: str | None, operator: str | None, limit: int) -> list[OperatorAct]:
     async with app_context() as context:
-        return await context.library.operators.acts(process_id=process, login=operator, limit=limit)
+        return await context.repositories.operators.acts(process_id=process, login=operator, limit=limit)
 
 
 def project_process_again(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
@@ -49,4 +49,4 @@ def project_process_again(process: Annotated[str, typer.Argument(help="Id of the
 
 async def _project_again(process: str) -> int:
     async with app_context() as context:
-        return await project_again(context.library, context.client, process, login=OPERATOR.login, via="cli")
+        return await project_again(context.repositories, context.client, process, login=OPERATOR.login, via="cli")

@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, app_context, console, fail, print_json, run, validated
-from tongyao.protocol.documents.machine import machine_of, machine_schema
+from tongyao.protocol.documents.plan_machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
@@ -68,7 +68,7 @@ def validate(
 
 async def _against(process: str, document: object) -> list[Fault]:
     async with app_context() as context:
-        record = await context.library.record(process)
+        record = await context.repositories.record(process)
         return faults(document, known=record.item_ids(), contributors=record.contributors())
 
 
@@ -83,7 +83,7 @@ def machine(
 
 async def _machine(process: str, revision: int | None) -> object:
     async with app_context() as context:
-        record = await context.library.record(process)
+        record = await context.repositories.record(process)
         chosen = _revision(record.plans, process, revision)
         return machine_of(views.anonymizer(record).model(chosen), process).model_dump(mode="json")
 
@@ -110,8 +110,8 @@ def acceptance(
 async def _acceptance(process: str | None, scene: str | None, since: datetime | None) -> Acceptance:
     async with app_context() as context:
         if process is not None:
-            await context.library.processes.get(process)  # raises for an unknown id
-        return await context.library.plans.acceptance(process_id=process, scene=scene, since=since)
+            await context.repositories.processes.get(process)  # raises for an unknown id
+        return await context.repositories.plans.acceptance(process_id=process, scene=scene, since=since)
 
 
 def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
@@ -157,7 +157,7 @@ def tree(
 
 async def _tree(process: str, as_json: bool) -> None:
     async with app_context() as context:
-        top = await context.library.lineage.tree((await context.library.processes.get(process)).root_id)
+        top = await context.repositories.lineage.tree((await context.repositories.processes.get(process)).root_id)
         if as_json:
             print_json(_branch(top))
             return

@@ -28,7 +28,7 @@ from tongyao.commands.profile_files import profile_id_of, read_text
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.audit import audit
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 from tongyao.runtime import installation
 
 _FACETS = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
@@ -90,11 +90,11 @@ async def _start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
         if not wait:
             print_json({"id": pid}) if as_json else console.print(f"started [bold]{pid}[/bold]  (tongyao watch {pid})")
             return
-        phase = await follow(context.library, pid, quiet=as_json)
+        phase = await follow(context.repositories, pid, quiet=as_json)
         if as_json:
             print_json(await _summary(context, pid))
         else:
-            await print_plan(context.library, pid)
+            await print_plan(context.repositories, pid)
         if phase not in (Phase.COMPLETED, Phase.ANSWERING):
             raise typer.Exit(EXIT_FAILED)
 
@@ -108,7 +108,11 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> str:
     if intent.startswith("@"):
         intent = read_text(Path(intent[1:]), field="intent")
     owner = await profile_id_of(context, demander, scene) if demander else f"person:{secrets.token_hex(4)}"
-    if demander and owner not in await context.library.profiles.get_many([owner]) and not owner.startswith("person:"):
+    if (
+        demander
+        and owner not in await context.repositories.profiles.get_many([owner])
+        and not owner.startswith("person:")
+    ):
         raise BadInput("unknown_profiles", f"there is no profile {owner}, and no such file", field="demander")
     participants = [
         {**one, "profile_id": await profile_id_of(context, one["profile_id"], scene)} for one in given["participants"]
@@ -124,45 +128,45 @@ def watch(process: Annotated[str, typer.Argument(help="Id of the process.")]) ->
 
 async def _watch(process: str) -> None:
     async with app_context() as context:
-        await follow(context.library, process)
+        await follow(context.repositories, process)
 
 
-async def follow(library: Library, process_id: str, *, quiet: bool = False) -> Phase:
+async def follow(repositories: Repositories, process_id: str, *, quiet: bool = False) -> Phase:
     """Show the process until it ends, or until it waits for people to answer a finished plan; returns its phase."""
-    await library.processes.get(process_id)
+    await repositories.processes.get(process_id)
     if quiet:
-        while not (phase := await _phase(library, process_id)).ended and phase is not Phase.ANSWERING:
+        while not (phase := await _phase(repositories, process_id)).ended and phase is not Phase.ANSWERING:
             await asyncio.sleep(0.3)
         return phase
     if not console.is_terminal:
-        return await _follow_in_lines(library, process_id)
+        return await _follow_in_lines(repositories, process_id)
     with Live(console=console, refresh_per_second=4, transient=False) as live:
         while True:
-            phase = await _phase(library, process_id)
-            live.update(await live_view(library, process_id))
+            phase = await _phase(repositories, process_id)
+            live.update(await live_view(repositories, process_id))
             if phase.ended or phase is Phase.ANSWERING:
                 return phase
             await asyncio.sleep(0.3)
 
 
-async def _follow_in_lines(library: Library, process_id: str) -> Phase:
+async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
     """For a log: a line for each phase and round as it begins, the picture once at the end."""
     shown = ""
     while True:
-        row = await library.processes.get(process_id)
+        row = await repositories.processes.get(process_id)
         line = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
         if line != shown:
             console.print(line, style="dim")
             shown = line
         phase = Phase(row.phase)
         if phase.ended or phase is Phase.ANSWERING:
-            console.print(await live_view(library, process_id))
+            console.print(await live_view(repositories, process_id))
             return phase
         await asyncio.sleep(0.3)
 
 
-async def _phase(library: Library, process_id: str) -> Phase:
-    return Phase((await library.processes.get(process_id)).phase)
+async def _phase(repositories: Repositories, process_id: str) -> Phase:
+    return Phase((await repositories.processes.get(process_id)).phase)
 
 
 def show(
@@ -176,20 +180,20 @@ def show(
 
 async def _show(process: str, with_audit: bool, as_json: bool) -> None:
     async with app_context() as context:
-        library = context.library
+        repositories = context.repositories
         if as_json:
             shown = await _summary(context, process)
             if with_audit:
-                shown["audit"] = [finding.model_dump() for finding in await audited(library, process)]
+                shown["audit"] = [finding.model_dump() for finding in await audited(repositories, process)]
             print_json(shown)
             return
-        console.print(await live_view(library, process))
+        console.print(await live_view(repositories, process))
         await print_why(context, process)
-        await print_before_rounds(library, process)
-        await print_choices(library, process)
-        await print_plan(library, process)
+        await print_before_rounds(repositories, process)
+        await print_choices(repositories, process)
+        await print_plan(repositories, process)
         if with_audit:
-            await print_audit(library, process)
+            await print_audit(repositories, process)
 
 
 def why(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
@@ -199,7 +203,7 @@ def why(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> N
 
 async def _why(process: str) -> None:
     async with app_context() as context:
-        await context.library.processes.get(process)  # raises for an unknown id
+        await context.repositories.processes.get(process)  # raises for an unknown id
         await print_why(context, process)
 
 
@@ -216,29 +220,29 @@ async def print_why(context: AppContext, process_id: str) -> None:
 
 async def _summary(context: AppContext, process_id: str) -> dict[str, Any]:
     """The summary of a process as it goes to operators."""
-    await context.library.processes.get(process_id)  # raises for an unknown id
-    access = await authorize_in_process(context.library, OPERATOR, process_id, Action.READ_PROCESS)
+    await context.repositories.processes.get(process_id)  # raises for an unknown id
+    access = await authorize_in_process(context.repositories, OPERATOR, process_id, Action.READ_PROCESS)
     return (await processes.summary(context, access)).model_dump(mode="json")
 
 
-async def print_before_rounds(library: Library, process_id: str) -> None:
+async def print_before_rounds(repositories: Repositories, process_id: str) -> None:
     """What the demander is asked about before the rounds: the tension as formulated, the people that were found."""
-    phase = await _phase(library, process_id)
+    phase = await _phase(repositories, process_id)
     if phase in (Phase.CONFIRMING, Phase.SELECTING):
-        record = await library.record(process_id)
+        record = await repositories.record(process_id)
         if record.tension is not None:
             console.print(Markdown(tension_markdown(record.tension)))
     if phase is Phase.SELECTING:
         table = Table("profile", "perspective", "rank", "score", box=None)
-        for found in await library.room.candidates(process_id):
+        for found in await repositories.seats.candidates(process_id):
             table.add_row(found.profile_id, found.perspective, str(found.rank), f"{found.score:.2f}")
         console.print(table)
 
 
-async def print_choices(library: Library, process_id: str) -> None:
+async def print_choices(repositories: Repositories, process_id: str) -> None:
     """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
-    for ask in await library.inbox.of_process(process_id, open_only=True):
-        given = await choices_of(library, ask)
+    for ask in await repositories.inbox.of_process(process_id, open_only=True):
+        given = await choices_of(repositories, ask)
         if given is None:
             continue
         if given.residual is not None:
@@ -259,21 +263,21 @@ async def print_choices(library: Library, process_id: str) -> None:
             console.print(Text(given.note))
 
 
-async def print_plan(library: Library, process_id: str) -> None:
-    plan = await library.plans.latest(process_id)
+async def print_plan(repositories: Repositories, process_id: str) -> None:
+    plan = await repositories.plans.latest(process_id)
     if plan is not None:
-        console.print(Markdown(await library.texts.get(plan.markdown_text_id)))
+        console.print(Markdown(await repositories.texts.get(plan.markdown_text_id)))
 
 
-async def audited(library: Library, process_id: str) -> Any:
-    record = await library.record(process_id)
-    rounds = await library.rounds.projections(process_id)
+async def audited(repositories: Repositories, process_id: str) -> Any:
+    record = await repositories.record(process_id)
+    rounds = await repositories.rounds.projections(process_id)
     return audit(record, guards=[row.guards for row in rounds])
 
 
-async def print_audit(library: Library, process_id: str) -> None:
+async def print_audit(repositories: Repositories, process_id: str) -> None:
     table = Table("", "property", "finding", "figure", box=None, title="Audit", title_justify="left")
-    for finding in await audited(library, process_id):
+    for finding in await audited(repositories, process_id):
         table.add_row(str(finding.number), finding.claim, finding.result, finding.figure)
     console.print(table)
 

@@ -36,8 +36,8 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
     profile_id = _NOT_IN_ID.sub("-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
     if not scene:
-        await context.library.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
-    elif scene not in {known.id for known in await context.library.profiles.scenes()}:
+        await context.repositories.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
+    elif scene not in {known.id for known in await context.repositories.profiles.scenes()}:
         raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
     else:
         profile_id = f"{scene}-{profile_id}"

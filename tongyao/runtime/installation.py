@@ -91,17 +91,17 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
 async def _context(
     stack: AsyncExitStack, settings: Settings, addresses: ServiceAddresses, client: Client
 ) -> AppContext:
-    library = await stack.enter_async_context(wiring.library(settings, database_url=addresses.database_url))
+    repositories = await stack.enter_async_context(wiring.repositories(settings, database_url=addresses.database_url))
     uses_highway = settings.retriever != "chunks"
     return AppContext(
-        library,
+        repositories,
         client,
         options=settings.gateway,
         process_defaults=settings.process,
         remember=uses_highway,
         profile_max_chars=settings.profile_max_chars,
         request_recitation=reciting(client) if uses_highway else None,
-        personal_data_stores=wiring.personal_data_stores(library),
+        personal_data_stores=wiring.personal_data_stores(repositories),
     )
 
 

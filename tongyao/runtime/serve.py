@@ -26,7 +26,7 @@ def gateway_context(installation: Installation) -> AppContext:
     settings, context = installation.settings, installation.context
     return replace(
         context,
-        people_search=wiring.intent_field(settings, context.library),
+        people_search=wiring.intent_field(settings, context.repositories),
         notifiers=notifiers_of(settings),
         profile_sources={"http": partial(HttpProfileSource, private_allowed=settings.gateway.private_addresses)},
     )
@@ -57,7 +57,7 @@ async def gateway_running(installation: Installation, stop: asyncio.Event) -> As
     Raises `Unavailable` when its address is taken. Sets `stop` if a part of the gateway ends by itself.
     """
     settings, context = installation.settings, gateway_context(installation)
-    notifications = NotificationSender(context.library, context.notifiers, public_url=settings.public_url)
+    notifications = NotificationSender(context.repositories, context.notifiers, public_url=settings.public_url)
     bound = listen(settings.gateway_host, settings.gateway_port)
     tasks = [
         asyncio.create_task(serve(context, stop, bound)),

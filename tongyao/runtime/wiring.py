@@ -20,9 +20,9 @@ from tongyao.llm.engine import Engine
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.library import Library
 from tongyao.records.privacy.keys import BadKey, Keyring
 from tongyao.records.privacy.master_keys import register_master_key
+from tongyao.records.repositories import Repositories
 from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings, SettingsError
 from tongyao.runtime.start_recitation import Recite
@@ -37,14 +37,14 @@ MASTER_KEY_FILE = "master.key"
 
 
 @asynccontextmanager
-async def library(settings: Settings, *, database_url: str | None = None) -> AsyncIterator[Library]:
+async def repositories(settings: Settings, *, database_url: str | None = None) -> AsyncIterator[Repositories]:
     """The records, for as long as the block lasts. Raises `DatabaseUnreachable`, `KeyMissing`, `SchemaMissing`."""
     url = database_url or (settings.database_url.get_secret_value() if settings.database_url else "")
     keys = keyring(settings)
     pool: Pool = await open_pool(url, max_size=settings.database_pool, keys=keys)
     try:
         await register_master_key(pool, keys)
-        yield Library(pool)
+        yield Repositories(pool)
     finally:
         await pool.close()
 
@@ -60,14 +60,14 @@ def keyring(settings: Settings) -> Keyring:
         raise BadKey(f"cannot read or make the master key {path}: {error.strerror}") from None
 
 
-def personal_data_stores(records: Library) -> tuple[PersonalDataStore, ...]:
+def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
     """What stores something of people besides the records: the Highway, whether or not its extra is installed here."""
     from tongyao.highway.deletion import StoredMemories
 
     return (StoredMemories(records.pool),)
 
 
-def highway(settings: Settings, records: Library) -> Highway:
+def highway(settings: Settings, records: Repositories) -> Highway:
     """Long memories over these records. Raises `SettingsError` when the encoder they are to have cannot be used."""
     from tongyao.highway import settings as numbers
     from tongyao.highway.highway import Highway
@@ -86,7 +86,7 @@ def highway(settings: Settings, records: Library) -> Highway:
 
 
 def deps(
-    settings: Settings, records: Library, *, using: dict[str, Engine] | None = None, recite: Recite | None = None
+    settings: Settings, records: Repositories, *, using: dict[str, Engine] | None = None, recite: Recite | None = None
 ) -> Deps:
     """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation."""
     from tongyao.field.retriever import ChunkRetriever
@@ -95,7 +95,7 @@ def deps(
     retriever, memory, reciting = long_profiles(settings, records, recite)
     field = intent_field(settings, records)
     return Deps(
-        library=records,
+        repositories=records,
         model_calls=ModelCalls(
             chosen,
             records.ledger,
@@ -123,7 +123,7 @@ def deps(
 
 
 def long_profiles(
-    settings: Settings, records: Library, recite: Recite | None = None
+    settings: Settings, records: Repositories, recite: Recite | None = None
 ) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
     """What reads long profiles. The Highway's compiled code is loaded only where it is chosen."""
     if settings.retriever == "chunks":
@@ -137,7 +137,7 @@ def long_profiles(
     return chosen, retrievers.HighwayFeedback(memories), memories.recite_level
 
 
-def intent_field(settings: Settings, records: Library) -> IntentField:
+def intent_field(settings: Settings, records: Repositories) -> IntentField:
     """The field over these records; weights are loaded when an index asks for them."""
     from tongyao.field.intent_field import IntentField
 

@@ -14,7 +14,7 @@ from tongyao.records.process.feedback import Feedback, FeedbackRow, NothingToJud
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.plans import PlanRow, Plans
 from tongyao.records.process.processes import NewProcess, Processes
-from tongyao.records.process.seats import Room, SeatRow
+from tongyao.records.process.seats import SeatRow, Seats
 
 
 async def test_feedback_is_kept_after_the_end_and_the_last_word_holds(
@@ -22,7 +22,7 @@ async def test_feedback_is_kept_after_the_end_and_the_last_word_holds(
 ) -> None:
     ada, process = await person(), new_id("process")
     await Processes(pool).create(NewProcess(id=process, demander="dee", language="en", intent_text_id=None))
-    await Room(pool).seat(process, [SeatRow.of(ada, alias="P01", endpoint="proxy", fallback="lapse")])
+    await Seats(pool).seat(process, [SeatRow.of(ada, alias="P01", endpoint="proxy", fallback="lapse")])
     text = await Texts(pool).put(f"process:{process}", "plan", "{}")
     await Plans(pool).put_plan(process, PlanRow(revision=1, text_id=text, markdown_text_id=text))
     await Journal(pool).set_ended(process, "completed")

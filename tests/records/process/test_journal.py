@@ -18,7 +18,7 @@ from tongyao.records.process.events import START, EventCursor, Events
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.processes import Processes, ProcessUnknown
-from tongyao.records.process.seats import Room, SeatRow
+from tongyao.records.process.seats import SeatRow, Seats
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -132,7 +132,7 @@ async def test_what_waits_is_opened_once_closed_when_it_waits_no_longer_and_may_
     pool: Pool, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
 ) -> None:
     process, journal, inbox, someone = await announce(), Journal(pool), Inbox(pool), await person()
-    await Room(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="human", fallback="lapse")])
+    await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="human", fallback="lapse")])
     turn = Waiting(ask=Ask.PROJECTION, alias="P01", round=1, due=NOON + timedelta(days=3))
     resume = Waiting(ask=Ask.RESUME, alias="P00")
 

@@ -14,7 +14,7 @@ from tongyao.records.people.profiles import Profiles, ProfileVersion, SceneUnkno
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown
-from tongyao.records.process.seats import CandidateRow, Room, SeatRow
+from tongyao.records.process.seats import CandidateRow, SeatRow, Seats
 
 
 async def test_announcing_twice_is_announcing_once(pool: Pool, new_id: NewId) -> None:
@@ -87,7 +87,7 @@ async def test_every_filter_filters(
             phase="selecting",
         )
     )
-    await Room(pool).seat(root.id, [SeatRow.of(someone, alias="P01", endpoint="proxy", fallback="lapse")])
+    await Seats(pool).seat(root.id, [SeatRow.of(someone, alias="P01", endpoint="proxy", fallback="lapse")])
     await Journal(pool).set_ended(child.id, "cancelled")
 
     here = partial(processes.list, scene=scene)
@@ -117,7 +117,7 @@ async def test_an_end_noted_from_outside_does_not_overwrite_one(pool: Pool, anno
 async def test_an_alias_keeps_its_owner_while_the_seat_changes(
     pool: Pool, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
 ) -> None:
-    room, process, one, other = Room(pool), await announce(), await person(), await person()
+    room, process, one, other = Seats(pool), await announce(), await person(), await person()
     await room.seat(process, [SeatRow.of(one, alias="P01", endpoint="human", fallback="lapse")])
     await room.seat(
         process,
@@ -134,7 +134,7 @@ async def test_an_alias_keeps_its_owner_while_the_seat_changes(
 
 
 async def test_what_is_frozen_stays_frozen(pool: Pool, announce: Announce) -> None:
-    room, process = Room(pool), await announce()
+    room, process = Seats(pool), await announce()
     assert await room.manifest(process) == {}
     assert await room.freeze(process, {"*": {"engine": "extractive"}}) == {"*": {"engine": "extractive"}}
     assert (await room.freeze(process, {"*": {"engine": "another"}}))["*"] == {"engine": "extractive"}
@@ -145,7 +145,7 @@ async def test_what_is_frozen_stays_frozen(pool: Pool, announce: Announce) -> No
 async def test_a_second_search_replaces_the_first(
     pool: Pool, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
 ) -> None:
-    room, process, someone = Room(pool), await announce(), await person()
+    room, process, someone = Seats(pool), await announce(), await person()
 
     def found(rank: int, score: float) -> CandidateRow:
         return CandidateRow(
@@ -168,7 +168,7 @@ async def test_history_is_searched_by_person_on_either_side_and_by_date(
     brought, sat = new_id("process"), new_id("process")
     await processes.create(NewProcess(id=brought, demander=ada.profile_id, language="en", intent_text_id=None))
     row = await processes.create(NewProcess(id=sat, demander="dee", language="en", intent_text_id=None))
-    await Room(pool).seat(sat, [SeatRow.of(ada, alias="P01", endpoint="proxy", fallback="lapse")])
+    await Seats(pool).seat(sat, [SeatRow.of(ada, alias="P01", endpoint="proxy", fallback="lapse")])
     found = await processes.list(person=ada.profile_id)
     assert {one.id for one in found.rows} == {brought, sat}
     later = await processes.list(person=ada.profile_id, since=row.created_at)

@@ -46,7 +46,7 @@ class ChannelView(Value):
 
 async def list_channels(context: AppContext, caller: Caller, person: str) -> list[ChannelView]:
     authorize_for_profile(caller, person, Action.CHANNELS)
-    return [_view(one) for one in await context.library.notifications.channels(person)]
+    return [_view(one) for one in await context.repositories.notifications.channels(person)]
 
 
 async def set_mail(context: AppContext, caller: Caller, person: str, body: MailBody, *, language: str) -> ChannelView:
@@ -65,7 +65,7 @@ async def send_code(context: AppContext, person: str, address: str, *, language:
     if notifier is None:
         raise BadInput("no_mail", "this installation sends no mail: use a webhook, or look into the inbox")
     channel, code = Channel(person=person, kind="mail", address=address), secrets.token_urlsafe(9)
-    await context.library.notifications.set_channel(channel, code=code)
+    await context.repositories.notifications.set_channel(channel, code=code)
     subject, text = notification_texts.code_mail(code, language)
     await notifier.send(
         Outgoing(id=text_id("code", person, code), address=address, subject=subject, text=text, data={"what": "code"})
@@ -77,10 +77,10 @@ async def confirm_mail(context: AppContext, caller: Caller, person: str, body: C
     """Raises `BadInput` for a code that is not the last one sent."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
-        await context.library.notifications.confirm(person, "mail", body.code)
+        await context.repositories.notifications.confirm(person, "mail", body.code)
     except WrongCode as error:
         raise BadInput("wrong_code", str(error), field="code") from None
-    found = await context.library.notifications.channels(person)
+    found = await context.repositories.notifications.channels(person)
     return next(_view(one) for one in found if one.kind == "mail")
 
 
@@ -90,13 +90,13 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
     if not body.url.startswith("https://") and not context.options.private_addresses:
         raise BadInput("not_https", "a webhook's address begins with https://", field="url")
     channel = Channel(person=person, kind="webhook", address=body.url, secret=new_secret(), confirmed=True)
-    await context.library.notifications.set_channel(channel)
+    await context.repositories.notifications.set_channel(channel)
     return _view(channel, secret=channel.secret)
 
 
 async def remove_channel(context: AppContext, caller: Caller, person: str, kind: Literal["mail", "webhook"]) -> None:
     authorize_for_profile(caller, person, Action.CHANNELS)
-    await context.library.notifications.remove_channel(person, kind)
+    await context.repositories.notifications.remove_channel(person, kind)
 
 
 def _view(channel: Channel, *, secret: str | None = None) -> ChannelView:

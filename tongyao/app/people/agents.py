@@ -48,10 +48,10 @@ class SourceView(Value):
 async def source_of(context: AppContext, person: str) -> ProfileSource:
     """The agent of a person. Raises `NotFound`, and `BadInput` for a kind that this installation does not have."""
     try:
-        row = await context.library.sources.get(person)
+        row = await context.repositories.sources.get(person)
     except SourceUnknown as error:
         raise NotFound("no_such_source", str(error)) from None
-    return _make(context, person, row.kind, row.config, await context.library.sources.credentials(row))
+    return _make(context, person, row.kind, row.config, await context.repositories.sources.credentials(row))
 
 
 async def set_source(context: AppContext, caller: Caller, person: str, body: SourceBody) -> SourceView:
@@ -59,14 +59,14 @@ async def set_source(context: AppContext, caller: Caller, person: str, body: Sou
     authorize_for_profile(caller, person, Action.SOURCE)
     credentials = {name: value.get_secret_value() for name, value in body.credentials.items()}
     _make(context, person, body.kind, body.config, credentials)
-    await context.library.sources.put(person, body.kind, body.config, credentials)
-    return await _view(context, await context.library.sources.get(person))
+    await context.repositories.sources.put(person, body.kind, body.config, credentials)
+    return await _view(context, await context.repositories.sources.get(person))
 
 
 async def read_source(context: AppContext, caller: Caller, person: str) -> SourceView:
     authorize_for_profile(caller, person, Action.SOURCE)
     try:
-        row = await context.library.sources.get(person)
+        row = await context.repositories.sources.get(person)
     except SourceUnknown as error:
         raise NotFound("no_such_source", str(error)) from None
     return await _view(context, row)
@@ -74,7 +74,7 @@ async def read_source(context: AppContext, caller: Caller, person: str) -> Sourc
 
 async def remove_source(context: AppContext, caller: Caller, person: str) -> None:
     authorize_for_profile(caller, person, Action.SOURCE)
-    await context.library.sources.remove(person)
+    await context.repositories.sources.remove(person)
 
 
 async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
@@ -83,7 +83,7 @@ async def fetch_profile(context: AppContext, caller: Caller, person: str) -> Ver
     Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long), `Unavailable`.
     """
     authorize_for_profile(caller, person, Action.SOURCE)
-    profile = await context.library.profiles.get(person)
+    profile = await context.repositories.profiles.get(person)
     source = await source_of(context, person)
     try:
         text = await source.get_profile()
@@ -105,7 +105,7 @@ def _make(
         raise BadInput("unknown_kind", f"there are no agents of kind {kind!r} here; known: {known}")
 
     async def save_credentials(changed: dict[str, str]) -> None:
-        await context.library.sources.keep(person, changed)
+        await context.repositories.sources.keep(person, changed)
 
     try:
         return make(config, credentials, save_credentials)
@@ -116,7 +116,7 @@ def _make(
 
 
 async def _view(context: AppContext, row: SourceRow) -> SourceView:
-    turns = await context.library.sources.turns(row.person)
+    turns = await context.repositories.sources.turns(row.person)
     shown = tuple(
         SourceTurnView.model_validate(one.model_dump(include=set(SourceTurnView.model_fields))) for one in turns
     )

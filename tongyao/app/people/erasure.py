@@ -64,8 +64,8 @@ async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
     Raises `NotAllowed`, `NotFound`, `ProfileUnknown`.
     """
     authorize_for_profile(caller, person, Action.DELETE_PROFILE)
-    await context.library.profiles.get(person)
-    await erasure.Erasing(context.library.pool).begin(person)
+    await context.repositories.profiles.get(person)
+    await erasure.Erasing(context.repositories.pool).begin(person)
     task = asyncio.create_task(_erase(context, person, PATIENCE_SECONDS), name="erase")
     _BACKGROUND.add(task)
     task.add_done_callback(_ended)
@@ -76,7 +76,7 @@ async def finish_erasures(context: AppContext) -> tuple[list[str], list[str]]:
 
     Returns the people erased now, and the processes whose history was deleted.
     """
-    people = await erasure.Erasing(context.library.pool).unfinished()
+    people = await erasure.Erasing(context.repositories.pool).unfinished()
     for person in people:
         await _erase(context, person, PATIENCE_SECONDS)
     return people, await _delete_histories(context)
@@ -93,7 +93,7 @@ def _ended(task: asyncio.Task[Erased]) -> None:
 
 
 async def _erase(context: AppContext, person: str, patience: float) -> Erased:
-    records = erasure.Erasing(context.library.pool)
+    records = erasure.Erasing(context.repositories.pool)
     seats = await records.begin(person)
     left = [seat for seat in seats if seat.open and seat.alias != DEMANDER]
     cancelled = [seat for seat in seats if seat.open and seat.alias == DEMANDER]
@@ -155,7 +155,7 @@ async def _running_steps(client: Client, process_id: str, since: datetime) -> in
 
 async def _delete_histories(context: AppContext) -> list[str]:
     """Delete the workflow histories of ended processes into which an operator signalled texts of erased people."""
-    records = erasure.Erasing(context.library.pool)
+    records = erasure.Erasing(context.repositories.pool)
     deleted = []
     for process_id in await records.histories():
         request = DeleteWorkflowExecutionRequest(

@@ -102,7 +102,7 @@ async def register(context: AppContext, caller: Caller, body: RegisterBody, *, k
     name = checked_name(body.name)
     content = json.dumps([body.scene, body.name, body.text, body.email], ensure_ascii=False)
     profile_id = f"p-{uuid5(_NAMESPACE, checked_key(key) + hashlib.sha256(content.encode()).hexdigest()).hex[:20]}"
-    known = await context.library.tokens.list(person=profile_id)
+    known = await context.repositories.tokens.list(person=profile_id)
     contact = {"email": body.email} if body.email else None
     version = await register_profile(context, profile_id, scene=body.scene, name=name, text=body.text, contact=contact)
     if any(token.used_at is not None for token in known):
@@ -113,11 +113,11 @@ async def register(context: AppContext, caller: Caller, body: RegisterBody, *, k
             token=None,
             note="registered before; its token has been used and is not shown again",
         )
-    await context.library.tokens.revoke_all(profile_id)
+    await context.repositories.tokens.revoke_all(profile_id)
     days = context.options.token_days
     if body.email is not None:
         await _offer_mail(context, profile_id, body.email, version.language)
-    issued = await context.library.tokens.issue(
+    issued = await context.repositories.tokens.issue(
         "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
     )
     note = "keep the token: it is shown this once"
@@ -133,7 +133,7 @@ async def register(context: AppContext, caller: Caller, body: RegisterBody, *, k
 
 async def _offer_mail(context: AppContext, profile_id: str, address: str, language: str) -> None:
     """Send a confirmation code, if mail is sent here. A mail server that is away does not make a registration fail."""
-    if "mail" in context.notifiers and not await context.library.notifications.channels(profile_id):
+    if "mail" in context.notifiers and not await context.repositories.notifications.channels(profile_id):
         try:
             await send_code(context, profile_id, address, language=language)
         except NotSent as failed:
@@ -141,14 +141,14 @@ async def _offer_mail(context: AppContext, profile_id: str, address: str, langua
 
 
 async def list_scenes(context: AppContext) -> list[dict[str, str]]:
-    return [{"id": scene.id, "title": scene.title} for scene in await context.library.profiles.scenes()]
+    return [{"id": scene.id, "title": scene.title} for scene in await context.repositories.profiles.scenes()]
 
 
 async def read_profile(context: AppContext, caller: Caller, profile_id: str) -> ProfileView:
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE)
-    profile = await context.library.profiles.get(profile_id)
-    version = await context.library.profiles.version(profile_id)
-    text = None if caller.operator else await context.library.texts.get(version.text_id)
+    profile = await context.repositories.profiles.get(profile_id)
+    version = await context.repositories.profiles.version(profile_id)
+    text = None if caller.operator else await context.repositories.texts.get(version.text_id)
     return ProfileView(
         id=profile.id,
         scene=profile.scene_id,
@@ -171,7 +171,7 @@ async def list_versions(context: AppContext, caller: Caller, profile_id: str) ->
 async def write_profile(context: AppContext, caller: Caller, profile_id: str, body: ProfileBody) -> VersionView:
     """A new version of one's own profile; an operator may also make a profile under an id of their choice."""
     authorize_for_profile(caller, profile_id, Action.WRITE_PROFILE)
-    known = await context.library.profiles.get_many([profile_id])
+    known = await context.repositories.profiles.get_many([profile_id])
     old = known.get(profile_id)
     if old is None and body.scene is None:
         raise NotFound("no_such_profile", f"there is no profile {profile_id!r}; to make one, name its `scene`")
@@ -190,17 +190,17 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
 async def export_profile(context: AppContext, caller: Caller, profile_id: str) -> dict[str, Any]:
     """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
-    library = context.library
-    profile = await library.profiles.get(profile_id)
+    repositories = context.repositories
+    profile = await repositories.profiles.get(profile_id)
     kept = await _all_versions(context, profile_id)
-    texts = await library.texts.get_many([one.text_id for one in kept], erased="[erased]")
+    texts = await repositories.texts.get_many([one.text_id for one in kept], erased="[erased]")
     projections: dict[str, list[Projection]] = {}
     cursor: str | None = None
     while True:
-        page = await library.processes.list(participant=profile_id, cursor=cursor)
+        page = await repositories.processes.list(participant=profile_id, cursor=cursor)
         for row in page.rows:
-            seat = next(one for one in await library.room.seats(row.id) if one.person == profile_id)
-            view = views.for_party(await library.record(row.id), role="participant", alias=seat.alias)
+            seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
+            view = views.for_party(await repositories.record(row.id), role="participant", alias=seat.alias)
             projections[row.id] = list(view.own or ())
         if (cursor := page.next) is None:
             break
@@ -212,39 +212,43 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
             "contact": profile.contact,
         },
         "versions": [{**version_view(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
-        "mandate": (await library.mandate(profile_id)).model_dump(mode="json"),
-        "channels": [one.model_dump(exclude={"secret"}) for one in await library.notifications.channels(profile_id)],
+        "mandate": (await repositories.mandate(profile_id)).model_dump(mode="json"),
+        "channels": [
+            one.model_dump(exclude={"secret"}) for one in await repositories.notifications.channels(profile_id)
+        ],
         "said": {pid: [one.model_dump(mode="json") for one in turns] for pid, turns in projections.items()},
     }
 
 
 async def read_mandate(context: AppContext, caller: Caller, profile_id: str) -> Mandate:
     authorize_for_profile(caller, profile_id, Action.MANDATE)
-    await context.library.profiles.get(profile_id)
-    return await context.library.mandate(profile_id)
+    await context.repositories.profiles.get(profile_id)
+    return await context.repositories.mandate(profile_id)
 
 
 async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body: MandateBody) -> Mandate:
     """Replace the mandate, and note the change in every open process of theirs. It works from the next call on."""
     authorize_for_profile(caller, profile_id, Action.MANDATE)
-    library = context.library
-    await library.profiles.get(profile_id)
+    repositories = context.repositories
+    await repositories.profiles.get(profile_id)
     content = body.model_dump(exclude={"may_speak"})
-    text_id = await library.texts.put(profile_id, "mandate", json.dumps(content, ensure_ascii=False, sort_keys=True))
-    await library.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
+    text_id = await repositories.texts.put(
+        profile_id, "mandate", json.dumps(content, ensure_ascii=False, sort_keys=True)
+    )
+    await repositories.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
     cursor: str | None = None
     while True:
-        page = await library.processes.list(participant=profile_id, open=True, cursor=cursor)
+        page = await repositories.processes.list(participant=profile_id, open=True, cursor=cursor)
         for row in page.rows:
             await _note_mandate(context, caller, row.id, text_id)
         if (cursor := page.next) is None:
             break
-    return await library.mandate(profile_id)
+    return await repositories.mandate(profile_id)
 
 
 async def _note_mandate(context: AppContext, caller: Caller, process_id: str, key: str) -> None:
     """Tell the process. Whether it takes the message or not, the mandate holds already."""
-    access = await authorize_in_process(context.library, caller, process_id, Action.SEND_MESSAGE)
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     author = Author(role="participant", alias=access.alias)
     message = SetMandate(key=f"mandate-{key}", author=author, alias=access.alias)
     await context.relay.send(process_id, message, author_id=access.author_id, via="api", wait=2.0)
@@ -255,6 +259,6 @@ def version_view(version: ProfileVersion) -> VersionView:
 
 
 async def _all_versions(context: AppContext, profile_id: str) -> list[ProfileVersion]:
-    latest = await context.library.profiles.version(profile_id)
-    profiles = context.library.profiles
+    latest = await context.repositories.profiles.version(profile_id)
+    profiles = context.repositories.profiles
     return [*[await profiles.version(profile_id, number) for number in range(1, latest.version)], latest]

@@ -37,7 +37,7 @@ async def register_profile(
         )
     clean, grade, language = await asyncio.to_thread(_read, text, profile_id, context.profile_max_chars)
     try:
-        version = await context.library.profiles.save(
+        version = await context.repositories.profiles.save(
             profile_id,
             scene_id=scene,
             display_name=name.strip(),

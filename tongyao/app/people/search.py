@@ -85,14 +85,14 @@ async def _found(
     if body.profile_id is None:
         return await search.relevant([body.text], scene=scene, top=top, excluded=excluded)
     authorize_for_profile(caller, body.profile_id, Action.READ_PROFILE)
-    if (await context.library.profiles.get(body.profile_id)).scene_id != scene:
+    if (await context.repositories.profiles.get(body.profile_id)).scene_id != scene:
         raise BadInput("another_scene", f"{body.profile_id} is not in scene {scene}", field="profile_id")
     return [await search.near_profile(body.profile_id, top=top)]
 
 
 async def _of_scene(context: AppContext, scene: str) -> dict[str, ProfileVersion]:
-    await context.library.profiles.scene(scene)
-    return {one.profile_id: one for one in await context.library.profiles.of_scene(scene)}
+    await context.repositories.profiles.scene(scene)
+    return {one.profile_id: one for one in await context.repositories.profiles.of_scene(scene)}
 
 
 async def _cards_of(
@@ -117,9 +117,9 @@ def _labels(reason: dict[str, object]) -> dict[str, object]:
 
 
 async def _shown(context: AppContext, scene: str, versions: Sequence[ProfileVersion]) -> list[Card]:
-    public = (await context.library.profiles.scene(scene)).settings.get("public", [])
+    public = (await context.repositories.profiles.scene(scene)).settings.get("public", [])
     ids = [one.profile_id for one in versions]
-    names = await context.library.profiles.get_many(ids) if "name" in public else {}
+    names = await context.repositories.profiles.get_many(ids) if "name" in public else {}
     return [
         Card(
             profile_id=one.profile_id,

@@ -40,12 +40,12 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
         if body.process_id is None:
             raise BadInput("process_missing", "say for which process: `process_id`", field="process_id")
         process_id = body.process_id
-        seats = await context.library.room.seats(process_id)
+        seats = await context.repositories.seats.seats(process_id)
         alias = next((seat.alias for seat in seats if seat.person == person), None)
         if alias is None:
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
     lasts = timedelta(seconds=body.seconds) if body.seconds else None
-    return await context.library.tokens.issue(
+    return await context.repositories.tokens.issue(
         body.role, person=person, process_id=process_id, alias=alias, label=body.label, lasts=lasts
     )
 
@@ -53,13 +53,13 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
 async def list_tokens(context: AppContext, caller: Caller, *, person: str | None = None) -> list[Token]:
     """The caller's tokens, newest first, without their secrets; for operators all, or those of `person`."""
     permit_own(caller, Action.LIST_TOKENS)
-    return await context.library.tokens.list(person=person if caller.operator else caller.person)
+    return await context.repositories.tokens.list(person=person if caller.operator else caller.person)
 
 
 async def revoke_token(context: AppContext, caller: Caller, token_id: str) -> Token:
     """Raises `NotFound` for a token that is not the caller's."""
     permit_own(caller, Action.REVOKE_TOKEN)
-    token = await context.library.tokens.get(token_id)
+    token = await context.repositories.tokens.get(token_id)
     if not caller.operator and token.person != caller.person:
         raise NotFound("no_such_token", f"there is no token {token_id!r}")
-    return await context.library.tokens.revoke(token_id)
+    return await context.repositories.tokens.revoke(token_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.errors import Unauthenticated
 from tongyao.app.permissions import Role
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 def bearer_token(authorization: str | None) -> str | None:
@@ -18,11 +18,11 @@ def bearer_token(authorization: str | None) -> str | None:
     return secret.strip()
 
 
-async def authenticate(library: Library, secret: str | None) -> Caller:
+async def authenticate(repositories: Repositories, secret: str | None) -> Caller:
     """The caller with this token; without one, the anonymous caller. Raises `Unauthenticated` for an invalid token."""
     if not secret:
         return ANONYMOUS
-    token = await library.tokens.find(secret)
+    token = await repositories.tokens.find(secret)
     if token is None:
         raise Unauthenticated("token_unknown", "this token is not known here: check that it is whole")
     if token.revoked_at is not None:

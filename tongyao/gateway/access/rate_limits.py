@@ -14,7 +14,7 @@ from tongyao.app.context import GatewayOptions
 from tongyao.app.errors import Unauthenticated
 from tongyao.gateway.access.authentication import authenticate
 from tongyao.gateway.problems import HttpProblem
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 
 
 class RateLimits:
@@ -24,13 +24,13 @@ class RateLimits:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._request_rate, self._registration_rate = parse(options.rate), parse(options.join_rate)
 
-    async def authenticate(self, library: Library, secret: str | None, address: str) -> Caller:
+    async def authenticate(self, repositories: Repositories, secret: str | None, address: str) -> Caller:
         """The caller with this token. The request is counted by token, and by address where there is no valid one.
 
         Raises `Unauthenticated`, and `HttpProblem` (429) above the limit.
         """
         try:
-            caller = await authenticate(library, secret)
+            caller = await authenticate(repositories, secret)
         except Unauthenticated:
             await self.count_request(ANONYMOUS, address)
             raise

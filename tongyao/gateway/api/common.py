@@ -20,7 +20,9 @@ def _context_of(request: Request) -> AppContext:
 
 async def _caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> authorization.Caller:
     limits = rate_limits_of(request)
-    return await limits.authenticate(_context_of(request).library, bearer_token(authorization), address_of(request))
+    return await limits.authenticate(
+        _context_of(request).repositories, bearer_token(authorization), address_of(request)
+    )
 
 
 def rate_limits_of(request: Request) -> RateLimits:

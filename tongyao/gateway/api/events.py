@@ -64,8 +64,8 @@ async def stream_events(
         if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > _MAX_SEQ:
             raise BadInput("bad_event_id", "Last-Event-ID is the `id` of the last event you have")
         after = int(last_event_id)
-    access = await authorize_in_process(context.library, caller, process_id, Action.READ_EVENTS)
-    if access.process.ended_at is not None and after >= await context.library.events.last_seq(process_id):
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
+    if access.process.ended_at is not None and after >= await context.repositories.events.last_seq(process_id):
         return Response(status_code=204)
     return EventSourceResponse(
         _stream(context, process_id, bearer_token(request.headers.get("authorization")), EventCursor(seq=after)),
@@ -79,8 +79,8 @@ async def _stream(
     """Authenticates again at every poll, so that a stream ends when its token is revoked."""
     while True:
         try:
-            caller = await authenticate(context.library, secret)
-            access = await authorize_in_process(context.library, caller, process_id, Action.READ_EVENTS)
+            caller = await authenticate(context.repositories, secret)
+            access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
         except Problem:
             return
         async for cursor, event in processes.new_events(context, access, after):

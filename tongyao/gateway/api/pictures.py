@@ -14,7 +14,7 @@ from tongyao.app.permissions import Action
 from tongyao.app.pictures.files import NAMES, pictures
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action
-from tongyao.protocol.documents.machine import Machine, machine_of
+from tongyao.protocol.documents.plan_machine import Machine, machine_of
 
 router = APIRouter(prefix="/processes/{process_id}", tags=["pictures"])
 _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
@@ -29,7 +29,7 @@ async def read_machine(process_id: Id, context: Context, caller: Caller) -> Mach
 def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
     async def read_picture(process_id: Id, context: Context, caller: Caller) -> Response:
         """A picture, of as much as you may see now."""
-        access = await authorize_in_process(context.library, caller, process_id, Action.READ_PLAN)
+        access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
         view = await processes.party_view(context, access)
         aliases, observations = list(view.roster or ()), list(view.observations or ())
         picture = pictures(aliases, observations, view.plan, language=access.process.language).get(name)

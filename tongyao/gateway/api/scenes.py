@@ -31,7 +31,7 @@ async def list_scenes(context: Context, caller: Caller) -> list[dict[str, str]]:
 async def write_scene(scene: Id, body: SceneBody, context: Context, caller: Caller) -> dict[str, str]:
     permit(caller, Action.WRITE_SCENE)
     settings: dict[str, Any] = {"public": list(body.public)} if body.public else {}
-    await context.library.profiles.put_scene(scene, body.title, settings or None)
+    await context.repositories.profiles.put_scene(scene, body.title, settings or None)
     return {"id": scene, "title": body.title}
 
 

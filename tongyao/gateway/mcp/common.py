@@ -25,7 +25,7 @@ class Callers:
     """Authenticates the callers of tools. `default_token`: for calls that bring no token (stdio)."""
 
     def __init__(self, context: AppContext, *, default_token: str = "") -> None:
-        self._library, self._default_token = context.library, default_token
+        self._library, self._default_token = context.repositories, default_token
         self._limits = RateLimits(context.options)
 
     async def authenticate(self, token: str, ctx: Context) -> Caller:

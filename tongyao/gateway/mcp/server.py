@@ -130,7 +130,7 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
     async def status(ctx: Context, process: ProcessId, token: Token = "") -> Any:
         """How far a process is, and everything you may see of it now."""
         caller = await callers.authenticate(token, ctx)
-        access = await authorize_in_process(context.library, caller, process, Action.READ_PROCESS)
+        access = await authorize_in_process(context.repositories, caller, process, Action.READ_PROCESS)
         view = await processes.party_view(context, access)
         return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 

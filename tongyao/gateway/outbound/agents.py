@@ -81,12 +81,12 @@ class AgentCaller:
 
     async def once(self) -> int:
         """Ask for every turn that is due; returns how many."""
-        due = await self._context.library.sources.due()
+        due = await self._context.repositories.sources.due()
         await asyncio.gather(*(self._ask(turn) for turn in due))
         return len(due)
 
     async def _ask(self, turn: SourceTurn) -> None:
-        sources = self._context.library.sources
+        sources = self._context.repositories.sources
         where = {"process": turn.process_id, "alias": turn.alias, "round": turn.round}
         try:
             await self._answer(turn)
@@ -109,9 +109,9 @@ class AgentCaller:
             await sources.postpone(turn, retry_seconds(turn.attempts), "failed")
 
     async def _answer(self, turn: SourceTurn) -> None:
-        library = self._context.library
+        repositories = self._context.repositories
         source = await source_of(self._context, turn.person)
-        row = await library.processes.get(turn.process_id)
+        row = await repositories.processes.get(turn.process_id)
         access = ProcessAccess(row, Role.PARTICIPANT, turn.person, turn.alias, f"participant:{turn.person}")
         view = await party_view(self._context, access)
         answer = await source.chat(_question(view, round_number=turn.round, language=row.language))
@@ -119,15 +119,15 @@ class AgentCaller:
             raise SourceError("empty", "the agent answered nothing")
         if len(answer) > MAX_TEXT:
             raise SourceError("too_long", f"the agent answered more than {MAX_TEXT:,} characters")
-        if not await library.sources.still_waits(turn):
-            await library.sources.ended(turn, "refused", "answered_otherwise")
+        if not await repositories.sources.still_waits(turn):
+            await repositories.sources.ended(turn, "refused", "answered_otherwise")
             return
         nothing_new = _is_nothing_new(answer)
         body = SubmitProjectionBody(
             kind="submit_projection", round=turn.round, text="" if nothing_new else answer, nothing_new=nothing_new
         )
         await send_as(self._context, access, body, key=f"source/{turn.round}", via="source")
-        await library.sources.ended(turn, "said")
+        await repositories.sources.ended(turn, "said")
 
 
 def _question(view: PartyView, *, round_number: int, language: str) -> list[ChatMessage]:

@@ -20,9 +20,9 @@ from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_views import event_for_party
 from tongyao.records.database import RecordsError
-from tongyao.records.library import Library
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
 from tongyao.records.process.events import RecordedEvent
+from tongyao.records.repositories import Repositories
 
 log = structlog.get_logger()
 
@@ -50,8 +50,8 @@ class LogNotifier:
 class NotificationSender:
     """`notifiers`: by kind of channel. `public_url`: where people find this installation."""
 
-    def __init__(self, library: Library, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
-        self._library, self._notifiers, self._public_url = library, notifiers, public_url
+    def __init__(self, repositories: Repositories, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
+        self._library, self._notifiers, self._public_url = repositories, notifiers, public_url
 
     async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
         """Run until `stop`. Several may run: a notification is leased to one of them at a time."""
@@ -94,7 +94,7 @@ class NotificationSender:
         elif alias == DEMANDER:
             person = row.demander
         else:
-            seats = await self._library.room.seats(process_id)
+            seats = await self._library.seats.seats(process_id)
             person = next((seat.person for seat in seats if seat.alias == alias), None)
         if person is None:
             return []

@@ -1,4 +1,4 @@
-"""Keys to the doors of an installation: random, known here by their SHA-256 alone (docs/api.md, "Tokens")."""
+"""Access tokens: random, stored by their SHA-256 alone (docs/api.md, "Tokens")."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules.lineage import child_id, duplicate_of, for_another_room, hole_of
 from tongyao.protocol.rules.plan_holes import hole as plan_hole
-from tongyao.records.library import Library
 from tongyao.records.process.processes import BranchCancelled, NewProcess
+from tongyao.records.repositories import Repositories
 
 START: Final = "start"
 """The part of the manifest that holds the workflow's input, so that an orphan can be started later."""
@@ -38,10 +38,10 @@ class NotAnnounced(Exception):
         self.other = other
 
 
-async def announce(library: Library, start: ProcessInput) -> None:
+async def announce(repositories: Repositories, start: ProcessInput) -> None:
     """Announce a process; the same once more changes nothing. Raises as `Processes.create`."""
     lineage, settings = start.lineage, start.settings
-    await library.processes.create(
+    await repositories.processes.create(
         NewProcess(
             id=start.process_id,
             demander=start.demander,
@@ -57,11 +57,11 @@ async def announce(library: Library, start: ProcessInput) -> None:
             open_record=settings.open_record,
         )
     )
-    await library.room.freeze(start.process_id, {START: start.model_dump(mode="json")})
+    await repositories.seats.freeze(start.process_id, {START: start.model_dump(mode="json")})
 
 
 async def announce_child(
-    library: Library, parent_id: str, residual_id: str, *, tokens: int = 0, cost: Decimal = Decimal(0)
+    repositories: Repositories, parent_id: str, residual_id: str, *, tokens: int = 0, cost: Decimal = Decimal(0)
 ) -> ProcessInput:
     """Announce the child for one residual of a parent's plan, with what it is to be started with.
 
@@ -69,25 +69,25 @@ async def announce_child(
     the parent's settings say, and nobody is asked to fill the hole they left. `tokens`, `cost` (US dollars): what
     the tree's budget must have left for it. Raises `NotAnnounced`; what was announced before is so again.
     """
-    parent = ProcessInput.model_validate((await library.room.manifest(parent_id))[START])
-    residual = await residual_of(library, parent_id, residual_id)
+    parent = ProcessInput.model_validate((await repositories.seats.manifest(parent_id))[START])
+    residual = await residual_of(repositories, parent_id, residual_id)
     depth = parent.depth + 1
     if depth > parent.settings.depth_limit:
         raise NotAnnounced("depth")
     pid = child_id(parent_id, residual_id)
     lineage = Lineage(root=parent.root, parent=parent_id, residual=residual_id, depth=depth)
     tension = residual.tension.model_copy(update={"lineage": lineage})
-    asked = await library.lineage.tensions(parent.root)
+    asked = await repositories.lineage.tensions(parent.root)
     announced = asked.pop(pid, None) is not None
     if (same := duplicate_of(tension, asked)) is not None:
         raise NotAnnounced("duplicate", same)
-    room = [seat.person for seat in await library.room.seats(parent_id)]
-    scene = parent.scene or await _scene_of(library, room)
+    room = [seat.person for seat in await repositories.seats.seats(parent_id)]
+    scene = parent.scene or await _scene_of(repositories, room)
     if not scene:
         raise NotAnnounced("nobody")
-    if not announced and not await _affordable(library, parent.root, tokens, cost):
+    if not announced and not await _affordable(repositories, parent.root, tokens, cost):
         raise NotAnnounced("budget")
-    text_id = await library.texts.put(
+    text_id = await repositories.texts.put(
         parent.demander, "tension", tension.model_dump_json(), id=named_text_id(pid, "tension")
     )
     child = ProcessInput(
@@ -97,13 +97,15 @@ async def announce_child(
         demander_profile=parent.demander_profile,
         intent_text_id=parent.intent_text_id,
         tension=TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers)),
-        excluded=await _left_out(library, parent_id, residual_id, again=parent.settings.propose_parents_participants),
+        excluded=await _left_out(
+            repositories, parent_id, residual_id, again=parent.settings.propose_parents_participants
+        ),
         settings=_settings(parent.settings),
         lineage=lineage,
         remember=parent.remember,
     )
     try:
-        await announce(library, child)
+        await announce(repositories, child)
     except BranchCancelled:
         raise NotAnnounced("cancelled") from None
     return child
@@ -115,12 +117,12 @@ def _settings(parent: ProcessSettings) -> ProcessSettings:
     return parent.model_copy(update={"auto_confirm": False, "auto_start": parent.auto_start or by_itself})
 
 
-async def residual_of(library: Library, process_id: str, residual_id: str) -> Residual:
+async def residual_of(repositories: Repositories, process_id: str, residual_id: str) -> Residual:
     """A residual of a plan, or the hole of somebody who declined it, as it would go to the field.
 
     Raises `NotAnnounced`: `unknown`, `nothing`.
     """
-    record = await library.record(process_id)
+    record = await repositories.record(process_id)
     hole = hole_of(residual_id)
     if hole is None:
         for plan in record.plans:
@@ -130,12 +132,12 @@ async def residual_of(library: Library, process_id: str, residual_id: str) -> Re
         raise NotAnnounced("unknown")
     revision, alias = hole
     declined = {
-        (one.revision, one.alias) for one in await library.plans.answers(process_id) if one.decision == "decline"
+        (one.revision, one.alias) for one in await repositories.plans.answers(process_id) if one.decision == "decline"
     }
     plans = [plan for plan in record.plans if plan.revision == revision]
     if hole not in declined or not plans or record.tension is None:
         raise NotAnnounced("unknown")
-    row = await library.processes.get(process_id)
+    row = await repositories.processes.get(process_id)
     lineage = Lineage(root=row.root_id, parent=process_id, residual=residual_id, depth=row.depth + 1)
     found = plan_hole(plans[0], alias, record.tension, lineage)
     if found is None:
@@ -143,25 +145,25 @@ async def residual_of(library: Library, process_id: str, residual_id: str) -> Re
     return found.model_copy(update={"tension": for_another_room(found.tension)})
 
 
-async def _left_out(library: Library, parent_id: str, residual_id: str, *, again: bool) -> tuple[str, ...]:
+async def _left_out(repositories: Repositories, parent_id: str, residual_id: str, *, again: bool) -> tuple[str, ...]:
     """Whom the field does not propose: the parent's people, unless they may be asked `again`; whoever left the hole never."""
-    seats = await library.room.seats(parent_id)
+    seats = await repositories.seats.seats(parent_id)
     if hole_of(residual_id) is None:
         return () if again else tuple(seat.profile_id for seat in seats if seat.profile_id)
-    gone = {one.alias for one in await library.plans.answers(parent_id) if one.decision == "decline"}
+    gone = {one.alias for one in await repositories.plans.answers(parent_id) if one.decision == "decline"}
     return tuple(seat.profile_id for seat in seats if seat.profile_id and (not again or seat.alias in gone))
 
 
-async def _affordable(library: Library, root: str, tokens: int, cost: Decimal) -> bool:
+async def _affordable(repositories: Repositories, root: str, tokens: int, cost: Decimal) -> bool:
     """Whether the tree's budget, if it has one, leaves so much, and anything at all; what is reserved may come back."""
-    if await library.budgets.root_of(root) is None:
+    if await repositories.budgets.root_of(root) is None:
         return True
-    budget = await library.budgets.get(root)
+    budget = await repositories.budgets.get(root)
     return budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)
 
 
-async def _scene_of(library: Library, people: list[str]) -> str:
+async def _scene_of(repositories: Repositories, people: list[str]) -> str:
     """Where the parent's participants are known from, when it was not started in a scene."""
-    known = await library.profiles.get_many(people)
+    known = await repositories.profiles.get_many(people)
     scenes = sorted({profile.scene_id for profile in known.values() if profile.scene_id})
     return scenes[0] if scenes else ""

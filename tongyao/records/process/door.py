@@ -18,7 +18,7 @@ Interval = tuple[datetime, datetime]
 
 
 class Door:
-    """The doors of an installation as one: open as long as any gateway is."""
+    """When this installation could accept messages: open as long as any of its gateways is."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -61,7 +61,7 @@ class CandidateRow(Value):
     round: int = 0
 
 
-class Room:
+class Seats:
     """Seats, manifests and candidates of processes."""
 
     def __init__(self, pool: Pool) -> None:

@@ -51,11 +51,11 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         Delivering(deps).deliver,
     ]
     record_steps: list[Callable[..., Any]] = [
-        Recording(deps.library).record,
-        Concluding(deps.library).conclude,
-        Consenting(deps.library).consent,
+        Recording(deps.repositories).record,
+        Concluding(deps.repositories).conclude,
+        Consenting(deps.repositories).consent,
         Branching(deps).branch,
-        CancellingChildren(deps.library).cancel_children,
+        CancellingChildren(deps.repositories).cancel_children,
         Freezing(deps).freeze,
         Remembering(deps).remember,
     ]
@@ -72,7 +72,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
             reindexing = Reindexing(deps.indexing)
             steps += [reindexing.open_index, reindexing.fill_index, reindexing.switch_index]
         if deps.reciting is not None:
-            steps.append(Reciting(deps.library.profile_text, deps.reciting).recite_level)
+            steps.append(Reciting(deps.repositories.profile_text, deps.reciting).recite_level)
         workers.append(_worker(client, settings, FIELD_QUEUE, activities=steps, workflows=[Reindex, Recitation]))
     return workers
 

@@ -32,9 +32,9 @@ from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
-from tongyao.records.library import Library
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.process.seats import CandidateRow
+from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.start_recitation import reciting as recitations
@@ -53,8 +53,8 @@ class FirstPart:
 class WholeScene:
     """A field that finds everybody, in order of their ids."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, repositories: Repositories) -> None:
+        self._library = repositories
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
@@ -70,7 +70,7 @@ OPERATOR = Caller(Role.OPERATOR, id="test")
 _OF_A_SEAT = ("submit_projection", "switch_endpoint", "leave", "answer_plan", "set_mandate")
 
 
-class House:
+class Stack:
     """Everything a test of a process needs, over its public interfaces."""
 
     def __init__(
@@ -79,13 +79,13 @@ class House:
         environment: WorkflowEnvironment | None = None,
     ) -> None:
         self.context = context
-        self.library, self.client, self.relay = context.library, context.client, context.relay
+        self.repositories, self.client, self.relay = context.repositories, context.client, context.relay
         self._environment = environment
 
     async def people(self, texts: Mapping[str, str], *, scene: str | None = None) -> list[str]:
         """Register profiles under fresh ids that begin with the given names; returns the ids in order."""
         scene = scene or f"scene-{uuid.uuid4().hex[:8]}"
-        await self.library.profiles.put_scene(scene, scene)
+        await self.repositories.profiles.put_scene(scene, scene)
         ids = []
         for name, text in texts.items():
             profile_id = f"{name}-{uuid.uuid4().hex[:8]}"
@@ -122,7 +122,7 @@ class House:
             await self.pass_time(days=1_000)
         async with asyncio.timeout(60):
             await self.handle(process_id).result()
-        return await self.library.record(process_id)
+        return await self.repositories.record(process_id)
 
     async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
         """Send one message through the message relay; returns its verdict. `whom`: of whom it is, when not of its author."""
@@ -141,7 +141,7 @@ class House:
         """Return when the records show the process in `phase` (of that round)."""
 
         async def shown() -> bool:
-            row = await self.library.processes.get(process_id)
+            row = await self.repositories.processes.get(process_id)
             return row.phase == phase and round_number in (None, row.round)
 
         await self.when(shown)
@@ -154,7 +154,7 @@ class House:
         """Return when the records show at least one cause of a suspension."""
 
         async def shown() -> bool:
-            return bool((await self.library.processes.get(process_id)).suspended)
+            return bool((await self.repositories.processes.get(process_id)).suspended)
 
         await self.when(shown)
 
@@ -173,7 +173,7 @@ class House:
         """Return when `alias` has this in their inbox."""
 
         async def waits() -> bool:
-            open_asks = await self.library.inbox.of_process(process_id, open_only=True)
+            open_asks = await self.repositories.inbox.of_process(process_id, open_only=True)
             return (what, alias, round_number) in {(one.ask, one.alias, one.round) for one in open_asks}
 
         await self.when(waits)
@@ -189,12 +189,12 @@ class House:
         """Have `people` say that there is nothing new, and commit, until the process ends."""
 
         async def over() -> bool:
-            for ask in await self.library.inbox.of_process(process_id, open_only=True):
+            for ask in await self.repositories.inbox.of_process(process_id, open_only=True):
                 if ask.alias in people and ask.ask == "projection":
                     await self.speak(process_id, ask.alias, ask.round, None)
                 elif ask.alias in people and ask.ask == "answer":
                     await self.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
-            return (await self.library.processes.get(process_id)).ended_at is not None
+            return (await self.repositories.processes.get(process_id)).ended_at is not None
 
         await self.when(over)
         return await self.end(process_id)
@@ -211,18 +211,18 @@ class House:
     async def _send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> Verdict:
         """Send a message as the gateway does for whoever has this alias."""
         if alias == DEMANDER:
-            caller = Caller(Role.PERSON, (await self.library.processes.get(process_id)).demander)
+            caller = Caller(Role.PERSON, (await self.repositories.processes.get(process_id)).demander)
         else:
-            seats = await self.library.room.seats(process_id)
+            seats = await self.repositories.seats.seats(process_id)
             caller = Caller(Role.PERSON, next(seat.person for seat in seats if seat.alias == alias))
-        access: ProcessAccess = await authorize_in_process(self.library, caller, process_id, Action.SEND_MESSAGE)
+        access: ProcessAccess = await authorize_in_process(self.repositories, caller, process_id, Action.SEND_MESSAGE)
         message, text = build_message(body, access, key or uuid.uuid4().hex)
         stored = await self.relay.send(process_id, message, author_id=access.author_id, via="test", text=text)
         assert stored.verdict is not None, "no verdict within the time of one delivery"
         return stored.verdict
 
     async def kinds(self, process_id: str) -> list[str]:
-        return [event.kind.value for event in await self.library.events.events(process_id, limit=1_000)]
+        return [event.kind.value for event in await self.repositories.events.events(process_id, limit=1_000)]
 
 
 @asynccontextmanager
@@ -234,30 +234,30 @@ async def open_house(
     workers_run: bool = True,
     environment: WorkflowEnvironment | None = None,
     long_profiles: Literal["highway", "both"] | None = None,
-    field: Callable[[Library], Field] = WholeScene,
+    field: Callable[[Repositories], Field] = WholeScene,
     memory: Memory | None = None,
     keys: Keyring | None = None,
-) -> AsyncIterator[House]:
-    """A house with workers of every role, whose five steps `engine` answers.
+) -> AsyncIterator[Stack]:
+    """A stack with workers of every role, whose five steps `engine` answers.
 
     `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
     """
     settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
     pool = await open_pool(database_url, keys=keys)
-    library = Library(pool)
-    retriever, own, reciting = wiring.long_profiles(settings, library, recitations(client))
+    repositories = Repositories(pool)
+    retriever, own, reciting = wiring.long_profiles(settings, repositories, recitations(client))
     deps = Deps(
-        library=library,
+        repositories=repositories,
         model_calls=ModelCalls(
             {"*": engine},
-            library.ledger,
+            repositories.ledger,
             worker="test",
-            reservations=BudgetReservations(library.budgets, library.ledger),
+            reservations=BudgetReservations(repositories.budgets, repositories.ledger),
         ),
         retriever=FirstPart() if long_profiles is None else retriever,
         memory=memory or own,
         reciting=reciting,
-        field=field(library),
+        field=field(repositories),
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)
@@ -266,7 +266,7 @@ async def open_house(
             for worker in built:
                 await stack.enter_async_context(worker)
         context = AppContext(
-            library,
+            repositories,
             client,
             process_defaults=settings.process,
             remember=deps.memory is not None,
@@ -274,7 +274,7 @@ async def open_house(
         )
         if workers_run:
             await stack.enter_async_context(_relaying(context.relay))
-        yield House(context, environment)
+        yield Stack(context, environment)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.guards.test_plans import DRAFTS, settle
-from tongyao.protocol.documents.machine import END, START, Machine, machine_of, machine_schema
+from tongyao.protocol.documents.plan_machine import END, START, Machine, machine_of, machine_schema
 from tongyao.protocol.model.plan import Claim, Plan, PlanDraft, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 

@@ -32,13 +32,13 @@ from tongyao.records.process.operators import OperatorLog
 from tongyao.records.process.plans import Plans
 from tongyao.records.process.processes import Processes, ProcessRow
 from tongyao.records.process.rounds import ProjectionRow, Rounds
-from tongyao.records.process.seats import Room, SeatRow
+from tongyao.records.process.seats import SeatRow, Seats
 
 ERASED: Final = "[erased]"
 """Stands for a text whose owner had it erased."""
 
 
-class Library:
+class Repositories:
     """One repository per subject, all over one connection pool."""
 
     def __init__(self, pool: Pool) -> None:
@@ -47,7 +47,7 @@ class Library:
         self.profiles = Profiles(pool)
         self.processes = Processes(pool)
         self.lineage = Lineage(pool)
-        self.room = Room(pool)
+        self.seats = Seats(pool)
         self.rounds = Rounds(pool)
         self.plans = Plans(pool)
         self.feedback = Feedback(pool)
@@ -70,7 +70,7 @@ class Library:
         Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
         row = await self.processes.get(process) if isinstance(process, str) else process
-        seats = await self.room.seats(row.id)
+        seats = await self.seats.seats(row.id)
         projections = await self.rounds.projections(row.id, aliases=turns_of)
         observations = await self.rounds.observations(row.id)
         whole = turns_of is None
@@ -82,7 +82,7 @@ class Library:
         wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
         texts = await self.texts.get_many([one for one in wanted if one], erased="")
         everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
-        found = {one.profile_id for one in await self.room.candidates(row.id)} - {seat.person for seat in seats}
+        found = {one.profile_id for one in await self.seats.candidates(row.id)} - {seat.person for seat in seats}
         known = [(one, None) for one in sorted(found - {row.demander})]
         summaries = await self.profiles.summaries([*everybody, *known])
         tension = texts.get(row.tension_text_id or "")

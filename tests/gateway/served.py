@@ -19,7 +19,7 @@ from temporalio.client import Client
 from tests.gateway.conftest import until_served
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.gateway.server import listen, serve, url_of
-from tongyao.records.library import Library
+from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.local.worker_process import WorkerProcess
@@ -30,12 +30,12 @@ from tongyao.runtime.temporal.connection import connect
 class Person:
     """Somebody with a token, at their browser."""
 
-    def __init__(self, town: Town, name: str, profile_id: str, token: str) -> None:
-        self.town, self.name, self.id, self.token = town, name, profile_id, token
+    def __init__(self, served: ServedStack, name: str, profile_id: str, token: str) -> None:
+        self.served, self.name, self.id, self.token = served, name, profile_id, token
 
     async def ask(self, method: str, path: str, *, key: str = "", **more: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.token}", "Idempotency-Key": key or uuid.uuid4().hex}
-        return await self.town.http.request(method, path, headers=headers, **more)
+        return await self.served.http.request(method, path, headers=headers, **more)
 
     async def send(self, pid: str, *, key: str = "", **message: Any) -> httpx.Response:
         return await self.ask("POST", f"/processes/{pid}/messages", key=key, json=message)
@@ -53,13 +53,13 @@ class Person:
                 await asyncio.sleep(0.1)
 
 
-class Town:
+class ServedStack:
     """`kill_worker` and `kill_temporal` are SIGKILL. The Temporal server comes back by itself, with what it had on disk."""
 
     def __init__(
-        self, library: Library, http: httpx.AsyncClient, temporal: LocalTemporal, worker: WorkerProcess
+        self, repositories: Repositories, http: httpx.AsyncClient, temporal: LocalTemporal, worker: WorkerProcess
     ) -> None:
-        self.library, self.http, self.temporal, self.worker = library, http, temporal, worker
+        self.repositories, self.http, self.temporal, self.worker = repositories, http, temporal, worker
         self.scene = "town"
 
     async def join(self, name: str, text: str) -> Person:
@@ -111,7 +111,7 @@ class Town:
 
 
 @asynccontextmanager
-async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) -> AsyncIterator[Town]:
+async def open_served(database_url: str, home: Path, script: Mapping[str, Any]) -> AsyncIterator[ServedStack]:
     """`script`: of the scripted engine, which answers in the worker's own process."""
     file = home / "script.json"
     file.write_text(json.dumps(script))
@@ -120,7 +120,7 @@ async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) ->
         temporal = LocalTemporal(home)
         await temporal.start()
         stack.push_async_callback(asyncio.to_thread, temporal.stop)
-        library = await stack.enter_async_context(wiring.library(settings, database_url=database_url))
+        repositories = await stack.enter_async_context(wiring.repositories(settings, database_url=database_url))
         client = await connect(settings, address=temporal.address)
         environment = {
             "DATABASE_URL": database_url,
@@ -133,15 +133,15 @@ async def open_town(database_url: str, home: Path, script: Mapping[str, Any]) ->
         stack.push_async_callback(worker.stop)
         await worker.start()
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", answer_seconds=1.5)
-        context = AppContext(library, client, options=options)
+        context = AppContext(repositories, client, options=options)
         stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
         work = [asyncio.create_task(serve(context, stop, bound)), asyncio.create_task(context.relay.run(stop))]
         try:
             await until_served(url_of(bound))
             async with httpx.AsyncClient(base_url=url_of(bound), timeout=30) as http:
-                town = Town(library, http, temporal, worker)
-                await library.profiles.put_scene(town.scene, town.scene)
-                yield town
+                served = ServedStack(repositories, http, temporal, worker)
+                await repositories.profiles.put_scene(served.scene, served.scene)
+                yield served
         finally:
             stop.set()
             await asyncio.gather(*work, return_exceptions=True)
