@@ -41,7 +41,9 @@ _WINDOW: Final = 600
 _OVERLAP: Final = 200
 """Longer sentences are judged in pieces of so many characters, so that the time grows with their length only."""
 _SPEAKS_BEFORE: Final = re.compile(rf"{ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
-_SPEAKS_AFTER: Final = re.compile(rf"\s*[,，。]?\s*(?:\w+ )?{ALIAS}|\s*[,，]?\s*(?:is|was|are) (?:how|what) {ALIAS}")
+_SPEAKS_AFTER: Final = re.compile(
+    rf"\s{{0,4}}+(?:[,，。]\s{{0,4}}+)?(?:(?:\w{{1,24}} )?{ALIAS}|(?:is|was|are) (?:how|what) {ALIAS})"
+)
 """An alias shortly before a quotation, or right after it: whose words they are."""
 
 RECOMMENDATION: Final = "recommends what to do; say only what is visible"
