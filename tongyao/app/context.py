@@ -31,6 +31,7 @@ class GatewayOptions(BaseModel):
         default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
     )
     max_body_bytes: int = Field(default=16_000_000, ge=1_000, description="A longer request is refused unread.")
+    session_hours: int = Field(default=24, ge=1, le=24 * 30, description="A session of the console lasts so long.")
     token_days: int | None = Field(default=None, ge=1, description="New owner tokens expire after; unset: never.")
 
     @field_validator("rate", "join_rate")

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tongyao.app.context import AppContext
 from tongyao.app.people import tokens
+from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.commands.common import (
     EXIT_BAD_INPUT,
     OPERATOR,
@@ -119,6 +120,30 @@ async def _is_known(context: AppContext, person: str) -> bool:
     if person in await context.repositories.profiles.get_many([person]):
         return True
     return bool((await context.repositories.processes.list(demander=person, limit=1)).rows)
+
+
+@token.command("link")
+def link(
+    person: Annotated[str | None, typer.Option(help="Whose: a profile's or a demander's id.")] = None,
+    operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
+) -> None:
+    """Make a personal link to the console and print it. It works once, within seven days.
+
+    It begins with TONGYAO_PUBLIC_URL where that is set, else with the address of a gateway on this machine.
+    """
+    if operator == (person is not None):
+        fail("say --person ID or --operator", EXIT_BAD_INPUT)
+    typer.echo(run(_link(person)))
+
+
+async def _link(person: str | None) -> str:
+    config = settings()
+    async with app_context() as context:
+        if person is not None and not await _is_known(context, person):
+            errors.print(f"nobody {person!r} is known here yet, by a profile or a process: is the id right?")
+        issued = await issue_link(context, OPERATOR, person)
+    where = config.public_url or f"http://{config.gateway_host}:{config.gateway_port}"
+    return link_address(where, issued.secret)
 
 
 @token.command("list")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
+import sys
+import webbrowser
 
 import typer
 from pydantic import BaseModel
@@ -33,7 +36,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def up() -> None:
-    """Bring everything up and keep it running until Ctrl-C: Temporal, PostgreSQL, a worker, the relay, the gateway."""
+    """Bring everything up and keep it running until Ctrl-C: Temporal, PostgreSQL, a worker, the relay, the gateway.
+
+    At a terminal the console is opened in a browser.
+    """
     run(_up())
 
 
@@ -51,6 +57,8 @@ async def _up() -> None:
         if started.joined:
             fail(f"a service runs in {config.home} already (pid {started.addresses.owner_pid})", EXIT_FAILED)
         async with gateway_running(started, stop) as url:
+            if console.is_terminal and _has_screen():
+                webbrowser.open(f"{url}/console/")
             for name, where in addresses(started, url).items():
                 console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False, soft_wrap=True)
             console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
@@ -60,9 +68,15 @@ async def _up() -> None:
             await service.__aexit__(None, None, None)
 
 
+def _has_screen() -> bool:
+    """Whether a browser would open in a window. In a terminal it would take the place of this command."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
 def addresses(installed: installation.Installation, gateway_url: str = "") -> dict[str, str]:
-    """Where everything is, the Temporal UI first."""
-    shown = {
+    """Where everything is, the console first."""
+    shown = {"Console": f"{gateway_url}/console/"} if gateway_url else {}
+    shown |= {
         "Temporal UI": installed.addresses.temporal_ui or "(of the server you named)",
         "Temporal": installed.addresses.temporal_address,
         "PostgreSQL": _WITHOUT_PASSWORD.sub("…", installed.addresses.database_url),

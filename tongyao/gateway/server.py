@@ -1,4 +1,4 @@
-"""The gateway as an HTTP server: API and MCP on one address."""
+"""The gateway as an HTTP server: API, MCP and console on one address."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+from fastapi.responses import RedirectResponse
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
 from tongyao.gateway.api.app import make_app
+from tongyao.gateway.console.app import make_console
+from tongyao.gateway.console.visit import BASE
 from tongyao.gateway.mcp.server import make_server
 
 
 def application(context: AppContext) -> FastAPI:
-    """The API, with the MCP server (streamable HTTP, stateless) at `/mcp`."""
+    """The API, with the MCP server (streamable HTTP, stateless) at `/mcp` and the console at `/console`."""
     mcp = make_server(context)
     mcp_app = mcp.streamable_http_app(streamable_http_path="/mcp", stateless_http=True, json_response=True)
 
@@ -28,6 +31,8 @@ def application(context: AppContext) -> FastAPI:
 
     app = make_app(context, lifespan=lifespan)
     app.router.routes.extend(mcp_app.routes)
+    app.mount(BASE, make_console(context, app.state.rate_limits))
+    app.add_route("/", lambda request: RedirectResponse(f"{BASE}/"), include_in_schema=False)
     return app
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.errors import Unauthenticated
 from tongyao.app.permissions import Role
+from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
 
 
@@ -22,7 +23,11 @@ async def authenticate(repositories: Repositories, secret: str | None) -> Caller
     """The caller with this token; without one, the anonymous caller. Raises `Unauthenticated` for an invalid token."""
     if not secret:
         return ANONYMOUS
-    token = await repositories.tokens.find(secret)
+    return caller_of(await repositories.tokens.find(secret))
+
+
+def caller_of(token: Token | None) -> Caller:
+    """The caller whom this token stands for. Raises `Unauthenticated` when there is none, or it is no longer good."""
     if token is None:
         raise Unauthenticated("token_unknown", "this token is not known here: check that it is whole")
     if token.revoked_at is not None:

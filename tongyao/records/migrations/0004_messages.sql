@@ -84,6 +84,9 @@ CREATE TABLE history_deletions (
 CREATE TABLE tokens (
     id            text PRIMARY KEY,
     sha256        text NOT NULL UNIQUE,
+    -- bearer: of API and MCP; link: a personal link to the console, used once; session: a browser's, in a cookie
+    kind          text NOT NULL DEFAULT 'bearer' CHECK (kind IN ('bearer', 'link', 'session')),
+    opened_by     text,                           -- the bearer token that a session was opened with: revoked together
     role          text NOT NULL CHECK (role IN ('operator', 'person', 'participant')),
     person        text,                           -- whose; NULL for operators
     process_id    text REFERENCES processes (id),

@@ -15,6 +15,9 @@ PREFIX: Final = "ty_"
 
 TokenRole = Literal["operator", "person", "participant"]
 
+TokenKind = Literal["bearer", "link", "session"]
+"""`bearer`: of the API and MCP. `link`: a personal link to the console, used once. `session`: of a browser, in a cookie."""
+
 
 class TokenUnknown(RecordsError):
     """No token has this id."""
@@ -24,6 +27,7 @@ class Token(Value):
     """A token as it is kept: without the secret. `person` is None for operators; `alias` only for participants."""
 
     id: str
+    kind: TokenKind = "bearer"
     role: TokenRole
     person: str | None
     process_id: str | None
@@ -43,7 +47,7 @@ class Issued(Value):
     secret: str
 
 
-_COLUMNS = """id, role, person, process_id, alias, label, created_at, expires_at, revoked_at, used_at,
+_COLUMNS = """id, kind, role, person, process_id, alias, label, created_at, expires_at, revoked_at, used_at,
     COALESCE(expires_at <= now(), false) AS expired"""
 
 
@@ -62,28 +66,57 @@ class Tokens:
         alias: str | None = None,
         label: str = "",
         lasts: timedelta | None = None,
+        kind: TokenKind = "bearer",
+        opened_by: str | None = None,
     ) -> Issued:
-        """A new token. `lasts`: from now; None: until it is revoked."""
+        """A new token. `lasts`: from now; None: until it is revoked. `opened_by`: the token whose end is this one's too."""
         secret = PREFIX + secrets.token_urlsafe(32)
         async with reading(self._pool, Token) as cursor:
             await cursor.execute(
-                f"""INSERT INTO tokens (id, sha256, role, person, process_id, alias, label, expires_at)
-                    VALUES (%s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
-                [f"t-{secrets.token_hex(8)}", _hash(secret), role, person, process_id, alias, label, lasts],
+                f"""INSERT INTO tokens (id, sha256, kind, opened_by, role, person, process_id, alias, label, expires_at)
+                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
+                [
+                    f"t-{secrets.token_hex(8)}",
+                    _hash(secret),
+                    kind,
+                    opened_by,
+                    role,
+                    person,
+                    process_id,
+                    alias,
+                    label,
+                    lasts,
+                ],
             )
             token = await cursor.fetchone()
         assert token is not None
         return Issued(token=token, secret=secret)
 
-    async def find(self, secret: str) -> Token | None:
-        """The token with this secret, expired and revoked ones too; None when there is none. Notes its first use."""
-        token = await fetch_one(self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s", [_hash(secret)])
+    async def find(self, secret: str, *, kind: TokenKind = "bearer") -> Token | None:
+        """The token of this kind with this secret, expired and revoked ones too; None when there is none.
+
+        Notes its first use.
+        """
+        token = await fetch_one(
+            self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s AND kind = %s", [_hash(secret), kind]
+        )
         if token is not None and token.used_at is None:
             async with session(self._pool) as connection:
                 await connection.execute(
                     "UPDATE tokens SET used_at = now() WHERE id = %s AND used_at IS NULL", [token.id]
                 )
         return token
+
+    async def spend(self, secret: str) -> Token | None:
+        """The link with this secret, which from now on opens nothing; None when there is none, or it is no longer good."""
+        return await fetch_one(
+            self._pool,
+            Token,
+            f"""UPDATE tokens SET used_at = now(), revoked_at = now()
+                WHERE sha256 = %s AND kind = 'link' AND revoked_at IS NULL AND COALESCE(expires_at > now(), true)
+                RETURNING {_COLUMNS}""",
+            [_hash(secret)],
+        )
 
     async def get(self, id: str) -> Token:
         """Raises `TokenUnknown`."""
@@ -103,9 +136,11 @@ class Tokens:
             return await cursor.fetchall()
 
     async def revoke(self, id: str) -> Token:
-        """From now on it opens nothing. Again is harmless. Raises `TokenUnknown`."""
+        """From now on it opens nothing, nor do the sessions opened with it. Again is harmless. Raises `TokenUnknown`."""
         async with session(self._pool) as connection:
-            await connection.execute("UPDATE tokens SET revoked_at = now() WHERE id = %s AND revoked_at IS NULL", [id])
+            await connection.execute(
+                "UPDATE tokens SET revoked_at = now() WHERE %s IN (id, opened_by) AND revoked_at IS NULL", [id]
+            )
         return await self.get(id)
 
     async def revoke_all(self, person: str) -> int:

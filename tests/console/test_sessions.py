@@ -1,0 +1,124 @@
+"""Coming in and going out: what a browser holds opens this installation, for a short time, for one person."""
+
+from __future__ import annotations
+
+import httpx
+
+from tests.console.conftest import Console
+from tongyao.app.authorization import Caller
+from tongyao.app.people.sessions import issue_link
+from tongyao.app.permissions import Role
+
+
+async def test_a_person_signs_in_with_a_token_and_sees_their_inbox(console: Console) -> None:
+    token = await console.harness.person("p-anna")
+    async with console.visitor(token) as page:
+        await page.wait_for_url("**/console/")
+        assert await page.locator("h1").inner_text() == "Nothing waits for you"
+        await page.get_by_role("button", name="Sign out").click()
+        await page.wait_for_url("**/console/enter")
+        await page.goto(f"{console.url}/console/")
+        await page.wait_for_url("**/console/enter")
+
+
+async def test_the_console_works_without_script(console: Console) -> None:
+    token = await console.harness.person("p-anna")
+    async with console.visitor(token, java_script_enabled=False, language="zh") as page:
+        assert await page.locator("h1").inner_text() == "现在没有事等你"
+        await page.get_by_role("button", name="English").click()
+        assert await page.locator("h1").inner_text() == "Nothing waits for you"
+
+
+async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its_page(console: Console) -> None:
+    link = await issue_link(console.harness.context, Caller(Role.PERSON, "p-bo", id="x"), "p-bo")
+    address = f"{console.url}/console/enter?link={link.secret}"
+    async with httpx.AsyncClient() as program:
+        assert (await program.get(address)).status_code == 200
+    async with console.visitor() as page:
+        await page.goto(address)
+        await page.get_by_role("button", name="Come in").click()
+        await page.wait_for_url("**/console/")
+    async with console.visitor() as page:
+        await page.goto(address)
+        await page.get_by_role("button", name="Come in").click()
+        assert "is not good" in await page.get_by_role("alert").inner_text()
+
+
+class _Browser:
+    """A browser by hand: cookies and forms, no pages."""
+
+    def __init__(self, url: str) -> None:
+        self.http = httpx.AsyncClient(base_url=url, follow_redirects=False)
+
+    async def form_token(self, path: str = "/console/enter") -> str:
+        answer = await self.http.get(path)
+        return answer.text.split('name="form_token" value="', 1)[1].split('"', 1)[0]
+
+    async def sign_in(self, secret: str) -> httpx.Response:
+        fields = {"form_token": await self.form_token(), "secret": secret}
+        return await self.http.post("/console/enter", data=fields)
+
+
+async def test_a_session_is_a_cookie_no_script_can_read_and_no_bearer_token(console: Console) -> None:
+    token = await console.harness.person("p-anna")
+    anna = _Browser(console.url)
+    answer = await anna.sign_in(token)
+    kept = answer.headers["set-cookie"].lower()
+    assert answer.status_code == 303 and "httponly" in kept and "samesite=lax" in kept
+    secret = anna.http.cookies["tongyao_session"]
+    assert secret != token
+    assert (await console.harness.ask("GET", "/me", secret)).status_code == 401
+
+
+async def test_a_session_cannot_be_fixed_beforehand(console: Console) -> None:
+    token = await console.harness.person("p-anna")
+    anna = _Browser(console.url)
+    anna.http.cookies.set("tongyao_session", "chosen-by-somebody-else", path="/console")
+    fields = {"form_token": await anna.form_token(), "secret": token}
+    answer = await anna.http.post("/console/enter", data=fields)
+    assert "chosen-by-somebody-else" not in answer.headers["set-cookie"]
+    other = _Browser(console.url)
+    other.http.cookies.set("tongyao_session", "chosen-by-somebody-else", path="/console")
+    assert (await other.http.get("/console/")).status_code == 303
+
+
+async def test_a_session_ends_with_the_token_that_opened_it(console: Console) -> None:
+    tokens = console.harness.context.repositories.tokens
+    issued = await tokens.issue("person", person="p-anna")
+    anna = _Browser(console.url)
+    await anna.sign_in(issued.secret)
+    assert (await anna.http.get("/console/")).status_code == 200
+    await tokens.revoke(issued.token.id)
+    assert (await anna.http.get("/console/")).status_code == 303
+
+
+async def test_a_session_is_good_at_the_address_where_it_was_opened_alone(console: Console) -> None:
+    anna = _Browser(console.url)
+    await anna.sign_in(await console.harness.person("p-anna"))
+    cookie = f"tongyao_session={anna.http.cookies['tongyao_session']}"
+    assert (await anna.http.get("/console/", headers={"Cookie": cookie})).status_code == 200
+    answer = await anna.http.get("/console/", headers={"Cookie": cookie, "Host": "elsewhere.example"})
+    assert answer.status_code == 303
+
+
+async def test_a_form_of_another_site_is_refused(console: Console) -> None:
+    anna = _Browser(console.url)
+    await anna.sign_in(await console.harness.person("p-anna"))
+    token = await anna.form_token("/console/")
+    for fields, headers in (
+        ({}, {}),
+        ({"form_token": "made-up"}, {}),
+        ({"form_token": await _Browser(console.url).form_token()}, {}),
+        ({"form_token": token}, {"Origin": "https://evil.example"}),
+    ):
+        refused = await anna.http.post("/console/leave", data=fields, headers=headers)
+        assert refused.status_code == 403, fields
+    assert (await anna.http.get("/console/")).status_code == 200
+    assert (await anna.http.post("/console/leave", data={"form_token": token})).status_code == 303
+
+
+async def test_every_answer_forbids_what_is_not_its_own(console: Console) -> None:
+    async with httpx.AsyncClient(base_url=console.url) as http:
+        for path in ("/console/enter", "/console/nothing", "/console/static/style.css"):
+            policy = (await http.get(path)).headers["content-security-policy"]
+            assert "default-src 'none'" in policy and "unsafe" not in policy

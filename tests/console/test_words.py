@@ -1,0 +1,38 @@
+"""The console speaks English and Chinese, everywhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tongyao.gateway import console
+from tongyao.gateway.console.texts import catalogue
+
+FOLDER = Path(console.__file__).parent
+LITERAL_KEY = re.compile(r"""\bt\(\s*'([a-z_]+\.[a-z_0-9]+)'""")
+
+
+def test_every_entry_has_both_languages_and_the_same_values() -> None:
+    wrong = []
+    for key, (english, chinese) in catalogue().items():
+        fields = [set(re.findall(r"\{(\w+)\}", one)) for one in (english, chinese)]
+        if not english.strip() or not chinese.strip() or (fields[0] != fields[1] and not key[-1].isdigit()):
+            wrong.append(key)
+    assert not wrong
+
+
+def test_every_key_that_a_template_names_exists() -> None:
+    named = {
+        key
+        for file in FOLDER.glob("templates/**/*.html")
+        for key in LITERAL_KEY.findall(file.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert not {key for key in named if key not in catalogue() and f"{key}_1" not in catalogue()}
+
+
+def test_no_template_says_anything_by_itself() -> None:
+    """Words stand in the catalogue, where both languages are."""
+    for file in FOLDER.glob("templates/**/*.html"):
+        bare = re.sub(r"\{[{%#].*?[}%#]\}|<svg.*?</svg>|<[^>]*>", " ", file.read_text(encoding="utf-8"), flags=re.S)
+        assert not re.search(r"[A-Za-z]{3,}|[\u4e00-\u9fff]", bare), (file.name, bare.split())

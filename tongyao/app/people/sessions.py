@@ -1,0 +1,76 @@
+"""Sessions of browsers: opened with a personal link or a token, short, and revocable."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from tongyao.app.authorization import Caller, permit_own
+from tongyao.app.context import AppContext
+from tongyao.app.errors import NotAllowed, Unauthenticated
+from tongyao.app.permissions import Action
+from tongyao.records.people.tokens import Issued, Token
+
+LINK_DAYS: Final = 7
+"""A personal link that nobody used is good for so long."""
+
+
+def link_address(where: str, secret: str) -> str:
+    """The personal link itself. `where`: the address of the gateway."""
+    return f"{where.rstrip('/')}/console/enter?link={secret}"
+
+
+async def issue_link(context: AppContext, caller: Caller, person: str | None) -> Issued:
+    """A personal link's secret: it opens one session as this person, or as an operator where `person` is None.
+
+    People make it for themselves, operators for anybody.
+    """
+    permit_own(caller, Action.ISSUE_TOKEN)
+    if not caller.operator and person != caller.person:
+        raise NotAllowed("you can make links for yourself only")
+    return await context.repositories.tokens.issue(
+        "person" if person else "operator",
+        person=person,
+        label="personal link",
+        lasts=timedelta(days=LINK_DAYS),
+        kind="link",
+    )
+
+
+async def open_session(context: AppContext, secret: str, *, place: str) -> Issued:
+    """Open a session with a link, which is spent by it, or with a token. Raises `Unauthenticated`.
+
+    `place`: the address at which it is opened. It is good at no other.
+    """
+    tokens = context.repositories.tokens
+    opener = await tokens.spend(secret)
+    if opener is None:
+        opener = await tokens.find(secret)
+        if opener is None or opener.revoked_at is not None or opener.expired:
+            raise Unauthenticated("link_unknown", "this link or token is not good, or no longer: ask for a new one")
+    lasts = timedelta(hours=context.options.session_hours)
+    if opener.kind == "bearer" and opener.expires_at is not None:
+        lasts = min(lasts, opener.expires_at - datetime.now(UTC))
+    return await tokens.issue(
+        opener.role,
+        person=opener.person,
+        process_id=opener.process_id,
+        alias=opener.alias,
+        label=place,
+        lasts=lasts,
+        kind="session",
+        opened_by=opener.id,
+    )
+
+
+async def find_session(context: AppContext, secret: str, *, place: str) -> Token | None:
+    """The session with this secret that was opened at this address; None when there is none."""
+    token = await context.repositories.tokens.find(secret, kind="session")
+    return token if token is not None and token.label == place else None
+
+
+async def close_session(context: AppContext, secret: str) -> None:
+    """End the session with this secret, if there is one."""
+    token = await context.repositories.tokens.find(secret, kind="session")
+    if token is not None:
+        await context.repositories.tokens.revoke(token.id)

@@ -1,0 +1,83 @@
+"""Makes pages: the templates, with the words of the visitor's language and the dates of their place."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from tongyao.gateway.console import dates
+from tongyao.gateway.console.texts import Language, known, say
+from tongyao.gateway.console.visit import BASE, SESSION, Visit, keep
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_MARKDOWN: Final = MarkdownIt("zero").enable(
+    ["heading", "list", "emphasis", "blockquote", "paragraph", "newline", "hr"]
+)
+"""Headings, lists, emphasis, quotes: no HTML, no links and no pictures, whatever a person or a model wrote."""
+
+
+@cache
+def environment() -> Environment:
+    """Autoescaped; a name that is not given is an error."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["markdown"] = markdown
+    made.globals["base"] = BASE
+    return made
+
+
+def markdown(text: str) -> Markup:
+    """What a person or a model wrote, as safe HTML; its headings begin below those of the page."""
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h3"
+    return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+
+
+def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page of this visitor."""
+    made = environment().get_template(template).render(**words(visit.language), **_of(visit), **values)
+    response = HTMLResponse(made, status)
+    if not visit.signed_in and visit.request.cookies.get(SESSION) != visit.secret:
+        keep(response, visit, SESSION, visit.secret)  # no session: only what signs the forms of this visit
+    return response
+
+
+def words(language: Language) -> dict[str, Any]:
+    """What templates speak with: `t('page.key')`, `known('page.key')`, and the language for the document."""
+    return {"t": partial(say, language), "known": known, "language": language}
+
+
+def _of(visit: Visit) -> dict[str, Any]:
+    def with_date(made: Callable[..., str]) -> Callable[[datetime | str], str]:
+        return lambda at: made(at, visit.language, visit.place)
+
+    return {
+        "visit": visit,
+        "moment": with_date(dates.moment),
+        "day": with_date(dates.day),
+        "duration": lambda seconds: dates.duration(seconds, visit.language),
+        "form_token": visit.form_token,
+        "new_key": lambda: secrets.token_urlsafe(16),
+        "path": visit.request.url.path,
+    }
+
+
+def go_to(path: str) -> RedirectResponse:
+    """After a form: show this page. `path` is of the console and begins with a slash."""
+    return RedirectResponse(BASE + path, 303)

@@ -1,0 +1,70 @@
+"""Coming in and going out: a personal link or a token becomes a session. The language of the interface."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import RedirectResponse, Response
+
+from tongyao.app.authorization import permit
+from tongyao.app.errors import Unauthenticated
+from tongyao.app.people.sessions import close_session, open_session
+from tongyao.app.permissions import Action
+from tongyao.gateway.api.common import action
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.texts import preferred
+from tongyao.gateway.console.visit import (
+    BASE,
+    LANGUAGE,
+    SESSION,
+    AnyVisit,
+    Form,
+    Visit,
+    keep,
+    place_of,
+    text_in,
+)
+
+router = APIRouter()
+
+
+@router.get("/enter", openapi_extra=action(Action.WHO_AM_I))
+async def show_way_in(visit: AnyVisit, link: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """A link is not opened by reading this page: programs that look at mail follow links too."""
+    permit(visit.caller, Action.WHO_AM_I)
+    return page(visit, "enter.html", link=link, failed=False)
+
+
+@router.post("/enter", openapi_extra=action(Action.WHO_AM_I))
+async def come_in(visit: AnyVisit, form: Form) -> Response:
+    permit(visit.caller, Action.WHO_AM_I)
+    try:
+        return await begin_session(visit, text_in(form, "secret").strip())
+    except Unauthenticated:
+        return page(visit, "enter.html", status=401, link="", failed=True)
+
+
+async def begin_session(visit: Visit, secret: str, *, then: str = "/") -> RedirectResponse:
+    """Open a session with a link or a token; an earlier session of this browser ends. Raises `Unauthenticated`."""
+    issued = await open_session(visit.context, secret, place=place_of(visit.request))
+    await close_session(visit.context, visit.secret)
+    response = go_to(then)
+    keep(response, visit, SESSION, issued.secret, seconds=visit.context.options.session_hours * 3600)
+    return response
+
+
+@router.post("/leave", openapi_extra=action(Action.WHO_AM_I))
+async def go_out(visit: AnyVisit, form: Form) -> Response:
+    await close_session(visit.context, visit.secret)
+    response = go_to("/enter")
+    response.delete_cookie(SESSION, path=BASE)
+    return response
+
+
+@router.post("/language", openapi_extra=action(Action.WHO_AM_I))
+async def choose_language(visit: AnyVisit, form: Form) -> Response:
+    back = text_in(form, "back")
+    response = go_to(back.removeprefix(BASE) if back.startswith(f"{BASE}/") else "/")
+    keep(response, visit, LANGUAGE, preferred(text_in(form, "language"), None), seconds=366 * 24 * 3600)
+    return response

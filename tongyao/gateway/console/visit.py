@@ -1,0 +1,136 @@
+"""One visit of a browser: who it is, in which language; and the protection of forms against other sites."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request, Response
+from itsdangerous import BadData, URLSafeTimedSerializer
+from starlette.datastructures import FormData
+
+from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Unauthenticated
+from tongyao.app.people.sessions import find_session
+from tongyao.gateway.access.authentication import caller_of
+from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.console.dates import zone
+from tongyao.gateway.console.texts import Language, preferred
+from tongyao.gateway.problems import HttpProblem
+from tongyao.records.people.tokens import Token
+
+BASE: Final = "/console"
+SESSION: Final = "tongyao_session"
+LANGUAGE: Final = "tongyao_language"
+ZONE: Final = "tongyao_zone"
+_FORM_SECONDS: Final = 7 * 24 * 3600
+
+
+@dataclass
+class Visit:
+    """`secret`: of the session, or of a visit without one; forms are signed with it."""
+
+    request: Request
+    context: AppContext
+    caller: Caller
+    token: Token | None
+    secret: str
+    language: Language
+    place: tzinfo
+
+    @property
+    def signed_in(self) -> bool:
+        return not self.caller.anonymous
+
+    def form_token(self) -> str:
+        """What every form carries: another site can neither read nor make it."""
+        return _signer(self.secret).dumps("form")
+
+
+async def visit_of(request: Request) -> Visit:
+    """The visitor. A session that is over is no error here: the visitor is anonymous."""
+    context: AppContext = request.app.state.context
+    limits: RateLimits = request.app.state.rate_limits
+    secret = request.cookies.get(SESSION, "")
+    token = await find_session(context, secret, place=place_of(request)) if secret else None
+    caller = ANONYMOUS
+    if token is not None:
+        try:
+            caller = caller_of(token)
+        except Unauthenticated:
+            token = None
+    await limits.count_request(caller, request.client.host if request.client else "unknown")
+    return Visit(
+        request=request,
+        context=context,
+        caller=caller,
+        token=token,
+        secret=secret or secrets.token_urlsafe(24),
+        language=preferred(request.cookies.get(LANGUAGE), request.headers.get("accept-language")),
+        place=zone(request.cookies.get(ZONE)),
+    )
+
+
+async def signed_in(visit: Annotated[Visit, Depends(visit_of)]) -> Visit:
+    """A visitor with a session. Raises `Unauthenticated`: the console then shows the way in."""
+    if not visit.signed_in:
+        raise Unauthenticated("session_over", "sign in with your personal link or a token")
+    return visit
+
+
+async def form_of(request: Request, visit: Annotated[Visit, Depends(visit_of)]) -> FormData:
+    """What a form sent, after it was checked to come from a page of ours. Raises `HttpProblem` (403)."""
+    form = await request.form(max_files=1, max_fields=200)
+    try:
+        _signer(visit.secret).loads(_text(form, "form_token"), max_age=_FORM_SECONDS)
+    except BadData:
+        raise _foreign() from None
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        raise _foreign()
+    return form
+
+
+def keep(response: Response, visit: Visit, name: str, value: str, *, seconds: int | None = None) -> None:
+    """Set a cookie that scripts cannot read and other sites cannot send."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path=BASE,
+        httponly=True,
+        samesite="lax",
+        secure=visit.request.url.scheme == "https",
+    )
+
+
+def place_of(request: Request) -> str:
+    """The address under which the browser knows this installation."""
+    return f"{request.url.scheme}://{request.headers.get('host', '')}"
+
+
+def text_in(form: FormData, name: str) -> str:
+    """A field of a form, with the line breaks of our own; empty where it is missing."""
+    return _text(form, name).replace("\r\n", "\n")
+
+
+def _text(form: FormData, name: str) -> str:
+    value = form.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _signer(secret: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(secret, salt="tongyao.console.form")
+
+
+def _foreign() -> HttpProblem:
+    return HttpProblem(403, "form_expired", "this form is too old, or was not made here: load the page again")
+
+
+AnyVisit = Annotated[Visit, Depends(visit_of)]
+SignedIn = Annotated[Visit, Depends(signed_in)]
+Form = Annotated[FormData, Depends(form_of)]
