@@ -55,7 +55,8 @@ async def test_a_person_speaks_through_the_api_and_everybody_reads_what_is_their
     for other_token in (demander, people[0]["token"]):
         assert "CANARY-7" not in (await gateway.ask("GET", f"/processes/{pid}", other_token)).text
         assert "CANARY-7" not in (await gateway.ask("GET", f"/processes/{pid}/history", other_token)).text
-    late = await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said, key="two")
+    over = {"kind": "submit_projection", "round": 1, "nothing_new": True}
+    late = await gateway.ask("POST", f"/processes/{pid}/messages", token, json=over, key="two")
     assert (late.status_code, late.json()["code"]) == (409, "round_over")
     assert late.json()["zh"] and late.headers["content-type"] == "application/problem+json"
     switched = await gateway.ask(
@@ -90,12 +91,18 @@ async def test_the_stream_of_events_goes_on_where_it_stopped(gateway: GatewayHar
     await gateway.stack.end(pid)
     path = f"/processes/{pid}/events"
     whole = (await gateway.ask("GET", path, demander)).text
-    ids = [int(line.removeprefix("id: ")) for line in whole.splitlines() if line.startswith("id: ")]
-    assert ids == sorted(set(ids)) and "event: process_ended" in whole
-    rest = (await gateway.ask("GET", path, demander, headers={"Last-Event-ID": str(ids[1])})).text
-    assert [int(one.removeprefix("id: ")) for one in rest.splitlines() if one.startswith("id: ")] == ids[2:]
-    done = await gateway.ask("GET", path, demander, headers={"Last-Event-ID": str(ids[-1])})
+    ids = [line.removeprefix("id: ") for line in whole.splitlines() if line.startswith("id: ")]
+    assert len(ids) == len(set(ids)) and "event: process_ended" in whole
+    rest = (await gateway.ask("GET", path, demander, headers={"Last-Event-ID": ids[1]})).text
+    assert [one.removeprefix("id: ") for one in rest.splitlines() if one.startswith("id: ")] == ids[2:]
+    done = await gateway.ask("GET", path, demander, headers={"Last-Event-ID": ids[-1]})
     assert done.status_code == 204
+    page = (await gateway.ask("GET", f"/processes/{pid}/history?limit=2", demander)).json()
+    assert [one["id"] for one in page["events"]] == ids[:2] and page["next"] == ids[1]
+    page = (await gateway.ask("GET", f"/processes/{pid}/history?after={page['next']}", demander)).json()
+    assert [one["id"] for one in page["events"]] == ids[2:] and not page.get("rewound")
+    refused = await gateway.ask("GET", f"/processes/{pid}/history?after=7", demander)
+    assert (refused.status_code, refused.json()["code"]) == (422, "bad_event_id")
 
 
 async def test_the_same_key_starts_one_process_and_a_token_is_shown_once(gateway: GatewayHarness) -> None:

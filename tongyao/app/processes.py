@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -11,13 +10,10 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.permissions import PARTICIPANT_ASKS, Action, Role
-from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import views
-from tongyao.protocol.rules.event_views import event_for_party
 from tongyao.protocol.rules.views import PartyView
-from tongyao.records.process.events import EventCursor
 from tongyao.records.process.seats import CandidateRow
 
 _MILLIONTH: Final = Decimal("0.000001")
@@ -179,31 +175,3 @@ async def read_delivery(context: AppContext, caller: Caller, process_id: str) ->
     if view.delivery is None:
         raise NotFound("no_delivery_yet", f"{process_id} has no delivery for you (yet): it is {view.phase.value}")
     return view.delivery
-
-
-async def read_history(
-    context: AppContext, caller: Caller, process_id: str, *, after: int = 0, limit: int = 100
-) -> tuple[list[Event], int | None]:
-    """The events behind `after` that this party may see, and where the next page begins (None: there are no more yet).
-
-    They are read from the records, so they stay when Temporal's retention is over.
-    """
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
-    events = await context.repositories.events.events(process_id, EventCursor(seq=after), limit)
-    shown = [event for event in (_shown(one.event, access) for one in events) if event is not None]
-    return shown, events[-1].seq if events else None
-
-
-async def new_events(
-    context: AppContext, access: ProcessAccess, after: EventCursor
-) -> AsyncIterator[tuple[EventCursor, Event | None]]:
-    """Every stored event behind `after`, as (the cursor behind it, what this party may see of it)."""
-    while events := await context.repositories.events.events(access.process.id, after, 100):
-        for event in events:
-            yield event.cursor, _shown(event.event, access)
-        after = events[-1].cursor
-
-
-def _shown(event: Event, access: ProcessAccess) -> Event | None:
-    role: Any = access.role.value
-    return event_for_party(event, role=role, alias=access.alias, seated=access.seated)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
@@ -91,6 +92,7 @@ class Repositories:
         )
         apart = _participant(DEMANDER, row.demander, summaries.get((row.demander, None)))
         latest = plans[-1].revision if plans else 0
+        revised = row.parent_id is not None and await self.events.of_kind(row.id, EventKind.TENSION_REVISED)
         return Record(
             process_id=row.id,
             scene=row.scene_id or "",
@@ -100,6 +102,7 @@ class Repositories:
             open_record=row.open_record,
             intent=texts.get(row.intent_text_id or "", "") or ERASED,
             tension=Tension.model_validate_json(tension) if tension else None,
+            tension_is_own=row.parent_id is None or bool(revised),
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
             others=tuple(name for one in known if one in summaries for name in summaries[one].identities),

@@ -9,27 +9,19 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from tongyao.app import processes
-from tongyao.app.authorization import authorize_in_process
+from tongyao.app import party_events
+from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, Problem
+from tongyao.app.errors import Problem
+from tongyao.app.party_events import MAX_TOKEN, History, PartyEvent, PartyEvents
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
 from tongyao.gateway.access.authentication import authenticate, bearer_token
 from tongyao.gateway.api.common import Caller, Context, action
-from tongyao.protocol.model.events import Event
-from tongyao.protocol.model.value import Value
-from tongyao.records.process.events import EventCursor
 
 router = APIRouter(prefix="/processes", tags=["events"])
 
 POLL_SECONDS: Final = 0.5
-_MAX_SEQ: Final = 2**62
-
-
-class History(Value):
-    events: list[Event]
-    next: int | None = None
 
 
 @router.get("/{process_id}/history", openapi_extra=action(Action.READ_EVENTS))
@@ -37,12 +29,11 @@ async def read_history(
     process_id: Id,
     context: Context,
     caller: Caller,
-    after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
+    after: Annotated[str, Query(max_length=MAX_TOKEN)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> History:
     """From the records, so also when Temporal's retention is over."""
-    events, last = await processes.read_history(context, caller, process_id, after=after, limit=limit)
-    return History(events=events, next=last)
+    return await party_events.read_history(context, caller, process_id, after=after, limit=limit)
 
 
 @router.get(
@@ -56,37 +47,45 @@ async def stream_events(
     request: Request,
     context: Context,
     caller: Caller,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
-    after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
+    last_event_id: Annotated[str | None, Header(max_length=MAX_TOKEN)] = None,
+    after: Annotated[str, Query(max_length=MAX_TOKEN)] = "",
 ) -> Response:
-    """Server-sent events; `id` is the event's `seq`. Resume with `Last-Event-ID`. Ends when the process has ended."""
-    if last_event_id is not None:
-        if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > _MAX_SEQ:
-            raise BadInput("bad_event_id", "Last-Event-ID is the `id` of the last event you have")
-        after = int(last_event_id)
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
-    if access.process.ended_at is not None and after >= await context.repositories.events.last_seq(process_id):
+    """Server-sent events. `id` is opaque: resume with it as `Last-Event-ID`. Ends when the process has ended.
+
+    Where events that you have no longer stand, `rewound` comes first: its `id` is the last that does.
+    """
+    events, access = await party_events.party_events(context, caller, process_id)
+    after = last_event_id or after
+    rewound = await events.resume(after) if after else None
+    first, lost = await events.read()
+    rewound = rewound if lost is None else lost
+    if access.process.ended_at is not None and rewound is None and not first:
         return Response(status_code=204)
-    return EventSourceResponse(
-        _stream(context, process_id, bearer_token(request.headers.get("authorization")), EventCursor(seq=after)),
-        ping=15,
-    )
+    secret = bearer_token(request.headers.get("authorization"))
+    return EventSourceResponse(_stream(context, access, secret, events, first, rewound), ping=15)
 
 
 async def _stream(
-    context: AppContext, process_id: str, secret: str | None, after: EventCursor
+    context: AppContext,
+    access: ProcessAccess,
+    secret: str | None,
+    events: PartyEvents,
+    new: list[PartyEvent],
+    rewound: str | None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Authenticates again at every poll, so that a stream ends when its token is revoked."""
     while True:
+        if rewound is not None:
+            yield ServerSentEvent("{}", event="rewound", id=rewound)
+        for event in new:
+            yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=event.id)
+        if access.process.ended_at is None:
+            await asyncio.sleep(POLL_SECONDS)
+        elif not new:
+            return
         try:
             caller = await authenticate(context.repositories, secret)
-            access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
+            access = await authorize_in_process(context.repositories, caller, access.process.id, Action.READ_EVENTS)
         except Problem:
             return
-        async for cursor, event in processes.new_events(context, access, after):
-            after = cursor
-            if event is not None:
-                yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=str(cursor.seq))
-        if access.process.ended_at is not None:
-            return
-        await asyncio.sleep(POLL_SECONDS)
+        new, rewound = await events.read()

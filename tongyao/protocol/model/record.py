@@ -41,6 +41,10 @@ class Record(Value):
     open_record: bool = True
     intent: str = ""
     tension: Tension | None = None
+    tension_is_own: bool = Field(
+        default=True,
+        description="Whether it was made of the demander's words; a child's is of others' until it is revised.",
+    )
     demander: Participant = Field(
         default=Participant(alias=DEMANDER), description="Also among `participants` where the demander takes part."
     )

@@ -1,7 +1,7 @@
 """What of an event each party gets (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
 
 Events of one's own seat are shown whole. Of others, nothing is shown that would tell a person from a proxy: not whom the
-process waits for, not who was reminded, not in which moment who answered.
+process waits for, not who was reminded, not in which moment who answered: of others' turns only the gate is told.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
     K.PARTICIPANT_JOINED: _keys("alias", "round"),
     K.PARTICIPANT_LEFT: _keys("alias", "round"),
     K.ROUND_OPENED: _keys("round", "aliases"),
-    K.PROJECTION_RECEIVED: _keys("round"),
     K.GATE_COMPLETE: _keys("round"),
     K.OBSERVATION_READY: _keys("round", "verdict", "relations", "inferred", "news", "new_links", "new_quotes"),
     K.CONVERGED: _keys("round", "reason"),
@@ -85,7 +84,7 @@ NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = {K.ESCALATED: _keys("round"
 
 
 def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: bool = False) -> Event | None:
-    """The event as this party may see it; None when it is not theirs to see. `seq` stays: it is the place in the stream.
+    """The event as this party may see it; None when it is not theirs to see. Its `seq` must not reach them (`app/party_events`).
 
     `seated`: whether a demander takes part in the rounds.
     """

@@ -157,19 +157,20 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     plan = record.plans[-1] if record.plans else None
     deliveries = tuple(names.model(delivery, author=delivery.alias) for delivery in record.deliveries)
     own = tuple(projection for projection in record.projections if projection.alias == alias)
-    words = {who: names.text(said, author=who) for who, said in record.answer_words.items()}
+    reader = DEMANDER if role == "demander" else alias
+    words = {who: said if who == reader else names.text(said, author=who) for who, said in record.answer_words.items()}
     open_projections = sees(Part.PROJECTIONS) and record.open_record
     return PartyView(
         process_id=record.process_id,
         phase=record.phase,
         round=record.round,
-        you=DEMANDER if role == "demander" else alias,
+        you=reader,
         intent=record.intent if sees(Part.INTENT) else None,
-        tension=_tension_for(record, role, names) if sees(Part.TENSION) else None,
+        tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own if sees(Part.OWN_WORDS) else None,
         observations=tuple(names.model(o) for o in record.observations) if sees(Part.OBSERVATIONS) else None,
-        projections=tuple(_from(p, alias, names) for p in record.projections) if open_projections else None,
+        projections=tuple(_from(p, reader, names) for p in record.projections) if open_projections else None,
         plan=names.model(plan) if sees(Part.PLAN) and plan else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
@@ -281,9 +282,9 @@ def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange
     )
 
 
-def _tension_for(record: Record, role: PartyRole, names: Anonymizer) -> Tension | None:
+def _tension_for(record: Record, reader: str, names: Anonymizer) -> Tension | None:
     """The demander reads their own tension as they wrote it: to see names in it replaced would tell who was seated."""
-    if record.tension is None or (role == "demander" and record.tension.lineage is None):
+    if record.tension is None or (reader == DEMANDER and record.tension_is_own):
         return record.tension
     return names.model(record.tension, author=DEMANDER)
 

@@ -62,6 +62,19 @@ class Events:
             )
             return await cursor.fetchall()
 
+    async def superseded_from(self, process_id: str, epoch: int) -> int | None:
+        """The first `seq` that a reader of this epoch must read again, as newer epochs begin there; None when there is no newer one.
+
+        Epoch 0 has read nothing.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT min(first_seq) AS first FROM epochs WHERE process_id = %s AND epoch > %s AND %s > 0",
+                [process_id, epoch, epoch],
+            )
+            row = await cursor.fetchone()
+        return row["first"] if row else None
+
     async def of_kind(self, process_id: str, kind: EventKind) -> list[RecordedEvent]:
         """The events of one kind that are written so far, in order."""
         async with reading(self._pool, RecordedEvent) as cursor:
@@ -71,20 +84,6 @@ class Events:
                 [process_id, kind.value],
             )
             return await cursor.fetchall()
-
-    async def last_seq(self, process_id: str) -> int:
-        """The last `seq` up to which no event is waited for; 0 when there is none."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """WITH known AS (SELECT COALESCE(max(complete_to), 0) AS upto FROM epochs WHERE process_id = %(process)s)
-                   SELECT GREATEST((SELECT upto FROM known), COALESCE(max(seq), 0)) AS last FROM (
-                       SELECT seq, known.upto + row_number() OVER (ORDER BY seq) AS place
-                       FROM events, known WHERE process_id = %(process)s AND NOT superseded AND seq > known.upto) AS placed
-                   WHERE seq = place""",
-                {"process": process_id},
-            )
-            row = await cursor.fetchone()
-        return int(row["last"]) if row else 0
 
 
 _FROM = """SELECT least(%(seq)s::bigint, COALESCE(

@@ -1,0 +1,178 @@
+"""Nobody may find out who sits under an alias, or whether a person or a proxy speaks for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.protocol.lives import Life
+from tests.records.conftest import KEYS
+from tongyao.app.authorization import ProcessAccess
+from tongyao.app.errors import BadInput
+from tongyao.app.party_events import PartyEvents
+from tongyao.app.permissions import Role
+from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.tension import Lineage, Tension
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.anonymity import SOMEBODY
+from tongyao.records.database import Pool, open_pool
+from tongyao.records.process.events import Events
+from tongyao.records.process.journal import Journal
+from tongyao.records.process.processes import NewProcess, Processes
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+K = EventKind
+
+
+@pytest.fixture(scope="module")
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url, max_size=4, application_name="tests", keys=KEYS)
+    yield pool
+    await pool.close()
+
+
+class Told:
+    """A process whose events are written by hand."""
+
+    def __init__(self, pool: Pool, process_id: str) -> None:
+        self.pool, self.id = pool, process_id
+
+    @classmethod
+    async def announced(cls, pool: Pool) -> Told:
+        new = NewProcess(id=f"process-{uuid4().hex[:12]}", demander="d", language="en", intent_text_id=None)
+        return cls(pool, (await Processes(pool).create(new)).id)
+
+    async def tell(self, *events: Event, run: str = "run-1") -> None:
+        snapshot = Snapshot(process_id=self.id, seq=events[-1].seq, phase=Phase.CRYSTALLIZING, round=1, waiting=False)
+        await Journal(self.pool).write(Outbox(snapshot=snapshot, events=events), run)
+
+    async def read_by(self, alias: str) -> PartyEvents:
+        role = Role.DEMANDER if alias == DEMANDER else Role.PARTICIPANT
+        row = await Processes(self.pool).get(self.id)
+        return PartyEvents(Events(self.pool), ProcessAccess(row, role, alias, alias, alias))
+
+
+def event(seq: int, kind: EventKind, **data: Any) -> Event:
+    return Event(seq=seq, kind=kind, at=NOON + timedelta(minutes=seq), data=data)
+
+
+def a_round(turns: tuple[tuple[EventKind, str], ...]) -> list[Event]:
+    """Round 1 with these events of single seats in it."""
+    inner = [event(2 + n, kind, alias=alias, round=1, outcome="replied") for n, (kind, alias) in enumerate(turns)]
+    gate = Event(seq=2 + len(inner), kind=K.GATE_COMPLETE, at=NOON + timedelta(hours=1), data={"round": 1})
+    return [event(1, K.ROUND_OPENED, round=1, aliases=["P01", "P02", "P03"]), *inner, gate]
+
+
+BY_PROXIES = ((K.PROJECTION_RECEIVED, "P01"), (K.PROJECTION_RECEIVED, "P02"), (K.PROJECTION_RECEIVED, "P03"))
+BY_A_PERSON = (
+    (K.TURN_WAITING, "P02"),
+    (K.PROJECTION_RECEIVED, "P01"),
+    (K.PROJECTION_RECEIVED, "P03"),
+    (K.REMINDER, "P02"),
+    (K.DEADLINE_EXTENDED, "P02"),
+    (K.WORDS_ARRIVED, "P02"),
+    (K.PROJECTION_RECEIVED, "P02"),
+)
+
+
+@pytest.mark.parametrize("alias", [DEMANDER, "P01"])
+async def test_the_events_of_others_tell_neither_by_number_nor_by_time_who_is_a_person(pool: Pool, alias: str) -> None:
+    seen = []
+    for turns in (BY_PROXIES, BY_A_PERSON):
+        told = await Told.announced(pool)
+        await told.tell(*a_round(turns))
+        shown, _ = await (await told.read_by(alias)).read()
+        seen.append([one for one in shown if one.data.get("alias") != alias])
+    first, second = seen
+    assert [one.kind for one in first] == [K.ROUND_OPENED, K.GATE_COMPLETE]
+    assert [(one.kind, one.at, one.data) for one in first] == [(one.kind, one.at, one.data) for one in second]
+    if alias == DEMANDER:
+        assert [one.id for one in first] == [one.id for one in second]
+
+
+async def test_a_reader_resumes_where_they_stopped(pool: Pool) -> None:
+    told = await Told.announced(pool)
+    await told.tell(*a_round(BY_A_PERSON))
+    whole, _ = await (await told.read_by("P02")).read()
+    for n, one in enumerate(whole, 1):
+        again = await told.read_by("P02")
+        assert await again.resume(one.id) is None
+        assert (await again.read()) == (whole[n:], None)
+
+
+async def test_who_has_read_what_was_superseded_is_told_the_last_that_holds(pool: Pool) -> None:
+    told = await Told.announced(pool)
+    await told.tell(*(event(n, K.ROUND_OPENED, round=n) for n in (1, 2, 3)))
+    live = await told.read_by(DEMANDER)
+    (first, _, third), _ = await live.read()
+    await told.tell(event(2, K.CONCLUDED, round=1), run="run-2")
+    resumed = await told.read_by(DEMANDER)
+    assert await resumed.resume(third.id) == first.id
+    for reader in (live, resumed):
+        (new,), rewound = await reader.read()
+        assert new.kind is K.CONCLUDED
+        assert rewound == (first.id if reader is live else None)
+        assert await reader.read() == ([], None)
+    holds = await told.read_by(DEMANDER)
+    assert await holds.resume(first.id) is None
+
+
+async def test_to_continue_as_new_supersedes_nothing(pool: Pool) -> None:
+    told = await Told.announced(pool)
+    await told.tell(event(1, K.ROUND_OPENED, round=1), event(2, K.GATE_COMPLETE, round=1))
+    live = await told.read_by(DEMANDER)
+    read, _ = await live.read()
+    await told.tell(event(3, K.ROUND_OPENED, round=2), run="run-2")
+    (third,), rewound = await live.read()
+    assert rewound is None
+    again = await told.read_by(DEMANDER)
+    assert await again.resume(read[-1].id) is None
+    assert await again.read() == ([third], None)
+
+
+@pytest.mark.parametrize("token", ["3", "MQ", "äää", "LTEuMg", "MS4w", "MS4xLjE", "=", "MS45OTk5OTk5OTk5OTk5OTk5"])
+async def test_what_is_no_token_of_an_event_is_refused(pool: Pool, token: str) -> None:
+    told = await Told.announced(pool)
+    with pytest.raises(BadInput, match="as it was sent"):
+        await (await told.read_by(DEMANDER)).resume(token)
+
+
+@pytest.mark.parametrize("spoken", [False, True])
+def test_the_demander_gives_more_time_to_proxies_and_people_alike(spoken: bool) -> None:
+    life = Life.in_round_one("human", "proxy", "agent")
+    if spoken:
+        life.says("P01", "words")
+    for alias in ("P01", "P02", "P03"):
+        assert life.by_demander("extend_deadline", alias=alias, seconds=3600) == ""
+        assert life.by_demander("extend_deadline", alias=alias, seconds=3600) == ""
+
+
+def test_an_author_reads_their_own_words_as_they_wrote_them() -> None:
+    """Whether a name in them is replaced would tell whether its owner is in the room."""
+    said = "Ann Bell and Derek Miller will do it"
+    record = Record(
+        process_id="p",
+        phase=Phase.ANSWERING,
+        round=1,
+        tension=Tension(transition=said, lineage=Lineage(root="r", parent="r", residual="plan/1/residual/1", depth=1)),
+        demander=Participant(alias=DEMANDER, identities=("Ida Quist",)),
+        participants=(
+            Participant(alias=DEMANDER, identities=("Ida Quist",)),
+            Participant(alias="P01", identities=("Ann Bell",)),
+        ),
+        answer_words={DEMANDER: said, "P01": said},
+    )
+    mine = views.for_party(record, role="demander")
+    assert mine.tension == record.tension
+    assert mine.answer_words == {DEMANDER: said, "P01": "P01 and Derek Miller will do it"}
+    asked = views.for_party(record, role="participant", alias=DEMANDER)  # the demander's own agent
+    assert asked.tension == record.tension
+    of_others = views.for_party(record.model_copy(update={"tension_is_own": False}), role="demander")
+    assert of_others.tension is not None
+    assert of_others.tension.transition == f"{SOMEBODY} and Derek Miller will do it"

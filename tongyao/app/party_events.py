@@ -1,0 +1,150 @@
+"""The events of one process as one party reads them (docs/protocol.md §6.5): numbered for that party, and resumable.
+
+A party never gets an event's `seq`: a gap in it would tell what happened to somebody else. It gets an opaque token, which stands for
+the epoch and for the n-th event that this party may see.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import Field, JsonValue
+
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput
+from tongyao.app.permissions import Action
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.event_views import event_for_party
+from tongyao.records.process.events import START, EventCursor, Events, RecordedEvent
+
+MAX_TOKEN: Final = 40
+"""Characters of the longest token."""
+_PAGE: Final = 500
+_MAX_NUMBER: Final = 2**31
+
+
+class PartyEvent(Value):
+    """One event as one party may see it. `id` says how far they have read; it is opaque."""
+
+    id: str
+    kind: EventKind
+    at: datetime
+    data: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class History(Value):
+    """A page of events. `rewound`: events that were read no longer stand; the last that does, empty if none does."""
+
+    events: list[PartyEvent]
+    next: str | None = None
+    rewound: str | None = None
+
+
+class PartyEvents:
+    """Reads on, for one party of one process. Whoever is at the beginning has read nothing."""
+
+    def __init__(self, events: Events, access: ProcessAccess) -> None:
+        self._events, self._access = events, access
+        self._read: list[EventCursor] = []
+        """Of every event that the party has read, where it stands in the records."""
+        self._cursor = START
+
+    async def resume(self, token: str) -> str | None:
+        """Go to behind the event of this token. Returns None, or where what was read since no longer stands, the last that does.
+
+        Raises `BadInput` for what is no token.
+        """
+        epoch, number = _read_token(token)
+        first = await self._events.superseded_from(self._access.process.id, epoch)
+        while len(self._read) < number:
+            page = await self._page()
+            for event in page:
+                if len(self._read) == number or (first is not None and event.seq >= first):
+                    return self._rewound_unless(len(self._read) == number)
+                self._take(event)
+            if not page:
+                break
+        return self._rewound_unless(len(self._read) == number)
+
+    async def read(self, limit: int = _PAGE) -> tuple[list[PartyEvent], str | None]:
+        """What has come since, at most `limit`; and as `resume` where what was read no longer stands."""
+        rewound = await self._go_back()
+        shown: list[PartyEvent] = []
+        while len(shown) < limit and (page := await self._page()):
+            if page[0].seq <= self._cursor.seq:  # superseded since we looked
+                lost = await self._go_back()
+                return [], rewound if lost is None else lost
+            for event in page:
+                if (one := self._take(event)) is not None:
+                    shown.append(one)
+                    if len(shown) == limit:
+                        break
+        return shown, rewound
+
+    async def _page(self) -> list[RecordedEvent]:
+        return await self._events.events(self._access.process.id, self._cursor, _PAGE)
+
+    async def _go_back(self) -> str | None:
+        first = await self._events.superseded_from(self._access.process.id, self._cursor.epoch)
+        if first is None or first > self._cursor.seq:
+            return None
+        kept = [one for one in self._read if one.seq < first]
+        lost = len(kept) < len(self._read)
+        self._read = kept
+        self._cursor = EventCursor(epoch=self._cursor.epoch, seq=first - 1)
+        return self._rewound_unless(not lost)
+
+    def _rewound_unless(self, held: bool) -> str | None:
+        if held:
+            return None
+        return _token(self._read[-1].epoch, len(self._read)) if self._read else ""
+
+    def _take(self, event: RecordedEvent) -> PartyEvent | None:
+        """Read on by one event; returns what the party sees of it."""
+        self._cursor = event.cursor
+        role: Any = self._access.role.value
+        shown = event_for_party(event.event, role=role, alias=self._access.alias, seated=self._access.seated)
+        if shown is None:
+            return None
+        self._read.append(event.cursor)
+        token = _token(event.epoch, len(self._read))
+        return PartyEvent(id=token, kind=shown.kind, at=shown.at, data=shown.data)
+
+
+async def party_events(context: AppContext, caller: Caller, process_id: str) -> tuple[PartyEvents, ProcessAccess]:
+    """The events of a process for a caller. Raises `NotFound` and `NotAllowed`."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
+    return PartyEvents(context.repositories.events, access), access
+
+
+async def read_history(
+    context: AppContext, caller: Caller, process_id: str, *, after: str = "", limit: int = 100
+) -> History:
+    """The events behind `after` that this party may see, and where the next page begins (None: there are no more yet).
+
+    They are read from the records, so they stay when Temporal's retention is over.
+    """
+    events, _ = await party_events(context, caller, process_id)
+    rewound = await events.resume(after) if after else None
+    page, lost = await events.read(limit)
+    return History(events=page, next=page[-1].id if page else None, rewound=rewound if lost is None else lost)
+
+
+def _token(epoch: int, number: int) -> str:
+    return base64.urlsafe_b64encode(f"{epoch}.{number}".encode()).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, int]:
+    try:
+        plain = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        epoch, number = (int(part) for part in plain.decode("ascii").split(".") if part.isdigit())
+    except (ValueError, binascii.Error):
+        raise BadInput("bad_event_id", "this is the `id` of the last event you have, as it was sent") from None
+    if not (0 < epoch < _MAX_NUMBER and 0 < number < _MAX_NUMBER):
+        raise BadInput("bad_event_id", "this is the `id` of the last event you have, as it was sent")
+    return epoch, number
