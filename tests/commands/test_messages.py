@@ -14,7 +14,7 @@ from temporalio.client import Client
 from typer.testing import CliRunner, Result
 
 from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tongyao.app import permissions
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
@@ -45,7 +45,7 @@ async def stack(
     monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
     monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
     keys = Keyring.read(MASTER_KEY)
-    async with open_house(temporal, fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
+    async with open_stack(temporal, fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
         yield here
 
 

@@ -11,7 +11,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from tests.support.scan import find_in_database
-from tests.support.stack import OPERATOR, Stack, open_house
+from tests.support.stack import OPERATOR, Stack, open_stack
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.llm.extractive.engine import ExtractiveEngine
@@ -68,7 +68,7 @@ async def erase(stack: Stack, person: str) -> Erased:
 
 
 async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
         process, people = await three(here)
         before = await here.end(process)
         other = [said for said in before.projections if said.alias != await alias_of(here, process, people["ada"])]
@@ -104,7 +104,7 @@ async def readable_with(stack: Stack, canary: str) -> list[str]:
 
 
 async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client, fresh_database_url: str) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
         people = dict(zip(TEXTS, await here.people(TEXTS), strict=True))
         ada, repositories = people["ada"], here.repositories
         issued = await repositories.tokens.issue("person", person=ada)
@@ -122,7 +122,7 @@ async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client
 
 
 async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_database_url: str) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
         process, people = await three(here, kinds={"bo": EndpointKind.HUMAN}, answering_seconds=1)
         await here.until_round(process, "crystallizing", 1)
         done = await erase(here, people["ada"])
@@ -148,7 +148,7 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
 
 
 async def test_the_demander_goes_and_their_open_process_with_them(temporal: Client, fresh_database_url: str) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
         process, _ = await three(here, kinds={"bo": EndpointKind.HUMAN}, demander="person-dee")
         while len(await here.repositories.rounds.projections(process)) < 2:
             await asyncio.sleep(0.02)  # only bo is waited for
@@ -163,7 +163,7 @@ async def test_the_demander_goes_and_their_open_process_with_them(temporal: Clie
 async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
     temporal: Client, fresh_database_url: str
 ) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
         people_by_hand = {"ada": EndpointKind.HUMAN, "bo": EndpointKind.HUMAN}
         process, people = await three(here, kinds=people_by_hand, max_rounds=2, deciding_seconds=1)
         await here.until_round(process, "crystallizing", 1)
@@ -196,13 +196,13 @@ async def is_gone(stack: Stack, process: str) -> bool:
 
 
 async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_database_url: str) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
         with pytest.raises(PersonUnknown, match="nobody"):
             await erase(here, f"nobody-{uuid.uuid4().hex}")
 
 
 async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
-    async with open_house(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
         people = await here.people(TEXTS)
         await Erasing(here.repositories.pool).begin(people[0])  # and here the power fails
         assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"

@@ -21,7 +21,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_blindness import Room, everything
 from tests.support.scan import find_in_database
 from tests.support.scripted import ScriptedEngine
-from tests.support.stack import OPERATOR, Stack, open_house
+from tests.support.stack import OPERATOR, Stack, open_stack
 from tongyao.app.people.erasure import erase
 from tongyao.app.people.registration import register_profile
 from tongyao.commands.export import write_export
@@ -228,7 +228,7 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
     temporal: Client, fresh_database_url: str, tmp_path: Path
 ) -> None:
     url = fresh_database_url
-    async with open_house(temporal, url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, url, ExtractiveEngine()) as here:
         context = replace(
             here.context,
             people_search=IntentField(here.repositories.pool),

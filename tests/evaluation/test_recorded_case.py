@@ -6,7 +6,7 @@ from pathlib import Path
 
 from temporalio.client import Client
 
-from tests.support.stack import open_house
+from tests.support.stack import open_stack
 from tongyao.evals.cases import load, only
 from tongyao.evals.measure import measure
 from tongyao.llm.recorded import RecordedEngine
@@ -22,7 +22,7 @@ async def test_the_recorded_case_plays_and_says_that_it_was_written_by_hand(
 ) -> None:
     engine = RecordedEngine(RECORDING)
     case = only(load(EXAMPLES / "zh-medicine-mountain"), engine.header.seats)
-    async with open_house(temporal, fresh_database_url, engine) as stack:
+    async with open_stack(temporal, fresh_database_url, engine) as stack:
         people = await stack.people(case.profiles)
         process = await stack.start(people, intent=case.intent, auto_confirm=True, aliases_as_named=True)
         record = await stack.end(process)

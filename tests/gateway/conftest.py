@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
@@ -92,7 +92,7 @@ async def until_served(url: str) -> None:
 @pytest.fixture(scope="module")  # not longer: its worker serves the queue that other tests' houses serve
 async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
-    async with open_house(temporal, database_url, engine) as stack:
+    async with open_stack(temporal, database_url, engine) as stack:
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
         field = IntentField(stack.repositories.pool)
         context = replace(stack.context, options=options, people_search=field)

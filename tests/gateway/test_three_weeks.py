@@ -14,7 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.gateway.test_notifiers import Postbox, hook, mailer, postbox
 from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tests.workflows.conftest import TEXTS
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.notifications.webhook_signing import new_secret, verify
@@ -66,7 +66,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
     engine = ScriptedEngine(Script.model_validate({"verdicts": ["more"]}))
     async with (
         receiver(heard) as url,
-        open_house(time_skipping.client, fresh_database_url, engine, environment=time_skipping) as here,
+        open_stack(time_skipping.client, fresh_database_url, engine, environment=time_skipping) as here,
     ):
         ada, bo, cy, demander = await here.people(TEXTS)
         for kind, address in (("mail", "bo@example.org"), ("webhook", url)):

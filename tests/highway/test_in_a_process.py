@@ -9,7 +9,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import open_house
+from tests.support.stack import open_stack
 from tongyao.highway.highway import Highway
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
@@ -25,7 +25,7 @@ async def test_a_long_profile_is_recited_sought_and_strengthened(
     temporal: Client, database_url: str, retriever: Literal["highway", "both"]
 ) -> None:
     engine = ScriptedEngine(Script(verdicts=[Verdict.EXHAUSTED], quote_chars=12))
-    async with open_house(temporal, database_url, engine, long_profiles=retriever) as here:
+    async with open_stack(temporal, database_url, engine, long_profiles=retriever) as here:
         long, short = await here.people({"chang": LONG, "duan": SHORT})
         recited = RecitationInput(profile_id=long, version=1).workflow_id
         await here.handle(recited).result()

@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.highway.test_weak_forces import Compass
 from tests.support.scripted import Rule, Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tongyao.highway.highway import Highway, ReciteRequest
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
@@ -70,7 +70,7 @@ async def test_a_seek_that_finds_too_little_has_one_more_pass_recited_and_that_o
     temporal: Client, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TONGYAO_HIGHWAY__MOST_PASSES", "4")
-    async with open_house(temporal, database_url, engine := talking(), long_profiles="highway") as here:
+    async with open_stack(temporal, database_url, engine := talking(), long_profiles="highway") as here:
         long, short = await here.people({"chang": LONG, "duan": SHORT})
         first = RecitationInput(profile_id=long, version=1)
         await here.handle(first.workflow_id).result()
@@ -88,7 +88,7 @@ async def test_a_memory_that_has_settled_is_not_recited_again(
     temporal: Client, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TONGYAO_HIGHWAY__MOST_PASSES", "30")
-    async with open_house(temporal, database_url, talking(), long_profiles="highway") as here:
+    async with open_stack(temporal, database_url, talking(), long_profiles="highway") as here:
         long, short = await here.people({"chang": SAME, "duan": SHORT})
         await here.handle(RecitationInput(profile_id=long, version=1).workflow_id).result()
         assert (await kept(here, long)).settled
@@ -105,7 +105,7 @@ async def test_a_memory_without_vectors_gets_them_when_the_setting_is_changed(
     lines = ["The vet heals sick animals.", "A notary certifies deeds.", "Bread rises slowly here."]
     profile = "\n".join([*lines, *["Nothing much was said on this day."] * 1_600])
     intent = "Who looks after an animal that is ill?"
-    async with open_house(temporal, database_url, ScriptedEngine(Script()), long_profiles="both") as here:
+    async with open_stack(temporal, database_url, ScriptedEngine(Script()), long_profiles="both") as here:
         long, short = await here.people({"ada": profile, "bo": "I mend clocks. I can teach two people."})
         first = RecitationInput(profile_id=long, version=1)
         await here.handle(first.workflow_id).result()
@@ -117,7 +117,7 @@ async def test_a_memory_without_vectors_gets_them_when_the_setting_is_changed(
     model = wiring.model_of(settings := load_settings())
     assert model is not None
     encoder = wiring.encoder_with_weights(model, settings.field.threads)
-    async with open_house(temporal, database_url, ScriptedEngine(Script()), long_profiles="both") as here:
+    async with open_stack(temporal, database_url, ScriptedEngine(Script()), long_profiles="both") as here:
         await process_about(here, intent, long, short)
         made_by = f"{encoder.name} {encoder.version}"
         again = first.model_copy(update={"passes": 3, "encoder": made_by}).workflow_id

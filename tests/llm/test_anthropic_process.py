@@ -11,7 +11,7 @@ from temporalio.client import Client
 
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tests.support.stack import open_house
+from tests.support.stack import open_stack
 from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
@@ -79,7 +79,7 @@ async def test_a_process_runs_through(
     temporal: Client, database_url: str, serve: Serve, engine_at: Engines, options: dict[str, Any]
 ) -> None:
     server = serve(**options)
-    async with open_house(temporal, database_url, engine_at(server)) as stack:
+    async with open_stack(temporal, database_url, engine_at(server)) as stack:
         people = await stack.people(PEOPLE)
         process = await stack.start(people, intent=INTENT, auto_confirm=True)
         record = await stack.end(process)

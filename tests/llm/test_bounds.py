@@ -16,7 +16,7 @@ from tests.llm import requests
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tongyao.llm.engine import CallKey
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
@@ -32,7 +32,7 @@ async def test_at_the_limit_the_demander_decides_before_a_call_is_made_that_coul
     temporal: Client, database_url: str, serve: Serve, engine_at: Engines
 ) -> None:
     engine = engine_at(serve(respond=Responder(rounds=6, exhausted_from=3)))
-    async with open_house(temporal, database_url, engine) as stack:
+    async with open_stack(temporal, database_url, engine) as stack:
         process = await three(stack, cost_budget="0.80")
         await stack.until(process, "deciding")
         budget = await stack.repositories.budgets.get(process)
@@ -63,7 +63,7 @@ async def test_when_the_budget_ends_and_the_demander_accepts_there_was_room_kept
     temporal: Client, database_url: str, serve: Serve, engine_at: Engines
 ) -> None:
     engine = engine_at(serve(respond=Responder(rounds=6)))
-    async with open_house(temporal, database_url, engine) as stack:
+    async with open_stack(temporal, database_url, engine) as stack:
         process = await three(stack, cost_budget="0.80")
         await stack.until(process, "deciding")
         await stack.say(process, "decide", decision="accept_as_is")
@@ -78,7 +78,7 @@ async def test_a_scene_has_prompts_of_its_own_frozen_at_the_start_and_none_of_th
 ) -> None:
     server = serve()
     own = "# 修船厂的催化\n\n只看谁的工具能给谁用。"
-    async with open_house(temporal, database_url, engine_at(server)) as stack:
+    async with open_stack(temporal, database_url, engine_at(server)) as stack:
         scene = f"yard-{hashlib.sha256(database_url.encode()).hexdigest()[:6]}"
         people = await stack.people(PEOPLE, scene=scene)
         await stack.repositories.profiles.put_scene(scene, "yard", {"prompts": {"observe": {"zh": own}}})
@@ -99,7 +99,7 @@ async def test_a_settled_answer_to_another_input_is_asked_anew(
 ) -> None:
     server = serve()
     engine = engine_at(server)
-    async with open_house(temporal, database_url, engine, workers_run=False) as stack:
+    async with open_stack(temporal, database_url, engine, workers_run=False) as stack:
         await stack.repositories.profiles.put_scene("stale", "stale")
         process = await three(stack)
         calls = ModelCalls({"*": engine}, stack.repositories.ledger, worker="test")
@@ -133,7 +133,7 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
 
     refused: list[int] = []
     server.respond = expire
-    async with open_house(temporal, database_url, engine_at(server)) as stack:
+    async with open_stack(temporal, database_url, engine_at(server)) as stack:
         process = await three(stack)
         await stack.until_suspended(process)
         row = await stack.repositories.processes.get(process)

@@ -11,7 +11,7 @@ from temporalio.client import Client
 from tests.support.messages_api.faults import Fault, storm
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tongyao.protocol.guards.visibility import breaches
 from tongyao.protocol.model.observation import ObservationDraft, all_pairs
 from tongyao.protocol.model.process import Phase
@@ -56,7 +56,7 @@ async def test_every_process_finishes_and_every_guarantee_holds(
 ) -> None:
     rates = {fault: SHARE / len(WEATHER) for fault in WEATHER}
     server = serve(respond=Responder(rounds=2), faults=storm(rates, seed=7), deltas=4)
-    async with open_house(temporal, fresh_database_url, engine_at(server, idle=3.0)) as stack:
+    async with open_stack(temporal, fresh_database_url, engine_at(server, idle=3.0)) as stack:
         started = [await begin(stack, number, people) for number in range(processes)]
         async with asyncio.timeout(500):
             await asyncio.gather(*(stack.handle(one).result() for one in started))

@@ -16,7 +16,7 @@ from typing import Any
 from temporalio.client import Client
 
 from tests.replay.shapes import SHAPES, engine_of
-from tests.support.stack import open_house
+from tests.support.stack import open_stack
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
@@ -40,7 +40,7 @@ async def record(names: list[str]) -> None:
             for name in names:
                 print(f"{name} …", end=" ", flush=True)
                 engine = engine_of(name)
-                async with open_house(client, url, engine) as stack:
+                async with open_stack(client, url, engine) as stack:
                     pid = await SHAPES[name][1](stack, engine)
                     history = await client.get_workflow_handle(pid).fetch_history()
                 events = _anywhere(json.loads(history.to_json()))

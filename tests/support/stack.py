@@ -226,7 +226,7 @@ class Stack:
 
 
 @asynccontextmanager
-async def open_house(
+async def open_stack(
     client: Client,
     database_url: str,
     engine: Engine,

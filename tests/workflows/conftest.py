@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 
 PROFILE = "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats."
 TEXTS = {name: f"{PROFILE} My name in the harbour is {name}." for name in ("ada", "bo", "cy", "di")}
@@ -23,7 +23,7 @@ def _opener(client: Client, database_url: str, environment: WorkflowEnvironment 
     @asynccontextmanager
     async def opened(**script: object) -> AsyncIterator[tuple[Stack, ScriptedEngine]]:
         engine = ScriptedEngine(Script.model_validate(script))
-        async with open_house(client, database_url, engine, environment=environment) as here:
+        async with open_stack(client, database_url, engine, environment=environment) as here:
             yield here, engine
 
     return opened

@@ -8,7 +8,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.support.scripted import Rule, Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import BadInput
 from tongyao.field.intent_field import IntentField
@@ -44,7 +44,7 @@ async def at_the_limit(here: Stack, scene: str, *, named: int = 3, **wish: Any) 
 
 async def test_the_field_proposes_whom_the_gap_asks_for(temporal: Client, database_url: str) -> None:
     engine = ScriptedEngine(Script.model_validate({"verdicts": ["more"], "rules": [observed(GAP)]}))
-    async with open_house(
+    async with open_stack(
         temporal, database_url, engine, field=lambda repositories: IntentField(repositories.pool)
     ) as here:
         pid, people = await at_the_limit(here, "adding-by-field")
@@ -132,7 +132,7 @@ class NoField:
 
 async def test_a_field_that_cannot_be_asked_keeps_nobody_from_deciding(temporal: Client, database_url: str) -> None:
     engine = ScriptedEngine(Script.model_validate({"verdicts": ["more"]}))
-    async with open_house(temporal, database_url, engine, field=NoField) as here:
+    async with open_stack(temporal, database_url, engine, field=NoField) as here:
         pid, _people = await at_the_limit(here, "adding-no-field")
         await here.say(pid, "decide", decision="accept_as_is")
         record = await here.end(pid)

@@ -10,7 +10,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.support.scripted import Rule, Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import BadInput
 from tongyao.app.start import start_child
@@ -108,7 +108,7 @@ async def test_a_child_that_the_trees_budget_cannot_begin_is_refused_as_data(
     """A turn and the plan that is kept for its end must fit into what is left: 80 cents."""
     rules = [left_over(CRANE).model_copy(update={"cost": Decimal(spent)})]
     engine = Dear(Script.model_validate({"verdicts": ["exhausted"], "rules": rules}))
-    async with open_house(temporal, database_url, engine) as here:
+    async with open_stack(temporal, database_url, engine) as here:
         pid = await in_scene(here, f"children-budget-{spent}", residuals="auto", cost_budget="1.00")
         record = await here.end(pid)
         events = await here.repositories.events.events(pid, limit=500)

@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from tests.support.scripted import Rule, Script, ScriptedEngine
-from tests.support.stack import Stack, open_house
+from tests.support.stack import Stack, open_stack
 from tests.workflows.conftest import SILENT, TEXTS, Opened
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
@@ -270,7 +270,7 @@ class NoMemory:
 
 async def test_a_memory_that_cannot_be_strengthened_stops_no_process(temporal: Client, database_url: str) -> None:
     engine = ScriptedEngine(Script.model_validate({"verdicts": ["exhausted"]}))
-    async with open_house(temporal, database_url, engine, memory=NoMemory()) as here:
+    async with open_stack(temporal, database_url, engine, memory=NoMemory()) as here:
         long = TEXTS["ada"] + " The harbour has many tides." * 2_000
         people = await here.people({"ada": long, "bo": TEXTS["bo"]})
         pid = await here.start(people, auto_confirm=True)
