@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -96,6 +97,7 @@ class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
 
     `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
+    `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_cost_budget`: in US dollars.
     `profile_sources`: how people's own agents are reached, by kind of platform.
     """
 
@@ -110,6 +112,8 @@ class AppContext:
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()
+    temporal_ui: str = ""
+    day_cost_budget: Decimal | None = None
 
     @cached_property
     def relay(self) -> MessageRelay:

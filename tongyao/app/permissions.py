@@ -46,6 +46,7 @@ class Action(StrEnum):
     SEND_MESSAGE = "send_message"
     READ_MESSAGE = "read_message"
     READ_INBOX = "read_inbox"
+    READ_OPERATIONS = "read_operations"
     ISSUE_TOKEN = "issue_token"
     LIST_TOKENS = "list_tokens"
     REVOKE_TOKEN = "revoke_token"
@@ -81,6 +82,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.SEND_MESSAGE: _IN_THE_PROCESS,
     Action.READ_MESSAGE: _OWN_OR_OPERATOR,
     Action.READ_INBOX: _ANY_TOKEN,
+    Action.READ_OPERATIONS: frozenset({Role.OPERATOR}),
     Action.ISSUE_TOKEN: _OWN_OR_OPERATOR,
     Action.LIST_TOKENS: _OWN_OR_OPERATOR,
     Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,

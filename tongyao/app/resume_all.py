@@ -26,12 +26,13 @@ async def resume_all(
     key: str,
     cause: str | None = None,
     scene: str | None = None,
+    only: str | None = None,
     dry_run: bool = False,
     via: str,
 ) -> list[Resumed]:
     """Send `resume` to every open process that is suspended, newest first.
 
-    `cause`: only those with a cause of this code. `dry_run`: only list them. The same `key` resumes none of them twice.
+    `cause`: only those with a cause of this code. `only`: only this process. `dry_run`: only list them. The same `key` resumes none of them twice.
     """
     permit(caller, Action.LIST_PROCESSES)
     body = MESSAGE_BODY.validate_python({"kind": "resume"})
@@ -42,6 +43,8 @@ async def resume_all(
             open=True, suspended=True, cause=cause, scene=scene, limit=200, cursor=cursor
         )
         for row in page.rows:
+            if only not in (None, row.id):
+                continue
             result = "would be resumed"
             if not dry_run:
                 try:

@@ -17,6 +17,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool
 from tongyao.records.model_calls import Ledger
+from tongyao.records.overview import Overview
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.profiles import Profiles, ProfileSummary
 from tongyao.records.people.sources import Sources
@@ -63,6 +64,7 @@ class Repositories:
         self.tokens = Tokens(pool)
         self.notifications = Notifications(pool)
         self.sources = Sources(pool)
+        self.overview = Overview(pool)
 
     async def record(self, process: str | ProcessRow, *, turns_of: Sequence[str] | None = None) -> Record:
         """The whole record of a process, given by its id or by its row.

@@ -102,6 +102,8 @@ async def _context(
         profile_max_chars=settings.profile_max_chars,
         request_recitation=reciting(client) if uses_highway else None,
         personal_data_stores=wiring.personal_data_stores(repositories),
+        temporal_ui=(settings.temporal_ui_url or addresses.temporal_ui or "").rstrip("/"),
+        day_cost_budget=settings.day_cost_budget,
     )
 
 

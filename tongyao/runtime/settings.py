@@ -148,6 +148,10 @@ class Settings(BaseSettings):
     temporal_port: int | None = Field(
         default=None, ge=1, le=65535, description="Of the dev server; unset: any free one."
     )
+    temporal_ui_url: str = Field(
+        default="",
+        description="List of workflows in the Web UI of a Temporal of your own: `https://HOST/namespaces/NAMESPACE/workflows`.",
+    )
     temporal_ui_port: int | None = Field(default=None, ge=1, le=65535, description="Of its web pages; likewise.")
 
     anthropic_api_key: SecretStr | None = Field(

@@ -16,7 +16,18 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import location, problem_of, reason
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.api import agents, channels, events, messages, pictures, processes, profiles, scenes, tokens
+from tongyao.gateway.api import (
+    agents,
+    channels,
+    events,
+    messages,
+    operations,
+    pictures,
+    processes,
+    profiles,
+    scenes,
+    tokens,
+)
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 log = structlog.get_logger()
@@ -29,7 +40,7 @@ def make_app(context: AppContext, *, lifespan: Lifespan | None = None) -> FastAP
     app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
     app.state.context = context
     app.state.rate_limits = RateLimits(context.options)
-    for resource in (scenes, profiles, channels, agents, processes, pictures, messages, events, tokens):
+    for resource in (scenes, profiles, channels, agents, processes, pictures, messages, events, tokens, operations):
         app.include_router(resource.router)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)

@@ -1,0 +1,86 @@
+"""What operators see of a whole installation: states and figures, no text of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from tongyao.app.authorization import Caller, permit
+from tongyao.app.context import AppContext
+from tongyao.app.permissions import Action
+from tongyao.protocol.model.value import Value
+from tongyao.records.backlog import Backlog, read_backlog
+from tongyao.records.overview import (
+    ChannelFigures,
+    FailureCount,
+    ProcessLine,
+    ProcessState,
+    StateCounts,
+    StepFigures,
+    SuspendedProcess,
+)
+
+HOURS: Final = 24
+"""How far back the figures go."""
+
+
+class Suspension(Value):
+    """A cause of a suspension with the processes it holds; `held` counts those too that are not listed.
+
+    `mendable`: `resume` clears it, once it is mended. The other causes clear themselves.
+    """
+
+    code: str
+    held: int
+    mendable: bool
+    processes: tuple[SuspendedProcess, ...]
+
+
+class Operations(Value):
+    """`waiting` and `failed`: the first few lines."""
+
+    counts: StateCounts
+    suspensions: tuple[Suspension, ...]
+    waiting: tuple[ProcessLine, ...]
+    failed: tuple[ProcessLine, ...]
+    steps: tuple[StepFigures, ...]
+    failures: tuple[FailureCount, ...]
+    channels: tuple[ChannelFigures, ...]
+    backlog: Backlog
+
+
+async def read_operations(context: AppContext, caller: Caller) -> Operations:
+    """Raises `NotAllowed` for everybody but operators."""
+    permit(caller, Action.READ_OPERATIONS)
+    overview = context.repositories.overview
+    return Operations(
+        counts=await overview.counts(hours=HOURS),
+        suspensions=_by_cause(await overview.suspended()),
+        waiting=tuple(await overview.lines("waiting", limit=10)),
+        failed=tuple(await overview.lines("failed", limit=10, hours=HOURS)),
+        steps=tuple(await overview.steps(hours=HOURS)),
+        failures=tuple(await overview.failures(hours=HOURS)),
+        channels=tuple(await overview.channels(hours=HOURS)),
+        backlog=await read_backlog(context.repositories.pool),
+    )
+
+
+async def read_processes_in(context: AppContext, caller: Caller, state: ProcessState) -> list[ProcessLine]:
+    """The 200 oldest processes in this state; of failed ones the newest. Raises `NotAllowed`."""
+    permit(caller, Action.READ_OPERATIONS)
+    return await context.repositories.overview.lines(state, limit=200)
+
+
+def _by_cause(rows: Sequence[SuspendedProcess]) -> tuple[Suspension, ...]:
+    """The rows stand by cause already."""
+    grouped = [(code, tuple(held)) for code, held in groupby(rows, key=lambda row: row.code)]
+    return tuple(
+        Suspension(
+            code=code,
+            held=held[0].held,
+            mendable=any(row.kind != "infrastructure" for row in held),
+            processes=held,
+        )
+        for code, held in grouped
+    )

@@ -1,0 +1,85 @@
+"""The operators' pages: what is held up and why, figures, links into the Temporal UI. No text of a person."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from tongyao.app.operations import HOURS, read_operations, read_processes_in
+from tongyao.app.permissions import Action
+from tongyao.app.resume_all import resume_all
+from tongyao.app.wire import checked_key
+from tongyao.gateway.api.common import action
+from tongyao.gateway.console.operations import age, now_utc, step_shares, used_channels
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.visit import Form, SignedIn, text_in
+from tongyao.records.overview import ProcessState
+
+router = APIRouter()
+
+
+@router.get("/operators", openapi_extra=action(Action.READ_OPERATIONS))
+async def show_operators(
+    visit: SignedIn,
+    resumed: Annotated[int | None, Query(ge=0, le=100_000)] = None,
+    waits: Annotated[int, Query(ge=0, le=100_000)] = 0,
+    refused: Annotated[int, Query(ge=0, le=100_000)] = 0,
+) -> Response:
+    """`resumed`, `waits`, `refused`: how the last resuming ended, for the line at the top."""
+    shown = await read_operations(visit.context, visit.caller)
+    return page(
+        visit,
+        "operators.html",
+        shown=shown,
+        hours=HOURS,
+        now=now_utc(),
+        age=lambda at: age(at, visit.language),
+        temporal=partial(_in_temporal, visit.context.temporal_ui),
+        temporal_list=visit.context.temporal_ui,
+        day_budget=visit.context.day_cost_budget,
+        steps=step_shares(shown.steps),
+        channels=used_channels(shown.channels),
+        resumed=resumed,
+        waits=waits,
+        refused=refused,
+    )
+
+
+@router.get("/operators/{state}", openapi_extra=action(Action.READ_OPERATIONS))
+async def show_processes_in(visit: SignedIn, state: ProcessState) -> Response:
+    lines = await read_processes_in(visit.context, visit.caller, state)
+    return page(
+        visit,
+        "operators_list.html",
+        state=state,
+        lines=lines,
+        age=lambda at: age(at, visit.language),
+        temporal=partial(_in_temporal, visit.context.temporal_ui),
+    )
+
+
+@router.post("/operators/resume", openapi_extra=action(Action.READ_OPERATIONS))
+async def resume(visit: SignedIn, form: Form) -> Response:
+    """Resume all that a cause holds, or the one process that `only` names."""
+    done = await resume_all(
+        visit.context,
+        visit.caller,
+        key=checked_key(text_in(form, "key")),
+        cause=text_in(form, "cause") or None,
+        only=text_in(form, "only") or None,
+        via="console",
+    )
+    results = [one.result for one in done]
+    applied, waits = results.count("applied"), results.count("waiting")
+    return go_to(f"/operators?resumed={applied}&waits={waits}&refused={len(results) - applied - waits}")
+
+
+def _in_temporal(ui: str, process: str, run: str = "") -> str:
+    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
+    if not ui:
+        return ""
+    return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")
