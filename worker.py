@@ -6,6 +6,7 @@ Every replica of a role may die at any time; another goes on.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from contextlib import AsyncExitStack
@@ -50,6 +51,7 @@ async def serve(role: workers.Role) -> None:
 
 
 def main() -> int:
+    os.umask(0o077)
     role = sys.argv[1] if len(sys.argv) > 1 else "all"
     if role not in get_args(workers.Role):
         print(f"unknown role {role!r}: one of {', '.join(get_args(workers.Role))}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -74,6 +75,7 @@ gateway.add_to(app)
 
 def main() -> NoReturn:
     """The entry point: an expected error becomes one sentence and an exit code, never a traceback."""
+    os.umask(0o077)  # logs, keys and exports hold people's words
     try:
         _run()
     except SystemExit as ended:

@@ -1,7 +1,8 @@
 """The message handlers of a process: an update and a signal of the same name for each kind (docs/protocol.md §8).
 
 Updates carry typed messages whose texts are stored already; the relay sends them. Validators refuse, handlers apply. Signals are
-the operators' door (command line, Temporal UI): loose JSON, which may carry a text. Their refusals are events.
+the operators' door (command line, Temporal UI): loose JSON, which may carry a text. Their refusals are events. Where the start input
+has a key, both are signed: the relay signs updates, `tongyao signal` signs payloads.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from tongyao.protocol.contracts.process import REFUSED
+from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State
@@ -25,9 +27,13 @@ from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.text_ids import text_id
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
+from workflows.signatures import message_is_signed, signature_of_signal
 
 SIGNALS_KEPT: Final = 200
 """How many signals with a key are remembered, so that the same signal twice is one message."""
+
+RESUME: Final = "resume"
+"""The only signal that is taken without a signature; its payload is not read."""
 
 Payload = dict[str, JsonValue]
 
@@ -44,6 +50,11 @@ class MessageHandlers:
 
     def _refuse(self, message: m.Message) -> None:
         """Raise the refusal of a message, with its verdict; nothing for one that may be applied or was applied before."""
+        key = self.state.start.signal_key
+        if key and not message_is_signed(key, self.state.process_id, message):
+            raise ApplicationError(
+                "the message is not signed by this installation", type=NOT_SIGNED, non_retryable=True
+            )
         if machine.repeated(self.state, message):
             return
         if (code := machine.refuse(self.state, message)) is not None:
@@ -63,6 +74,12 @@ class MessageHandlers:
     def _signal(self, kind: str, payload: Payload) -> None:
         self.changed = True
         now = workflow.now()
+        if self.state.start.signal_key:
+            signed = self._is_signed(kind, payload)
+            if not signed and kind != RESUME:
+                note(self.state, EventKind.MESSAGE_REFUSED, now, message=kind, code=Refusal.NOT_SIGNED.value)
+                return
+            payload = {name: value for name, value in payload.items() if name != SIGNED} if signed else {}
         try:
             message, texts = read_signal(self.state, kind, payload)
         except (ValidationError, ValueError, TypeError, KeyError):
@@ -78,6 +95,16 @@ class MessageHandlers:
             self.state.signals = [*self.state.signals, digest][-SIGNALS_KEPT:]
         self.state.signalled += texts
         machine.hear(self.state, message, now)
+
+    def _is_signed(self, kind: str, payload: Payload) -> bool:
+        """Whether a signal carries a valid signature that was not used before; it is used up by this."""
+        now, nonces = workflow.now(), self.state.nonces
+        signed = signature_of_signal(self.state.start.signal_key, self.state.process_id, kind, payload)
+        if signed is None or signed.nonce in nonces or not signed.stands_at(now):
+            return False
+        taken = {**nonces, signed.nonce: signed.expires}
+        self.state.nonces = {nonce: until for nonce, until in taken.items() if until > now.timestamp()}
+        return True
 
     # ---- one pair of handlers, and a validator, for each kind of message
 

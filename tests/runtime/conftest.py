@@ -35,6 +35,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def home() -> Iterator[Path]:
     """A home of one's own with a path short enough for sockets; gone afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
+    directory.chmod(0o711)  # as root, PostgreSQL is another user, who must be let through to homes below it
     yield directory
     shutil.rmtree(directory, ignore_errors=True)
 

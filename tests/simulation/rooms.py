@@ -39,6 +39,7 @@ class Room(InProcess):
         flags: frozenset[_WorkflowLogicFlag] = frozenset(),
         fallback: str | None = None,
         confirmed: bool = True,
+        signal_key: str = "",
         **settings: Any,
     ) -> None:
         choices = tuple(
@@ -47,7 +48,12 @@ class Room(InProcess):
         )
         given = ProcessSettings.model_validate({"aliases_as_named": True, "auto_confirm": confirmed, **settings})
         start = ProcessInput(
-            process_id="c-1", demander="d", intent_text_id="intent", participants=choices, settings=given
+            process_id="c-1",
+            demander="d",
+            intent_text_id="intent",
+            participants=choices,
+            settings=given,
+            signal_key=signal_key,
         )
         self.numbers: dict[str, int] = {}
         super().__init__(start, flags=flags)

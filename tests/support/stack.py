@@ -33,6 +33,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
 from tongyao.records.privacy.keys import Keyring
+from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
@@ -237,9 +238,11 @@ async def open_stack(
     field: Callable[[Repositories], Field] = WholeScene,
     memory: Memory | None = None,
     keys: Keyring | None = None,
+    signed: bool = False,
 ) -> AsyncIterator[Stack]:
     """A stack with workers of every role, whose five steps `engine` answers.
 
+    `signed`: processes take messages and signals with the installation's signature only; else Temporal is trusted.
     `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
     """
     settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
@@ -270,6 +273,7 @@ async def open_stack(
             client,
             process_defaults=settings.process,
             remember=deps.memory is not None,
+            signer=Signer(pool) if signed else None,
             request_recitation=recitations(client) if long_profiles is not None else None,
         )
         if workers_run:

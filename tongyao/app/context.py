@@ -16,6 +16,7 @@ from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
+from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
 
 
@@ -98,7 +99,8 @@ class AppContext:
 
     `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_cost_budget`: in US dollars.
-    `profile_sources`: how people's own agents are reached, by kind of platform.
+    `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
+    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`.
     """
 
     repositories: Repositories
@@ -114,8 +116,14 @@ class AppContext:
     personal_data_stores: Sequence[PersonalDataStore] = ()
     temporal_ui: str = ""
     day_cost_budget: Decimal | None = None
+    signer: Signer | None = None
+    temporal_authenticated: bool = False
 
     @cached_property
     def relay(self) -> MessageRelay:
         """Stores messages and delivers them."""
-        return MessageRelay(self.repositories, self.client)
+        return MessageRelay(self.repositories, self.client, self.signer)
+
+    async def signal_key(self) -> str:
+        """The public key by which new processes know messages and signals of this installation; empty: they trust all."""
+        return "" if self.signer is None or self.temporal_authenticated else await self.signer.public_key()

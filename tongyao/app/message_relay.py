@@ -24,6 +24,7 @@ from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.people.notifications import OPERATORS, Notice
+from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.door import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 from tongyao.records.repositories import Repositories
@@ -59,8 +60,9 @@ class _Trouble:
 class MessageRelay:
     """Stores messages and delivers them to their workflows."""
 
-    def __init__(self, repositories: Repositories, client: Client) -> None:
+    def __init__(self, repositories: Repositories, client: Client, signer: Signer | None = None) -> None:
         self._library = repositories
+        self._signer = signer
         self.client = client
 
     async def send(
@@ -171,10 +173,13 @@ class MessageRelay:
         """Send the update. Returns the workflow's verdict, or what kept it from giving one."""
         handle = self.client.get_workflow_handle(stored.process_id)
         try:
+            message = stored.message
+            if self._signer is not None:
+                message = await self._signer.signed_message(stored.process_id, message)
             async with asyncio.timeout(wait):
                 verdict: Verdict = await handle.execute_update(
                     stored.kind,
-                    stored.message,
+                    message,
                     id=stored.id,
                     result_type=Verdict,
                     rpc_timeout=timedelta(seconds=wait),

@@ -89,6 +89,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         participants=chosen(body.participants),
         settings=settings,
         remember=context.remember,
+        signal_key=await context.signal_key(),
     )
     await announce(context.repositories, start)
     await _start_workflow(context, start)

@@ -1,20 +1,24 @@
-"""`log`: what operators did; `project-again`: the records made anew from a workflow (docs/operations.md §6)."""
+"""`log`: what operators did; `project-again`: the records made anew from a workflow; `signal`: a payload signed (docs/operations.md §6)."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from datetime import timedelta
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from tongyao.app.project_again import project_again
-from tongyao.commands.common import OPERATOR, app_context, console, print_json, run
+from tongyao.app.signals import signed_payload
+from tongyao.commands.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, errors, fail, print_json, run
 from tongyao.records.process.operators import OperatorAct
 
 
 def add_to(app: typer.Typer) -> None:
     app.command("log")(show_log)
     app.command("project-again")(project_process_again)
+    app.command("signal")(sign_signal)
 
 
 def show_log(
@@ -50,3 +54,27 @@ def project_process_again(process: Annotated[str, typer.Argument(help="Id of the
 async def _project_again(process: str) -> int:
     async with app_context() as context:
         return await project_again(context.repositories, context.client, process, login=OPERATOR.login, via="cli")
+
+
+def sign_signal(
+    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    kind: Annotated[str, typer.Argument(help="The signal: cancel, submit_projection, … (docs/protocol.md §8.2).")],
+    payload: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
+    hours: Annotated[float, typer.Option(help="How long the signature is good for.")] = 1,
+) -> None:
+    """Print the payload of a signal with a signature, for `temporal workflow signal --input` or the Temporal UI. It is good once."""
+    try:
+        given = json.loads(payload)
+    except ValueError as error:
+        fail(f"the payload is no JSON: {error}", EXIT_BAD_INPUT)
+    if not isinstance(given, dict):
+        fail('the payload is a JSON object: {}, {"alias": "P01"}', EXIT_BAD_INPUT)
+    print_json(run(_signed(process, kind, given, timedelta(hours=hours))))
+    errors.print(
+        f"send it with: temporal workflow signal --workflow-id {process} --name {kind} --input-file FILE", markup=False
+    )
+
+
+async def _signed(process: str, kind: str, payload: dict[str, Any], lifetime: timedelta) -> dict[str, Any]:
+    async with app_context() as context:
+        return await signed_payload(context, process, kind, payload, lifetime=lifetime)

@@ -14,6 +14,7 @@ from temporalio.runtime import Runtime
 from tongyao.app.context import AppContext
 from tongyao.app.start import start_announced
 from tongyao.records.migrate import migrate
+from tongyao.records.privacy.signing import Signer
 from tongyao.runtime import wiring
 from tongyao.runtime.local.processes import in_thread
 from tongyao.runtime.local.service import LocalService, ServiceAddresses, find_running
@@ -104,6 +105,8 @@ async def _context(
         personal_data_stores=wiring.personal_data_stores(repositories),
         temporal_ui=(settings.temporal_ui_url or addresses.temporal_ui or "").rstrip("/"),
         day_cost_budget=settings.day_cost_budget,
+        signer=Signer(repositories.pool),
+        temporal_authenticated=settings.temporal_authenticated,
     )
 
 

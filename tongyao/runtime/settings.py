@@ -144,6 +144,10 @@ class Settings(BaseSettings):
         description="For Temporal Cloud; turns TLS on.",
     )
     temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
+    temporal_authenticated: bool = Field(
+        default=False,
+        description="That Temporal lets in operators only, by mTLS or an authorizer: new processes trust every signal.",
+    )
     temporal_binary: Path | None = Field(default=None, description="The `temporal` program to start.")
     temporal_port: int | None = Field(
         default=None, ge=1, le=65535, description="Of the dev server; unset: any free one."

@@ -69,6 +69,10 @@ class ProcessInput(Value):
     settings: ProcessSettings = ProcessSettings()
     lineage: Lineage | None = None
     remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
+    signal_key: str = Field(
+        default="",
+        description="Public Ed25519 key, base64: messages and signals are signed. Empty: Temporal lets in operators only.",
+    )
 
     @property
     def root(self) -> str:

@@ -192,6 +192,9 @@ class State(BaseModel):
 
     lanes: dict[str, int] = Field(default_factory=dict, description="Lane → number of its last applied message.")
     signals: list[str] = Field(default_factory=list, description="Digests of the last signals that had a key.")
+    nonces: dict[str, int] = Field(
+        default_factory=dict, description="Of signed signals that were taken, until they expire: seconds since 1970."
+    )
 
     # ---- what follows from it
 

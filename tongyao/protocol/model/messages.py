@@ -32,6 +32,9 @@ class _Message(Value):
     author: Author
     lane: str = Field(default="", description="Empty for signals.")
     number: int = Field(default=0, ge=0, description="Within the lane, from 1; 0 for signals.")
+    signature: str = Field(
+        default="", max_length=100, description="Of the relay (`contracts/signatures`); never stored."
+    )
 
 
 class ReviseTension(_Message):

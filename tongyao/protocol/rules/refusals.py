@@ -52,6 +52,7 @@ class Refusal(StrEnum):
     UNKNOWN_CHILD = "unknown_child"
     OVERTAKEN = "overtaken"
     NOT_TRUSTED = "unreadable_message"
+    NOT_SIGNED = "not_signed"
 
 
 REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
@@ -127,6 +128,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.OVERTAKEN: (
         "this message could not be delivered before a later one of the same sender was applied",
         "此消息未能及时送达，同一发送者的后一条消息已先被采用",
+    ),
+    Refusal.NOT_SIGNED: (
+        "the signal carries no valid signature: have its payload signed with `tongyao signal PROCESS KIND PAYLOAD`",
+        "信号没有有效签名：请用 `tongyao signal 过程 类型 内容` 为其签名",
     ),
     Refusal.NOT_TRUSTED: (
         "the message cannot be read; see the reference of messages",

@@ -236,6 +236,11 @@ _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
 """`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
 
 
+async def data_key(connection: Connection, owner: str) -> bytes | None:
+    """The owner's data key, made when there is none; None where texts are stored as they are. Raises `TextErased`, `KeyMissing`."""
+    return (await _active_key(connection, owner)).secret
+
+
 async def _active_key(connection: Connection, owner: str) -> _DataKey:
     """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
     while (row := await (await connection.execute(_KEY, {"owner": owner})).fetchone()) is None:

@@ -103,6 +103,7 @@ async def announce_child(
         settings=_settings(parent.settings),
         lineage=lineage,
         remember=parent.remember,
+        signal_key=parent.signal_key,
     )
     try:
         await announce(repositories, child)

@@ -260,7 +260,7 @@ async def add_message(
     Raises as `Messages.put`, with `ForeignKeyViolation` for an unknown process.
     """
     lane = lane_of(message.author, message.kind, "agent" if via in BY_AGENT else "")
-    payload = message.model_dump(mode="json", exclude={"kind", *_ENVELOPE})
+    payload = message.model_dump(mode="json", exclude={"kind", "signature", *_ENVELOPE})
     exempt = message.author.role in ("operator", "child") or message.kind in CONTROL_KINDS
     async with connection.cursor(row_factory=class_row(StoredMessage)) as cursor:
         await cursor.execute(

@@ -125,9 +125,9 @@ class LocalPostgres:
                 )
             if os.geteuid() == 0:
                 os.chown(directory, *self._owner)
-                _open_the_way_to(directory)
+                _open_the_way_to(directory, within=self.home)
         if os.geteuid() == 0:
-            _open_the_way_to(binaries())
+            _open_the_way_to(binaries(), within=None)
         if not (self.data / "PG_VERSION").exists():
             self._initdb()
         _remove_stale_lock(self.data / "postmaster.pid")
@@ -192,12 +192,21 @@ def _server_user() -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def _open_the_way_to(directory: Path) -> None:
-    """As root: lets the server's user pass through (not list) the directories above."""
+def _open_the_way_to(directory: Path, *, within: Path | None) -> None:
+    """As root: lets the server's user pass through (not list) the home and what is in it. What lies above is not ours to change.
+
+    Raises `LocalServiceError` where the way there is closed.
+    """
     for parent in directory.parents:
         mode = parent.stat().st_mode
-        if not mode & 0o001:
-            parent.chmod(mode | 0o001)
+        if mode & 0o001:
+            continue
+        if within is None or not parent.is_relative_to(within):
+            raise LocalServiceError(
+                f"Tongyao runs as root, so PostgreSQL runs as {SYSTEM_USER}, who cannot pass through {parent} to {directory}. "
+                f"Run as another user, choose another home (TONGYAO_HOME), set DATABASE_URL, or: chmod o+x {parent}"
+            )
+        parent.chmod(mode | 0o001)
 
 
 def _remove_stale_lock(postmaster_pid: Path) -> None:

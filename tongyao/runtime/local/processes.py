@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -25,10 +26,10 @@ class LocalServiceError(RuntimeError):
     """A local server could not be brought up. The message says what was wrong, where, and what to do."""
 
 
-def free_port() -> int:
-    """A TCP port of the loopback interface that nothing listens on now."""
+def free_port(host: str = "127.0.0.1") -> int:
+    """A TCP port of this loopback address that nothing listens on now."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port
 
@@ -59,6 +60,31 @@ async def in_thread(function: Callable[..., Result], *arguments: object) -> Resu
     except asyncio.CancelledError:
         await asyncio.wait([running])
         raise
+
+
+def make_private(home: Path) -> None:
+    """Make the directory of all local state, or close it to everybody but its owner. Raises `LocalServiceError`."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    about = home.stat()
+    if about.st_uid not in (os.geteuid(), 0):
+        raise LocalServiceError(f"{home} belongs to another user: choose another home (TONGYAO_HOME)")
+    passable = 0o001 if os.geteuid() == 0 else 0  # PostgreSQL does not run as root, and has to pass through
+    if about.st_uid == os.geteuid() and about.st_mode & 0o077 & ~passable:
+        home.chmod(0o700 | about.st_mode & passable)
+
+
+def loopback_address() -> str:
+    """An address of the loopback network at random; 127.0.0.1 where the system has no other one.
+
+    A web page whose host name comes to point at this machine would have to guess it (docs/operations.md).
+    """
+    address = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return "127.0.0.1"
+    return address
 
 
 @contextmanager

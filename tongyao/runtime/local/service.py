@@ -15,7 +15,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import LocalServiceError, accepts_connections, file_lock, in_thread
+from tongyao.runtime.local.processes import LocalServiceError, accepts_connections, file_lock, in_thread, make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
 
@@ -86,6 +86,7 @@ class LocalService:
     async def __aenter__(self) -> ServiceAddresses:
         """Raises LocalServiceError: a server cannot be brought up, or another service runs in this home."""
         async with AsyncExitStack() as starting:  # of two that start at once, the second joins the first
+            await in_thread(make_private, self._home)
             await in_thread(starting.enter_context, file_lock(self._home / "run" / "service.lock"))
             running = find_running(self._home)
             if running is not None:

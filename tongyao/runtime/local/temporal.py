@@ -18,6 +18,7 @@ from tongyao.runtime.local.processes import (
     ServerProcess,
     free_port,
     in_thread,
+    loopback_address,
     port_is_taken,
 )
 from tongyao.runtime.local.temporal_binary import ensure_binary
@@ -25,6 +26,7 @@ from tongyao.runtime.temporal.search_attributes import register_search_attribute
 
 RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
+NO_HTTP_API = 'frontend.httpAllowedHosts=["disabled.invalid"]'  # programs use gRPC, which no web page can speak
 PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
 
 
@@ -35,7 +37,8 @@ class LocalTemporal:
         home: the directory of all local state; made when missing.
         binary: the ``temporal`` program; by default whatever the ladder finds (``temporal_binary``).
         port: of the gRPC front end; None: any free one.
-        ui_port: of the Web UI; None: any free one.
+        ui_port: of the Web UI, which is then at 127.0.0.1; None: any free one of a loopback address that nobody can guess, because
+            the UI answers whatever host name it is called by, and has no login.
         namespace: made at the start when it is not there.
         persistent: False for tests: everything is in memory and gone with the server.
     """
@@ -58,6 +61,7 @@ class LocalTemporal:
         self._server: ServerProcess | None = None
         self.port = 0
         self.ui_port = 0
+        self.ui_host = "127.0.0.1"
 
     @property
     def address(self) -> str:
@@ -67,7 +71,7 @@ class LocalTemporal:
     @property
     def ui_url(self) -> str:
         """Where the Web UI shows this namespace's workflows."""
-        return f"http://127.0.0.1:{self.ui_port}/namespaces/{self.namespace}/workflows"
+        return f"http://{self.ui_host}:{self.ui_port}/namespaces/{self.namespace}/workflows"
 
     @property
     def pid(self) -> int | None:
@@ -116,10 +120,21 @@ class LocalTemporal:
                     f"Stop that one, choose another port, or unset {setting} to have a free port chosen."
                 )
         self.port = self._fixed_port or free_port()
-        self.ui_port = self._fixed_ui_port or free_port()
+        self.ui_host = "127.0.0.1" if self._fixed_ui_port else loopback_address()
+        self.ui_port = self._fixed_ui_port or free_port(self.ui_host)
         command = [str(binary), "server", "start-dev", "--ip", "127.0.0.1", "--port", str(self.port)]
-        command += ["--ui-port", str(self.ui_port), "--log-level", "warn", "--namespace", self.namespace]
-        command += ["--dynamic-config-value", EAGER_ACTIVITIES]
+        command += [
+            "--ui-ip",
+            self.ui_host,
+            "--ui-port",
+            str(self.ui_port),
+            "--log-level",
+            "warn",
+            "--namespace",
+            self.namespace,
+        ]
+        for setting in (EAGER_ACTIVITIES, NO_HTTP_API):
+            command += ["--dynamic-config-value", setting]
         if self._persistent:
             command += ["--db-filename", str(self.home / "temporal.db")]
         return ServerProcess(

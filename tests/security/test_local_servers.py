@@ -1,0 +1,71 @@
+"""Nobody else on the machine, and no web page, may reach the local servers by their host name, their HTTP or their files."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tongyao.runtime.local import postgres
+from tongyao.runtime.local.processes import LocalServiceError, make_private
+from tongyao.runtime.local.temporal import LocalTemporal
+
+
+def test_the_home_directory_is_closed_to_others(tmp_path: Path) -> None:
+    for home in (tmp_path / "new" / "home", tmp_path / "open"):
+        if home.name == "open":
+            home.mkdir()
+            home.chmod(0o750)
+        make_private(home)
+        assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    if os.geteuid() == 0:
+        home.chmod(0o777)
+        make_private(home)
+        assert stat.S_IMODE(home.stat().st_mode) == 0o701, "PostgreSQL, which does not run as root, may pass through"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root could change them")
+def test_permissions_above_the_home_directory_stay_as_they_are(tmp_path: Path) -> None:
+    above = tmp_path / "above"
+    home = above / "home"
+    home.mkdir(parents=True)
+    above.chmod(0o700)
+    with pytest.raises(LocalServiceError, match="cannot pass through"):
+        postgres._open_the_way_to(home / "postgres", within=home)
+    assert stat.S_IMODE(above.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loopback network has one address")
+def test_the_address_of_the_temporal_ui_cannot_be_guessed_by_a_web_page(temporal_server: LocalTemporal) -> None:
+    assert temporal_server.ui_host.startswith("127.")
+    assert temporal_server.ui_host != "127.0.0.1"
+    assert httpx.get(temporal_server.ui_url).is_success
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{temporal_server.ui_port}/")
+
+
+def test_the_http_api_of_temporal_answers_no_host_name(temporal_server: LocalTemporal) -> None:
+    assert temporal_server.pid is not None
+    listening = [
+        one.laddr for one in psutil.Process(temporal_server.pid).net_connections("inet") if one.status == "LISTEN"
+    ]
+    assert len(listening) > 2
+    answered = []
+    for ip, port in listening:
+        if port == temporal_server.ui_port:
+            continue
+        for host in ("localhost", f"127.0.0.1:{port}", "rebound.example", ""):
+            try:
+                answer = httpx.get(f"http://{ip}:{port}/api/v1/namespaces", headers={"Host": host}, timeout=2)
+            except httpx.HTTPError:  # gRPC does not speak HTTP/1
+                continue
+            if "namespaces" in answer.text or answer.is_success:
+                answered.append((port, host))
+            elif answer.status_code == 403:
+                assert "Host not allowed" in answer.text
+    assert answered == []

@@ -1,0 +1,54 @@
+"""Signed payloads of signals for the `temporal` command line and the Temporal UI (docs/operations.md §6)."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import timedelta
+from typing import Any, Final
+
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotFound
+from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.contracts.signatures import LONGEST_SECONDS, SIGNED, SignalSignature
+from tongyao.protocol.model.messages import KINDS
+from tongyao.records.process.announcements import START
+from tongyao.records.process.processes import ProcessUnknown
+
+DEFAULT_LIFETIME: Final = timedelta(hours=1)
+
+
+async def signed_payload(
+    context: AppContext,
+    process_id: str,
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    lifetime: timedelta = DEFAULT_LIFETIME,
+) -> dict[str, Any]:
+    """`payload` with a signature under `signed`, good for one signal of this kind to this process.
+
+    Where processes trust every signal it is returned as it is. Raises `BadInput`, `NotFound`.
+    """
+    if kind not in KINDS:
+        raise BadInput("unknown_kind", f"there is no message {kind!r}; there are {', '.join(sorted(KINDS))}")
+    if SIGNED in payload:
+        raise BadInput("signed_already", f"leave {SIGNED!r} out of the payload: it is added here")
+    if not 0 < lifetime.total_seconds() < LONGEST_SECONDS:
+        raise BadInput("lifetime", f"a signature is good for {LONGEST_SECONDS // 3600} hours at most")
+    try:
+        row = await context.repositories.processes.get(process_id)
+    except ProcessUnknown:
+        raise NotFound("no_such_process", f"there is no process {process_id!r}") from None
+    start = ProcessInput.model_validate((await context.repositories.seats.manifest(row.id))[START])
+    if not start.signal_key or context.signer is None:
+        return payload
+    if await context.signer.public_key() != start.signal_key:
+        raise BadInput("another_key", "this process was started by an installation with another signing key")
+    nonce, expires = secrets.token_urlsafe(18), int(time.time() + lifetime.total_seconds())
+    try:
+        signature = await context.signer.signal_signature(process_id, kind, payload, nonce, expires)
+    except ValueError as error:
+        raise BadInput("payload", f"the payload is no JSON: {error}") from None
+    signed = SignalSignature(nonce=nonce, expires=expires, signature=signature)
+    return {**payload, SIGNED: signed.model_dump()}
