@@ -21,6 +21,7 @@ from activities.record import write_outbox
 from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
@@ -139,8 +140,8 @@ class ModelCalls:
         try:
             return await self.call(question), False
         except Unreadable as error:
-            complaint = f"this could not be read as the wanted structure: {error}"
-            return await self.call(question, Reask(previous=error.text, complaints=(complaint,))), True
+            told = complaint(question.request.language, "unreadable", error=error)
+            return await self.call(question, Reask(previous=error.text, complaints=(told,))), True
 
     async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
         """The settled answer of the question's key (its repair's, with `reask`): the stored one, or that of a new call.

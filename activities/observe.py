@@ -12,6 +12,7 @@ from activities.dependencies import Deps
 from activities.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.coverage import PairStatements, missing_pairs, ordered
 from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.guards.visibility import breaches, strike
@@ -104,9 +105,14 @@ def _review(
     found = breaches(draft)
     if not (missing or faults or found):
         return draft, None
-    complaints = [f"the pair {a} and {b} is missing" for a, b in missing]
-    complaints += [f"the relation of {a} and {b} {fault}" for a, b, fault in faults]
-    complaints += [f"{breach.sentence[:120]!r}: {breach.reason}" for breach in found]
+    language = request.language
+    complaints = [complaint(language, "missing_pair", a=a, b=b) for a, b in missing]
+    complaints += [complaint(language, "pair", a=a, b=b, what=fault) for a, b, fault in faults]
+    complaints += [
+        complaint(language, "sentence", sentence=breach.sentence, what=complaint(language, breach.reason))
+        for breach in found
+        if breach.reason
+    ]
     wanted = tuple(sorted({*missing, *((a, b) for a, b, _ in faults)}))
     return draft, Repair(
         tuple(complaints),

@@ -15,6 +15,8 @@ from activities.dependencies import Deps
 from activities.model_calls import TIMED_OUT, Repair, StepRun, model_step
 from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
+from tongyao.protocol.documents.markdown import items_markdown
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.evidence import Checked, check_items
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.projection import (
@@ -36,11 +38,6 @@ from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
 """The attempt of the activity in which a turn counts as failed; the second, where it timed out (docs/protocol.md §4.7)."""
-
-_REPEATS = (
-    "it says nothing new: quote what was not quoted before, or put in `answers` the id of the gap, framework or note of the last "
-    "observation that it answers; otherwise leave it out"
-)
 
 
 @dataclass(frozen=True)
@@ -211,6 +208,7 @@ def _review(
             known_ids=[item.id for projection in request.own for item in projection.items],
             answerable=answerable(request.observations[-1] if request.observations else None),
             never=request.mandate.never if request.words is None else (),
+            language=request.language,
             first_number=first_number,
         )
 
@@ -229,13 +227,12 @@ def _review(
     def projection(items: tuple[Item, ...], struck: int) -> Projection:
         fresh = tuple(item for item in items if not item.repeated)
         silent = not fresh and (draft.nothing_new or request.words is None)
-        incomplete = bool(rejected) or len(fresh) < len(items)
         return Projection(
             round=request.round,
             alias=request.alias,
             outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
             items=items,
-            markdown=_shown(draft.markdown, fresh, incomplete, request.mandate) if fresh or silent else "",
+            markdown=items_markdown(fresh, request.language) if fresh or silent else "",
             struck=struck,
             author=author,
         )
@@ -261,8 +258,9 @@ def _review(
     as_it_stands = projection(items, len(rejected))
     if not (rejected or repeated):
         return as_it_stands, None
-    complaints = [f"{item.claim[:80]!r}: {problem}" for item, problem in rejected]
-    complaints += [f"{item.claim[:80]!r}: {_REPEATS}" for item in repeated]
+    nothing_new = complaint(request.language, "nothing_new")
+    faults = [(draft.claim, fault) for draft, fault in rejected] + [(item.claim, nothing_new) for item in repeated]
+    complaints = [complaint(request.language, "item", claim=claim, what=fault) for claim, fault in faults]
     return as_it_stands, Repair(tuple(complaints), merge, counts={"reasked": 1})
 
 
@@ -288,11 +286,3 @@ def _weight(error: BaseException) -> tuple[int, float]:
     if isinstance(error, Transient):
         return 0, error.retry_after or 0.0
     return 1 + isinstance(error, OperatorNeeded), 0.0
-
-
-def _shown(markdown: str, items: tuple[Item, ...], struck: bool, mandate: Mandate) -> str:
-    """The text that people read. Where an item was struck, or a phrase must not be disclosed, it is made of the items."""
-    said = markdown.casefold()
-    if struck or any(phrase.strip().casefold() in said for phrase in mandate.never if phrase.strip()):
-        return "\n".join(f"- {item.claim}" for item in items)
-    return markdown

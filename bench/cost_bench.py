@@ -242,7 +242,7 @@ def _projection(number: int, alias: str, draft: ProjectionDraft) -> Projection:
         for index, item in enumerate(draft.items, 1)
     )
     outcome = Outcome.NOTHING_NEW if draft.nothing_new else Outcome.REPLIED
-    return Projection(round=number, alias=alias, outcome=outcome, items=items, markdown=draft.markdown)
+    return Projection(round=number, alias=alias, outcome=outcome, items=items)
 
 
 def _observation(number: int, draft: ObservationDraft) -> Observation:

@@ -64,13 +64,13 @@ def test_ids_in_the_form_are_sources() -> None:
 
 @pytest.mark.parametrize(
     ("sources", "without"),
-    [(["R1/P01/1"], "P02"), ([], "P01 and P02"), (["R1/catalyst/1"], "P01 and P02"), (["R9/P02/1", "R1/P01/1"], "P02")],
+    [(["R1/P01/1"], "P02"), ([], "P01, P02"), (["R1/catalyst/1"], "P01, P02"), (["R9/P02/1", "R1/P01/1"], "P02")],
 )
 def test_a_relation_without_an_item_of_each_side_is_complained_of_and_does_not_stand(
     sources: list[str], without: str
 ) -> None:
     pair = draft(sources=sources, lack=[], means=[])
-    assert faults(pair, first_round()) == [f"cites no item of {without}"]
+    assert faults(pair, first_round()) == [f"its sources name no item of {without}."]
     assert settled([pair], first_round()).pairs[0].relation is Relation.NONE_FOUND
 
 
@@ -180,7 +180,7 @@ def test_a_relation_on_no_boundary_is_relabelled_on_any_new_item() -> None:
 def test_a_change_that_cites_no_item_of_a_side_leaves_the_relation_as_it_stood() -> None:
     asked = request([after(draft()), exchange(2, [item("R2/P02/1")])])
     bare = draft(relation="offsetting", sources=["R2/P02/1"], lack=[], means=[])
-    assert faults(bare, asked) == ["cites no item of P01"]
+    assert faults(bare, asked) == ["its sources name no item of P01."]
     (pair,) = settled([bare], asked).pairs
     assert (pair.id, pair.relation) == ("R1/catalyst/1", Relation.COMPLEMENTARY)
 

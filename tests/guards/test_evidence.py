@@ -115,7 +115,7 @@ def test_a_fact_without_a_quote_that_stands_is_rejected_and_an_inference_is_not(
     inference = result.items[1]
     assert (inference.starts_from, inference.targets, inference.spans) == (("R1/P01/1",), ("B1",), ())
     assert len(result.rejected) == 3
-    assert "'I sail'" in result.rejected[0][1]
+    assert "“I sail”" in result.rejected[0][1]
 
 
 def test_what_the_owner_never_discloses_is_rejected_also_in_quotes_and_steps() -> None:

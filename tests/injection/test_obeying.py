@@ -72,7 +72,7 @@ def said(draft: ProjectionDraft, alias: str = "P01") -> Projection:
         targets=TENSION.target_names(),
         known_ids=(),
     )
-    return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=checked.items, markdown=draft.markdown)
+    return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=checked.items)
 
 
 def honest(alias: str) -> Projection:

@@ -154,8 +154,12 @@ def test_from_round_three_a_proxys_item_has_a_new_quote_or_answers_something(
 
 
 def test_a_turn_that_only_repeats_has_said_nothing_new_and_nothing_of_it_is_struck() -> None:
-    projection, repair = turn(3, items=[drafted("again", OLD)], markdown="I keep a cold room, as I said.")
-    assert (projection.outcome, projection.struck, projection.markdown) == (Outcome.NOTHING_NEW, 0, "")
+    projection, repair = turn(3, items=[drafted("again", OLD)])
+    assert (projection.outcome, projection.struck, projection.markdown) == (
+        Outcome.NOTHING_NEW,
+        0,
+        "I have nothing new.",
+    )
     assert [one.claim for one in projection.items] == ["again"]
     assert repair is not None
     assert "says nothing new" in repair.complaints[0]
@@ -170,7 +174,7 @@ def test_a_repeated_item_is_sent_back_once_and_gives_way_to_what_mends_it() -> N
     unmended = repair.merge(ProjectionDraft(nothing_new=True))
     assert [(one.claim, one.repeated) for one in unmended.items] == [("again", True), ("new", False)]
     assert (unmended.outcome, unmended.struck) == (Outcome.REPLIED, 0)
-    assert unmended.markdown == "- new"
+    assert unmended.markdown == "### Capability\n\n- new"
 
 
 def test_own_words_of_a_person_are_never_marked_as_repeated() -> None:

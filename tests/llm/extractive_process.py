@@ -172,7 +172,7 @@ async def _turn(language: Language, tension: Tension, alias: str, text: str, rou
     )
     assert not checked.rejected, checked.rejected
     outcome = Outcome.NOTHING_NEW if draft.nothing_new else Outcome.REPLIED
-    return Projection(round=request.round, alias=alias, outcome=outcome, items=checked.items, markdown=draft.markdown)
+    return Projection(round=request.round, alias=alias, outcome=outcome, items=checked.items)
 
 
 def _contributors(rounds: list[Exchange]) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ async def test_only_the_missing_pairs_are_asked_for(serve: Serve, engine_at: Eng
     answer = await engine_at(server).answer(
         steps.OBSERVE,
         request,
-        requests.call("observe", round=3, reask=Reask(previous="{}", complaints=("P02-P03 is missing",))),
+        requests.call("observe", round=3, reask=Reask(previous="{}", complaints=("The pair P02-P03 is missing.",))),
     )
     assert [(pair.a, pair.b) for pair in answer.draft.pairs] == [("P02", "P03")]
 

@@ -42,7 +42,9 @@ async def test_each_round_reads_all_that_the_round_before_wrote_or_read(serve: S
     for before, after in pairwise(seen):
         assert after.read == before.read + before.written
         assert after.written < before.written or before.read, "only the round's own growth is written anew"
-        assert after.fresh < 60, "what is neither read nor written is the turn's own line"
+        assert after.fresh < 600, (
+            "what is neither read nor written is the turn's own line, and what the prompt says of such turns"
+        )
 
 
 async def test_the_catalyst_reads_its_whole_exchange_again(serve: Serve, engine_at: Engines) -> None:

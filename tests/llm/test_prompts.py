@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from tongyao.llm import prompts
+from tests.llm import requests
+from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, Mandate, Request
 from tongyao.protocol.model.steps import STEPS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -44,7 +46,8 @@ sentence.
 def test_every_step_has_a_versioned_prompt_in_both_languages(step: str, language: Language) -> None:
     prompt = load(step, language)
     assert prompt.version.isdigit()
-    assert prompt.sha256 == sha256(prompt.text.encode()).hexdigest()
+    assert prompt.sha256 == sha256(prompt.whole.encode()).hexdigest()
+    assert prompt.text in prompt.whole and all(part in prompt.whole for part in prompt.parts.values())
     for field in STEPS[step].draft.model_fields:
         assert f'"{field}"' in prompt.text, "the shape of the answer is in words too, for servers without schemas"
     assert "not_examined" not in prompt.text
@@ -98,5 +101,43 @@ def test_front_matter_is_read_and_left_out() -> None:
 
 
 def test_a_reask_is_worded_in_both_languages() -> None:
-    assert "what is mended and nothing else" in prompts.reask("en")
-    assert "只给改好的部分" in prompts.reask("zh")
+    assert "what is mended and nothing else" in prompts.reask("project", "en")
+    assert "只给改好的部分" in prompts.reask("project", "zh")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("step", list(STEPS))
+def test_a_repair_speaks_of_no_field_that_the_step_does_not_have(step: str, language: Language) -> None:
+    fields = set(re.findall(r"`(\w+)`", prompts.reask(step, language)))
+    assert fields <= set(STEPS[step].draft.model_fields)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_parts_stand_in_the_task_of_the_requests_that_they_are_about(language: Language) -> None:
+    def told(request: Request) -> str:
+        blocks = rendering.blocks(request, load("project", language).parts)
+        return blocks[-1].text.partition("<task ")[2]
+
+    parts = load("project", language).parts
+    first = requests.endpoint().model_copy(update={"language": language})
+    later = requests.endpoint(3, mandate=Mandate(addition="say less")).model_copy(update={"language": language})
+    assert [name for name, text in parts.items() if text in told(first)] == ["first"]
+    assert [name for name, text in parts.items() if text in told(later)] == ["later", "repeats", "mandate"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_system_prompt_describes_nothing_that_only_some_requests_hold(language: Language) -> None:
+    for word in ("mandate", "words", "strategy", "remarks", "carried", "only these pairs"):
+        for step in ("project", "observe"):
+            assert f"`{word}`" not in load(step, language).text, word
+
+
+@pytest.mark.parametrize("step", ["project", "observe"])
+def test_both_languages_have_the_same_parts(step: str) -> None:
+    assert list(load(step, "en").parts) == list(load(step, "zh").parts)
+
+
+def test_a_scenes_prompt_keeps_the_parts_that_it_does_not_replace() -> None:
+    shipped = load("project", "en").parts
+    ours = load("project", "en", "Project what they plant.\n\n<!-- part: first -->\nPlant by plant.").parts
+    assert ours == {**shipped, "first": "Plant by plant."}

@@ -59,7 +59,7 @@ def test_an_endpoint_is_given_its_own_words_and_the_observations_and_nobody_else
     assert requests.PROFILE in text
     assert re.findall(r'kind="projection" by="(P\d+)" round="(\d)"', text) == [("P02", "1"), ("P02", "2")]
     assert re.findall(r'kind="observation" by="catalyst" round="(\d)"', text) == ["1", "2"]
-    assert '<task step="project" alias="P02" round="3" turn="later" />' in text
+    assert '<task step="project" alias="P02" round="3" of="7" turn="later" />' in text
 
 
 def test_the_catalyst_reads_the_tension_then_the_growing_exchange() -> None:
@@ -132,3 +132,35 @@ def test_every_prompt_can_be_shown_as_a_model_gets_it(step: str, language: Langu
     assert shown.index("[system]") < shown.index("[user]") < shown.index(f'<task step="{step}"')
     assert "{{" not in shown
     assert shown == render_example(step, language)
+
+
+def test_labels_are_in_the_language_of_the_request() -> None:
+    for request in (requests.endpoint(2), requests.catalyst(3, strategy="unexpected links")):
+        text = text_of(rendering.blocks(request.model_copy(update={"language": "zh"})))
+        for english in (
+            "capability",
+            "[fact",
+            "; fact",
+            "complementary",
+            "contributors",
+            "pairs to examine",
+            "new quote",
+        ):
+            assert english not in text, english
+        assert "互补" in text
+
+
+def test_a_repair_shows_the_same_request_so_that_it_is_read_from_the_cache() -> None:
+    whole, repair = requests.catalyst(3), requests.catalyst(3, only=(("P02", "P03"),))
+    assert rendering.blocks(whole) == rendering.blocks(repair)
+
+
+def test_the_catalyst_is_told_which_items_were_taken_back() -> None:
+    request = requests.catalyst(2)
+    said = requests.turn(2, "P01")
+    back = said.model_copy(update={"items": (said.items[0].model_copy(update={"withdraws": ("R1/P01/1",)}),)})
+    last = request.exchange[-1]
+    exchange = (*request.exchange[:-1], last.model_copy(update={"projections": (back, *last.projections[1:])}))
+    text = text_of(rendering.catalyst(request.model_copy(update={"exchange": exchange})))
+    assert "; takes back R1/P01/1] " in text
+    assert "\ntaken back: R1/P01/1\n" in text

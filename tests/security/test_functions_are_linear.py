@@ -21,6 +21,7 @@ from tongyao.field.encoders.features import runs
 from tongyao.highway.recite.segments import stem
 from tongyao.llm import rendering
 from tongyao.llm.extractive import sentences
+from tongyao.llm.labels import line
 from tongyao.llm.structured_output.parsing import salvage
 from tongyao.protocol.guards import fallback, naming, quoting, support, visibility
 from tongyao.protocol.model.observation import ObservationDraft
@@ -91,7 +92,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "erase": (_erasure, LONG),
     "compare with the lineage": (grams, LONG),
     "put into a data element": (lambda text: rendering.data("words", text), LONG),
-    "put on one line": (rendering.line, LONG),
+    "put on one line": (line, LONG),
     "find a quote": (lambda text: quoting.find_pieces(text, "a quote … that is not there"), PROFILE),
     "find a long quote": (lambda text: quoting.find_pieces("the source", text), LONG),
     "read ids": (lambda text: naming.named_ids([text], ["R1/P01/1"]), LONG),

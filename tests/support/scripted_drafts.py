@@ -54,7 +54,7 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
         source = whole[(request.round - 1) * quote_chars :].lstrip() or whole
     quote = _beginning(source, quote_chars)
     if not quote:
-        return ProjectionDraft(nothing_new=True, markdown="nothing new")
+        return ProjectionDraft(nothing_new=True)
     target = next((name for name in request.tension.targets() if name.startswith("B")), "T")
     item = ItemDraft(
         dimension=Dimension.CAPABILITY,
@@ -62,7 +62,7 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
         targets=[target],
         quotes=[quote],
     )
-    return ProjectionDraft(items=[item], markdown=f"- {item.claim}")
+    return ProjectionDraft(items=[item])
 
 
 def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]) -> ObservationDraft:

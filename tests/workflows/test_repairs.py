@@ -73,7 +73,7 @@ async def test_a_missing_pair_alone_is_asked_for_again_and_the_verdict_stays_the
     assert first.verdict is Verdict.MORE
     repair = next(one for one in engine.received if one.key.step == "observe" and one.key.reask)
     assert getattr(repair.request, "only_pairs") == (("P01", "P02"),)  # noqa: B009 - of this step's request
-    assert repair.complaints == ("the pair P01 and P02 is missing",)
+    assert repair.complaints == ("The pair P01-P02 is missing.",)
 
 
 async def test_where_the_repair_cannot_be_had_the_first_answer_stands_and_the_reason_is_counted(stack: Opened) -> None:

@@ -98,7 +98,7 @@ def show_prompt(
     if step not in STEPS or lang not in ("zh", "en"):
         fail(f"steps: {', '.join(STEPS)}; languages: zh, en", 2)
     language: Literal["zh", "en"] = "zh" if lang == "zh" else "en"
-    typer.echo(render_example(step, language) if example else prompts.load(step, language).text)
+    typer.echo(render_example(step, language) if example else prompts.load(step, language).whole)
 
 
 @prompts_app.command("list")

@@ -139,7 +139,7 @@ class _Evidence:
     def __init__(self, record: Record, texts: Mapping[str, str]) -> None:
         self._record = record
         self._shown = {
-            item.id: _plain("\n".join((item.claim, *_quotes(item, texts.get(said.alias, "")))))
+            item.id: _plain("\n".join((item.statement, *_quotes(item, texts.get(said.alias, "")))))
             for said in record.projections
             for item in said.items
         }
@@ -160,7 +160,7 @@ class _Evidence:
         repeated: list[bool] = []
         for said in sorted(self._record.projections, key=lambda one: one.round):
             mine = before.setdefault(said.alias, [])
-            fresh = [terms(item.claim) for item in said.items]
+            fresh = [terms(item.statement) for item in said.items]
             if mine:
                 repeated += [any(_alike(one, other) for other in mine) for one in fresh]
             mine += fresh

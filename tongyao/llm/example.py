@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 
 from tongyao.llm import prompts, rendering
@@ -21,14 +22,15 @@ def render_example(step: str, language: Language, *, override: str | None = None
 
     Raises `ValueError` as `prompts.load` does.
     """
-    parts = [f"[system]\n{prompts.load(step, language, override).text}", _CACHED, "[user]"]
-    for block in example_blocks(step, language):
+    prompt = prompts.load(step, language, override)
+    parts = [f"[system]\n{prompt.text}", _CACHED, "[user]"]
+    for block in example_blocks(step, language, prompt.parts):
         parts += [block.text, *([_CACHED] if block.cache else [])]
     return "\n\n".join(parts) + "\n"
 
 
-def example_blocks(step: str, language: Language) -> tuple[Block, ...]:
+def example_blocks(step: str, language: Language, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
     """The user's message of the example for `step`."""
     stored = json.loads(files("tongyao.llm").joinpath(f"example.{language}.json").read_text("utf-8"))
     request: Request = STEPS[step].request.model_validate(stored[step])
-    return rendering.blocks(request)
+    return rendering.blocks(request, parts)

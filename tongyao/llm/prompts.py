@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -20,19 +22,32 @@ OVERRIDDEN: Final = "scene"
 """The version of a scene's prompt that names none."""
 
 
+_PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class Prompt:
-    """One step's system prompt as it is sent: the step's own text, then the frame, which cannot be overridden."""
+    """One step's system prompt as it is sent: the step's own text, then the frame, which cannot be overridden.
+
+    `parts` hold for some requests only, and are sent with those (`tongyao.llm.parts`), so that the system prompt stays the same
+    from round to round and is read from the cache.
+    """
 
     step: str
     language: Language
     version: str
     text: str
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> str:
+        """The text and every part under its name."""
+        return "\n".join((self.text, *(f"<!-- part: {name} -->\n{text}\n" for name, text in self.parts.items())))
 
     @property
     def sha256(self) -> str:
-        """Of the text as sent, for the manifest."""
-        return sha256(self.text.encode()).hexdigest()
+        """Of the text and the parts, for the manifest."""
+        return sha256(self.whole.encode()).hexdigest()
 
 
 def load(step: str, language: Language, override: str | None = None, *, folder: Path | None = None) -> Prompt:
@@ -41,31 +56,47 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
     With `folder`, its files `<language>/<name>.md` stand in for the shipped ones of the same name.
 
     An override replaces what the step is told to judge by, not the frame: what is data, what ids are, the
-    form of the answer. Raises `ValueError` for a step or language that does not exist, and for an override
-    that is blank.
+    form of the answer. Nor the parts, which say what a request holds; it replaces those that it has itself. Raises `ValueError`
+    for a step or language that does not exist, and for an override that is blank.
     """
     if step not in STEPS or language not in ("en", "zh"):
         raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(STEPS)}; languages en, zh")
-    source = _file(language, step, folder) if override is None else override
-    front, body = split_front_matter(source)
-    if not body.strip():
+    shipped = _file(language, step, folder)
+    front, source = split_front_matter(shipped if override is None else override)
+    body, parts = split_parts(source)
+    if not body:
         raise ValueError(f"the override of {step} is blank: leave it out to use the shipped prompt")
-    draft: type[Draft] = STEPS[step].draft
-    frame = split_front_matter(_file(language, "frame", folder))[1].replace("{{shape}}", shape_of(draft))
+    if override is not None:
+        parts = split_parts(split_front_matter(shipped)[1])[1] | parts
     version = front.get("version", OVERRIDDEN) if override is None or "version" in front else OVERRIDDEN
-    return Prompt(step, language, version, f"{body.strip()}\n\n{frame.strip()}\n")
+    frame = _frame(language, STEPS[step].draft, folder, ids=step != "formulate")
+    return Prompt(step, language, version, f"{body}\n\n{frame}\n", parts)
+
+
+def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: bool = True) -> str:
+    """What every step is told, without what is said of fields that its answer does not have."""
+    body, parts = split_parts(split_front_matter(_file(language, "frame", folder))[1])
+    named = (*(("ids",) if ids else ()), *(("markdown",) if "markdown" in draft.model_fields else ()))
+    told = (parts[name] for name in named if name in parts)
+    return "\n\n".join((body.replace("{{shape}}", shape_of(draft)), *told))
 
 
 def judging(language: Language, draft: type[Draft]) -> str:
     """The prompt of the judge of a finished process, with the frame of every step."""
     body = split_front_matter(_file(language, "judge", None))[1]
-    frame = split_front_matter(_file(language, "frame", None))[1].replace("{{shape}}", shape_of(draft))
-    return f"{body.strip()}\n\n{frame.strip()}\n"
+    return f"{body.strip()}\n\n{_frame(language, draft, None)}\n"
 
 
-def reask(language: Language, *, folder: Path | None = None) -> str:
-    """The text before the complaints when an answer is sent back for repair."""
-    return split_front_matter(_file(language, "reask", folder))[1].strip()
+def reask(step: str, language: Language, *, folder: Path | None = None) -> str:
+    """The text before the complaints when an answer of `step` is sent back for repair."""
+    body, parts = split_parts(split_front_matter(_file(language, "reask", folder))[1])
+    return f"{body}\n\n{parts.get(step, '')}".strip()
+
+
+def split_parts(source: str) -> tuple[str, dict[str, str]]:
+    """The text before the first line `<!-- part: NAME -->`, and the parts after such lines by name, all without space around."""
+    body, *rest = _PART.split(source)
+    return body.strip(), {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
 
 
 def split_front_matter(source: str) -> tuple[dict[str, str], str]:

@@ -3,16 +3,18 @@
 Two rules shape it. What people, profiles and models wrote stands inside `<data …>` elements, which no text
 inside can close. And what does not change from round to round comes first, in blocks whose bytes never
 change again, so that round n+1 reads from the cache what round n wrote: `Block.cache` marks where a prefix
-ends that will be read again. The blocks hold no instructions: those are in `prompts/`, so that they exist in
-one place per language.
+ends that will be read again. Instructions are in `prompts/`, one place per language. Those that hold for some
+requests only (`parts_of`) stand in the `<task …>` element at the end, so that the system prompt never changes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tongyao.llm.labels import label, line, round_figures, this_round
+from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
 from tongyao.protocol.model.plan import Claim, Plan
 from tongyao.protocol.model.projection import Item, Projection
@@ -21,7 +23,7 @@ from tongyao.protocol.model.requests import (
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
-    Mandate,
+    Language,
     Material,
     PlannerRequest,
     Request,
@@ -60,20 +62,19 @@ def _unforged(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def line(text: str) -> str:
-    """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
-    return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
+def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
+    """The user's message for the request of any step. Raises `TypeError` for anything else.
 
-
-def blocks(request: Request) -> tuple[Block, ...]:
-    """The user's message for the request of any step. Raises `TypeError` for anything else."""
+    `parts`: the parts of the step's prompt by name; those that hold for the request (`parts_of`) stand in the task.
+    """
+    told = "\n\n".join(parts[name] for name in parts_of(request) if name in parts) if parts else ""
     match request:
         case FormulationRequest():
-            return formulation(request)
+            return formulation(request, told)
         case EndpointRequest():
-            return endpoint(request)
+            return endpoint(request, told)
         case CatalystRequest():
-            return catalyst(request)
+            return catalyst(request, told)
         case PlannerRequest():
             return planner(request)
         case DeliveryRequest():
@@ -81,17 +82,24 @@ def blocks(request: Request) -> tuple[Block, ...]:
     raise TypeError(f"no step has a request of type {type(request).__name__}")
 
 
-def formulation(request: FormulationRequest) -> tuple[Block, ...]:
+def _task(attributes: str, *, lines: Iterable[str] = (), told: str = "") -> str:
+    """The task element: what code says of the request, a line each, then what the prompt says of such requests."""
+    inside = "\n\n".join(filter(None, ("\n".join(lines), told)))
+    return f"<task {attributes}>\n{inside}\n</task>" if inside else f"<task {attributes} />"
+
+
+def formulation(request: FormulationRequest, told: str = "") -> tuple[Block, ...]:
     blocks = [Block(_profile(request.material, "P00"))] if request.material else []
     intent = data("intent", request.intent, by="P00")
-    return (*blocks, Block(f'{intent}\n\n<task step="formulate" />'))
+    task = _task('step="formulate"', told=told)
+    return (*blocks, Block(f"{intent}\n\n{task}"))
 
 
-def endpoint(request: EndpointRequest) -> tuple[Block, ...]:
+def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
     """Profile, tension, then one block per past round; the turn itself, which no later call reads, at the
     end.
     """
-    alias = request.alias
+    alias, language = request.alias, request.language
     source = () if request.words is not None else (Block(_profile(request.material, alias), cache=True),)
     own = {turn.round: turn for turn in request.own}
     seen = {observation.round: observation for observation in request.observations}
@@ -100,72 +108,83 @@ def endpoint(request: EndpointRequest) -> tuple[Block, ...]:
         Block(
             "\n\n".join(
                 (
-                    *([_projection(own[number])] if number in own else []),
-                    *([_observation(seen[number])] if number in seen else []),
+                    *([_projection(own[number], language)] if number in own else []),
+                    *([_observation(seen[number], language)] if number in seen else []),
                 )
             )
         )
         for number in rounds
     ]
-    kind = "sort" if request.words is not None else "first" if not own else "later"
-    turn = [f'<task step="project" alias="{alias}" round="{request.round}" turn="{kind}" />']
+    names = f'step="project" alias="{alias}" round="{request.round}" of="{_limit(request)}" turn="{turn_kind(request)}"'
+    turn = [_task(names, told=told)]
     if request.words is not None:
         turn.insert(0, data("words", request.words, by=alias))
-    elif mandate := _mandate(request.mandate):
+    elif mandate := mandate_lines(request.mandate, language):
         turn.insert(0, data("mandate", mandate, by=alias))
     return (*_marked([*source, Block(_tension(request.tension)), *past]), Block("\n\n".join(turn)))
 
 
-def catalyst(request: CatalystRequest) -> tuple[Block, ...]:
+def _limit(request: EndpointRequest | CatalystRequest) -> int:
+    return max(request.round, request.round_limit)
+
+
+def catalyst(request: CatalystRequest, told: str = "") -> tuple[Block, ...]:
     """The tension, then the growing exchange: projections of round 1, its observation, projections of round
     2 …
     """
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
-    task = catalyst_task(request)
-    pairs = ", ".join(f"{a}-{b}" for a, b in task.examine)
+    task = catalyst_task(
+        request.model_copy(update={"only_pairs": ()})
+    )  # what a repair asks for stands in its complaints
+    language = request.language
+    counts = "yes" if request.verdict_counts else "no"
     lines = [
-        f'<task step="observe" round="{request.round}" verdict_counts="{_yes(request.verdict_counts)}">',
-        f"contributors: {', '.join(request.contributors) or '-'}",
-        f"{'only these pairs' if request.only_pairs else 'pairs to examine'}: {pairs or '-'}",
+        f"{label('contributors', language)}: {', '.join(request.contributors) or '-'}",
+        f"{label('pairs to examine', language)}: {', '.join(f'{a}-{b}' for a, b in task.examine) or '-'}",
+        *_task_lines(task, taken_back(request), language),
     ]
-    if not request.only_pairs:
-        lines += _task_lines(task)
-    lines.append("</task>")
     strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
     remarks = [data("remarks", "\n".join(f"- {line(one.sentence)}" for one in task.remarks))] if task.remarks else []
-    return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, "\n".join(lines)))))
+    names = f'step="observe" round="{request.round}" of="{_limit(request)}" verdict_counts="{counts}"'
+    return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, _task(names, lines=lines, told=told)))))
 
 
-def _task_lines(task: CatalystTask) -> list[str]:
+def _task_lines(task: CatalystTask, back: Iterable[str], language: Language) -> list[str]:
     """What code counted; each line is explained in the step's prompt."""
     lines = []
     if task.carried:
-        lines.append(f"carried: {'; '.join(_standing(pair) for pair in task.carried)}")
+        lines.append(f"{label('carried', language)}: {'; '.join(_standing(pair, language) for pair in task.carried)}")
     if task.untouched:
-        lines.append(f"parts that no item is aimed at: {', '.join(task.untouched)}")
+        lines.append(f"{label('parts that no item is aimed at', language)}: {', '.join(task.untouched)}")
     if task.framework is not None:
-        lines.append(f"open framework: {task.framework.id}")
-    for figures in task.news[:-1]:
-        lines.append(
-            f"round {figures.round}: {figures.items} items, {figures.new_quotes} with a new quote; {figures.first_links} new links, "
-            f"{len(figures.links)} of them on new or re-aimed quotes"
+        lines.append(f"{label('open framework', language)}: {task.framework.id}")
+    if named := ", ".join(back):
+        lines.append(f"{label('taken back', language)}: {named}")
+    lines += [
+        round_figures(
+            language,
+            number=figures.round,
+            items=figures.items,
+            quoted=figures.new_quotes,
+            first_links=figures.first_links,
+            counted_links=len(figures.links),
         )
+        for figures in task.news[:-1]
+    ]
     now = task.news[-1]
-    lines.append(
-        f"this round: {now.items} items, {now.new_quotes} with a new quote, {now.re_aimed} re-aimed in an answer"
-    )
+    lines.append(this_round(language, items=now.items, quoted=now.new_quotes, re_aimed=now.re_aimed))
     return lines
 
 
-def _standing(pair: Pair) -> str:
-    return f"{pair.a}-{pair.b} {pair.relation}{_hedge(pair.basis)} {pair.id}"
+def _standing(pair: Pair, language: Language) -> str:
+    return f"{pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)} {pair.id}"
 
 
 def planner(request: PlannerRequest) -> tuple[Block, ...]:
     """The whole record at once. It is read once, so nothing of it is written to the cache."""
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
     if ledger := standing(observations_of(request.exchange)):
-        lines = (_standing(pair) for _, pair in sorted(ledger.items()))
+        lines = (_standing(pair, request.language) for _, pair in sorted(ledger.items()))
         blocks.append(Block(data("relations_that_stand", "\n".join(lines))))
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
@@ -189,7 +208,7 @@ def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
     )
     return (
         Block(data("plan", plan_text(plan), revision=plan.revision), cache=True),
-        *(Block(_projection(turn)) for turn in own if turn.items),
+        *(Block(_projection(turn, request.language)) for turn in own if turn.items),
         Block(f'<task step="deliver" alias="{request.alias}" />'),
     )
 
@@ -203,9 +222,10 @@ def _marked(blocks: list[Block]) -> tuple[Block, ...]:
 
 def _exchange_blocks(request: CatalystRequest | PlannerRequest) -> Iterable[Block]:
     for exchange in request.exchange:
-        yield Block("\n\n".join(_projection(turn) for turn in exchange.projections) or f"(round {exchange.round})")
+        turns = (_projection(turn, request.language) for turn in exchange.projections)
+        yield Block("\n\n".join(turns) or f"(round {exchange.round})")
         if exchange.observation is not None:
-            yield Block(_observation(exchange.observation))
+            yield Block(_observation(exchange.observation, request.language))
 
 
 def _tension(tension: Tension) -> str:
@@ -224,70 +244,67 @@ def _profile(material: Material, alias: str) -> str:
     return data("profile", material.text, of=alias, **shown)
 
 
-def _mandate(mandate: Mandate) -> str:
-    said = (
-        ("speak only of", "; ".join(mandate.topics)),
-        ("never disclose", "; ".join(mandate.never)),
-        ("the person adds", mandate.addition),
-    )
-    return "\n".join(f"{name}: {line(text)}" for name, text in said if text.strip())
-
-
-def _projection(turn: Projection) -> str:
-    items = "\n".join(_item(item) for item in turn.items) or "-"
+def _projection(turn: Projection, language: Language) -> str:
+    items = "\n".join(_item(item, language) for item in turn.items) or "-"
     return data("projection", items, by=turn.alias, round=turn.round, outcome=turn.outcome)
 
 
-def _item(item: Item) -> str:
+def _item(item: Item, language: Language) -> str:
+    def named(word: str, ids: Iterable[str]) -> str:
+        told = ", ".join(ids)
+        return f"; {label(word, language)} {told}" if told else ""
+
     aim = f" → {', '.join(item.targets)}" if item.targets else ""
-    ground = (
-        "fact"
-        if not item.inferred
-        else f"inferred from {', '.join(item.starts_from)}"
-        if item.starts_from
-        else "inferred"
-    )
-    steps = f" ⟨steps: {'; '.join(line(step) for step in item.mapping)}⟩" if item.mapping else ""
-    answers = f"; answers {', '.join(item.answers)}" if item.answers else ""
-    repeated = "; repeated" if item.repeated else ""
-    return f"{item.id} [{item.dimension}{aim}; {ground}{answers}{repeated}] {line(item.claim)}{steps}"
+    ground = f"; {label('inferred' if item.inferred else 'fact', language)}"
+    if item.inferred and item.starts_from:
+        ground = named("inferred from", item.starts_from)
+    steps = f" ⟨{label('steps', language)}: {'; '.join(line(step) for step in item.mapping)}⟩" if item.mapping else ""
+    rest = named("answers", item.answers) + named("takes back", item.withdraws)
+    rest += f"; {label('repeated', language)}" if item.repeated else ""
+    premise = f"{line(item.premise)} ⟹ " if item.premise.strip() else ""
+    return f"{item.id} [{label(item.dimension, language)}{aim}{ground}{rest}] {premise}{line(item.claim)}{steps}"
 
 
-def _observation(seen: Observation) -> str:
+def _observation(seen: Observation, language: Language) -> str:
     """What the round stated. A relation that stands from an earlier round was read there, so it is not repeated."""
-    lines = [f"verdict: {seen.verdict}"]
+    lines = [f"{label('verdict', language)}: {seen.verdict}"]
     lines += [
-        f"{pair.id} {pair.a}-{pair.b} {pair.relation}{_hedge(pair.basis)}: {_with_sources(pair.text, pair.sources)}"
+        f"{pair.id} {pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}: "
+        f"{_with_sources(pair.text, pair.sources)}"
         for pair in seen.pairs
         if pair.stated_in == seen.round
     ]
     lines += [
-        f"{part.id} {part.alias} {part.effect} {part.target}{_hedge(part.basis)}: {_with_sources(part.text, part.sources)}"
+        f"{part.id} {part.alias} {label(part.effect, language)} {part.target}{_hedge(part.basis, language)}: "
+        f"{_with_sources(part.text, part.sources)}"
         for part in seen.contributions
     ]
     lines += [
-        f"{told.id} translation {told.a} “{line(told.a_words)}” ~ {told.b} “{line(told.b_words)}”: "
+        f"{told.id} {label('translation', language)} {told.a} ⟨{line(told.a_words)}⟩ ~ {told.b} ⟨{line(told.b_words)}⟩: "
         f"{_with_sources(told.text, told.sources)}"
         for told in seen.translations
     ]
-    lines += [f"{gap.id} gap {gap.kind} {gap.target}: {_with_sources(gap.text, gap.sources)}" for gap in seen.gaps]
-    for label, notes in (
+    lines += [
+        f"{gap.id} {label('gap', language)} {label(gap.kind, language)} {gap.target}: {_with_sources(gap.text, gap.sources)}"
+        for gap in seen.gaps
+    ]
+    for name, notes in (
         ("ignored", seen.ignored),
         ("framework", seen.frameworks),
         ("third_party_value", seen.third_party_value),
     ):
-        lines += [_note(label, note) for note in notes if round_of(note.id) == seen.round]
+        lines += [_note(label(name, language), note) for note in notes if round_of(note.id) == seen.round]
     return data("observation", "\n".join(lines), by="catalyst", round=seen.round)
 
 
-def _hedge(basis: Basis) -> str:
-    return " (inferred)" if basis is Basis.INFERRED else ""
+def _hedge(basis: Basis, language: Language) -> str:
+    return f" ({label('inferred', language)})" if basis is Basis.INFERRED else ""
 
 
-def _note(label: str, note: Note) -> str:
-    name = f" “{line(note.name)}”" if note.name else ""
+def _note(title: str, note: Note) -> str:
+    name = f" ⟨{line(note.name)}⟩" if note.name else ""
     about = f" ({', '.join(note.about)})" if note.about else ""
-    return f"{note.id} {label}{name}{about}: {_with_sources(note.text, note.sources)}"
+    return f"{note.id} {title}{name}{about}: {_with_sources(note.text, note.sources)}"
 
 
 def _with_sources(text: str, sources: Iterable[str]) -> str:
@@ -320,7 +337,3 @@ def _claims(label: str, claims: Iterable[Claim]) -> list[str]:
         f"{label}{'' if claim.supported else ' (unsupported)'}: {_with_sources(claim.text, claim.sources)}"
         for claim in claims
     ]
-
-
-def _yes(flag: bool) -> str:
-    return "yes" if flag else "no"

@@ -17,9 +17,10 @@ _TASK: Final = re.compile(r"<task ([^>]*?)/?>(.*?)(?:</task>|\Z)", re.DOTALL)
 _ATTRIBUTE: Final = re.compile(r'(\w+)="([^"]*)"')
 _DATA: Final = re.compile(r'<data kind="(\w+)"([^>]*)>\n(.*?)\n</data>', re.DOTALL)
 _ITEM: Final = re.compile(r"^(R\d+/P\d+/\d+) \[(\w+)(?: → ([^;\]]*))?; [^\]]*\] (.*)$", re.MULTILINE)
+_COMPLAINED_OF: Final = re.compile(r"^- (?:The pair |缺少配对 |配对 )(P\d+)-(P\d+)", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[^。！？.!?\n#|>-][^。！？.!?\n]{7,160}[。！？.!?]?")
 
-SIZES: Final[Mapping[str, int]] = {"project": 1_500, "observe": 2_500, "plan": 5_000, "deliver": 1_500}
+SIZES: Final[Mapping[str, int]] = {"observe": 2_500, "plan": 5_000, "deliver": 1_500}
 """Bytes of Markdown per answer when nothing else is asked for."""
 
 
@@ -61,8 +62,7 @@ class Responder:
         sentences = [sentence.strip() for sentence in _SENTENCE.findall(source)]
         spoken = sentences[(number - 1) * self.items : number * self.items]
         if number > self.rounds or not spoken:
-            said = "我没有新的信息了。" if "我没有新的信息了" in prompt else "I have nothing new."
-            return {"nothing_new": True, "items": [], "markdown": said}
+            return {"nothing_new": True, "items": []}
         targets = re.findall(r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE) or [
             "T"
         ]
@@ -70,29 +70,28 @@ class Responder:
         items = [
             {
                 "dimension": dimensions[index % 3],
-                "claim": self._at_length(f"{task['alias']}: {sentence}"),
                 "targets": [targets[(index + number) % len(targets)]],
+                "premise": "",
                 "quotes": [sentence],
                 "inferred": False,
                 "starts_from": [],
+                "claim": self._at_length(f"{task['alias']}: {sentence}"),
                 "mapping": [],
+                "answers": [],
+                "withdraws": [],
             }
             for index, sentence in enumerate(spoken)
         ]
         earlier = [found[0] for found in _ITEM.findall(prompt) if f"/{task['alias']}/" in found[0]]
         if earlier and not words:
             items.append({**items[0], "quotes": [], "inferred": True, "starts_from": earlier[-1:]})
-        return {
-            "nothing_new": False,
-            "items": items,
-            "markdown": _filler(source, self.sizes.get("project", 0)),
-        }
+        return {"nothing_new": False, "items": items}
 
     def _observe(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
-        wanted = re.search(r"^(only these pairs|pairs to examine): (.*)$", inner, re.MULTILINE)
+        wanted = re.search(r"^(?:pairs to examine|要检查的配对): (.*)$", inner, re.MULTILINE)
         assert wanted is not None
-        pairs = re.findall(r"(P\d+)-(P\d+)", wanted[2])
-        only = wanted[1] == "only these pairs"
+        only = _COMPLAINED_OF.findall(prompt)
+        pairs = only or re.findall(r"(P\d+)-(P\d+)", wanted[1])
         last: dict[str, tuple[str, str]] = {}
         for found, _, targets, claim in _ITEM.findall(prompt):
             last[found.split("/")[1]] = (found, f"{targets}\n{claim}")

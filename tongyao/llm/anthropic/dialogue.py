@@ -14,8 +14,9 @@ from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.stream import Rejected, Reply, converse
 from tongyao.llm.engine import Reask, Usage
 from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable, of_failure
+from tongyao.llm.labels import line
 from tongyao.llm.prices import PriceTable
-from tongyao.llm.rendering import Block, line
+from tongyao.llm.rendering import Block
 from tongyao.protocol.model.value import Draft
 
 

@@ -82,6 +82,7 @@ class AnthropicEngine:
         """Ask the model of `step`; on a repair, elements of a wrong shape are left out one by one and counted."""
         settings = self._steps[step.name]
         seconds = step.call_seconds(PROXY_SECONDS) if call.seconds is None else call.seconds
+        prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         dialogue = Dialogue(
             self._client,
             self._parameters,
@@ -89,9 +90,11 @@ class AnthropicEngine:
             step=step.name,
             model=settings.model,
             effort=settings.effort,
-            system=prompts.load(step.name, request.language, call.prompt_override, folder=self._folder).text,
+            system=prompt.text,
             messages=messages_of(
-                rendering.blocks(request), prompts.reask(request.language, folder=self._folder), call.reask
+                rendering.blocks(request, prompt.parts),
+                prompts.reask(step.name, request.language, folder=self._folder),
+                call.reask,
             ),
             draft=step.draft,
             beat=call.beat,

@@ -84,7 +84,7 @@ def project(request: EndpointRequest) -> ProjectionDraft:
     else:
         choices = []
     items = [_item(request, choice) for choice in choices]
-    return ProjectionDraft(nothing_new=not items, items=items, markdown=_markdown(request, items))
+    return ProjectionDraft(nothing_new=not items, items=items)
 
 
 def _facets(tension: Tension, mandate: Mandate) -> list[_Facet]:
@@ -277,17 +277,3 @@ def _item(request: EndpointRequest, choice: _Choice) -> ItemDraft:
         targets=list(choice.targets),
         quotes=[quote],
     )
-
-
-def _markdown(request: EndpointRequest, items: list[ItemDraft]) -> str:
-    lines = [wording.NOTICE[request.language]]
-    for dimension in Dimension:
-        of_kind = [item for item in items if item.dimension is dimension]
-        if of_kind:
-            lines += ["", f"### {wording.DIMENSIONS[dimension.value][request.language]}", ""]
-            lines += [
-                f"- {item.claim} ({', '.join(item.targets)})" if item.targets else f"- {item.claim}" for item in of_kind
-            ]
-    if not items:
-        lines += ["", wording.NOTHING_NEW[request.language]]
-    return "\n".join(lines)

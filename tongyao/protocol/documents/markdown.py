@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 from tongyao.protocol.model.observation import Basis, Observation, Pair, Relation
-from tongyao.protocol.model.projection import Dimension, Outcome, Projection
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.tension import Tension
 
 _RELATIONS: Final = {
@@ -17,6 +17,11 @@ _RELATIONS: Final = {
     },
     "zh": {Relation.COMPLEMENTARY: "互补", Relation.ALIGNED: "同向", Relation.OFFSETTING: "对冲"},
 }
+_DIMENSIONS: Final = {
+    "en": {Dimension.CAPABILITY: "Capability", Dimension.DIRECTION: "Direction", Dimension.BOUNDARY: "Boundary"},
+    "zh": {Dimension.CAPABILITY: "能力", Dimension.DIRECTION: "方向", Dimension.BOUNDARY: "边界"},
+}
+_NOTHING_NEW: Final = {"en": "I have nothing new.", "zh": "我没有新的信息了。"}
 _STANDING: Final = {
     "en": {
         "carried": "### Relations that stand from earlier rounds",
@@ -79,8 +84,9 @@ def projection_markdown(projection: Projection) -> str:
             basis = spans or ("inferred from " + (", ".join(item.starts_from) or "the whole") if item.inferred else "")
             targets = f" → {', '.join(item.targets)}" if item.targets else ""
             answers = f", answers {', '.join(item.answers)}" if item.answers else ""
+            answers += f", takes back {', '.join(item.withdraws)}" if item.withdraws else ""
             repeated = ", repeated" if item.repeated else ""
-            lines.append(f"- `{item.id}`{targets} {item.claim} _({basis}{answers}{repeated})_")
+            lines.append(f"- `{item.id}`{targets} {item.statement} _({basis}{answers}{repeated})_")
             lines += [f"  - {step}" for step in item.mapping]
         lines.append("")
     if projection.markdown.strip():
@@ -88,6 +94,17 @@ def projection_markdown(projection: Projection) -> str:
     if projection.outcome is Outcome.NOTHING_NEW and not projection.items:
         lines.append("Nothing new.")
     return "\n".join(lines).strip() + "\n"
+
+
+def items_markdown(items: Iterable[Item], language: Literal["zh", "en"]) -> str:
+    """What a proxy said, for people: its items under the names of their dimensions; without any, that there is nothing new."""
+    said = list(items)
+    parts = []
+    for dimension in Dimension:
+        lines = [f"- {item.statement}" for item in said if item.dimension is dimension]
+        if lines:
+            parts.append("\n".join((f"### {_DIMENSIONS[language][dimension]}", "", *lines)))
+    return "\n\n".join(parts) or _NOTHING_NEW[language]
 
 
 def observation_markdown(observation: Observation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from tongyao.protocol.guards.complaints import Fault, complaint
 from tongyao.protocol.guards.forms import form_of, missing_form
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.model.observation import Basis, Observation, Pair, PairDraft, Relation, all_pairs, round_of
@@ -39,8 +40,10 @@ class PairStatements:
 
     def __init__(self, request: CatalystRequest) -> None:
         self.contributors = request.contributors
+        self._language = request.language
         self.wanted = to_examine(request.exchange, request.contributors)
         self._items: dict[str, Item] = {item.id: item for item in items_of(request.exchange)}
+        self._withdrawn = {back for item in self._items.values() for back in item.withdraws}
         self._known = known_ids(request)
         self._ledger = standing(earlier_observations(request))
 
@@ -106,7 +109,7 @@ class PairStatements:
             form = before.form if missing_form(draft.relation, form, a, b) else form
         elif stood is not None and self._held(stood, sources):
             kept = stood.model_copy(update={"carried": False})
-            return kept, f"was {stood.relation.value} on a boundary with a quote; another relation cites an item said since, with a new quote"  # fmt: skip
+            return kept, complaint(self._language, "boundary_held", relation=stood.relation)
         pair = Pair(id="", a=a, b=b, relation=draft.relation, text=draft.text, sources=sources, form=form)
         if not draft.relation.related:
             return pair, ""
@@ -114,19 +117,19 @@ class PairStatements:
         if without:
             none = pair.model_copy(update={"relation": Relation.NONE_FOUND})
             kept = stood.model_copy(update={"carried": False}) if stood is not None else none
-            return kept, f"cites no item of {' and '.join(without)}"
+            return kept, complaint(self._language, "one_sided", aliases=", ".join(without))
         if missing := missing_form(draft.relation, form, a, b):
-            return pair.model_copy(update={"basis": Basis.INFERRED}), missing
+            return pair.model_copy(update={"basis": Basis.INFERRED}), complaint(self._language, missing, a=a, b=b)
         return pair, ""
 
-    def _adds(self, before: Pair, sources: Sequence[str], missing: str) -> bool:
+    def _adds(self, before: Pair, sources: Sequence[str], missing: Fault | None) -> bool:
         """Whether a statement with the same relation says more than the one that stands: a later item, or the form."""
         later = any(round_of(source) > before.stated_in for source in sources if source in self._items)
         return before.relation.related and (later or (before.basis is Basis.INFERRED and not missing))
 
     def _held(self, stood: Pair, sources: Sequence[str]) -> bool:
-        """Whether `stood` rests on a quoted boundary, and `sources` holds no item said since with a new quote."""
-        if not rests_on_quoted_boundary(stood, self._items):
+        """Whether `stood` rests on a quoted boundary that was not taken back, and `sources` holds no item said since with a new quote."""
+        if not rests_on_quoted_boundary(stood, self._items) or self._withdrawn & set(stood.sources):
             return False
         old = [item for item in self._items.values() if round_of(item.id) <= stood.stated_in]
         since = [self._items[one] for one in sources if one in self._items and round_of(one) > stood.stated_in]

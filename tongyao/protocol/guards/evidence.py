@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.naming import named_ids, named_targets
 from tongyao.protocol.guards.quoting import find_pieces
 from tongyao.protocol.model.projection import Item, ItemDraft, Span, item_id
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 
@@ -29,18 +31,20 @@ def check_items(
     known_ids: Collection[str] = (),
     answerable: Collection[str] = (),
     never: Sequence[str] = (),
+    language: Language = "en",
     first_number: int = 1,
 ) -> Checked:
     """Turn drafts into items, numbered from `first_number`.
 
     - A fact needs at least one quote that stands in `text` (see `quoting` for what may differ).
     - An inference keeps the quotes that stand and the ids it may know, and is never rejected for lacking them.
+    - `withdraws` keeps the ids among `known_ids`. What is wrong with an item is said in `language`.
     - `answers` keeps the ids among `answerable`. Targets the tension does not have are dropped; an item with a phrase of `never` in it is rejected.
     """
     items: list[Item] = []
     rejected: list[tuple[ItemDraft, str]] = []
     for draft in drafts:
-        problem = _problem(draft, text, never)
+        problem = _problem(draft, text, never, language)
         if problem:
             rejected.append((draft, problem))
             continue
@@ -48,6 +52,7 @@ def check_items(
             Item(
                 id=item_id(round_number, alias, first_number + len(items)),
                 dimension=draft.dimension,
+                premise=draft.premise.strip(),
                 claim=draft.claim.strip(),
                 targets=named_targets(draft.targets, targets),
                 spans=tuple(
@@ -59,22 +64,23 @@ def check_items(
                 starts_from=named_ids(draft.starts_from, known_ids),
                 mapping=tuple(step.strip() for step in draft.mapping if step.strip()),
                 answers=named_ids(draft.answers, answerable),
+                withdraws=named_ids(draft.withdraws, known_ids),
             )
         )
     return Checked(items=tuple(items), rejected=tuple(rejected))
 
 
-def _problem(draft: ItemDraft, text: str, never: Sequence[str]) -> str:
+def _problem(draft: ItemDraft, text: str, never: Sequence[str], language: Language) -> str:
     if not draft.claim.strip():
-        return "the claim is empty"
-    shown = "\n".join((draft.claim, *draft.quotes, *draft.mapping)).casefold()
+        return complaint(language, "empty_claim")
+    shown = "\n".join((draft.premise, draft.claim, *draft.quotes, *draft.mapping)).casefold()
     if any(phrase.strip() and phrase.strip().casefold() in shown for phrase in never):
-        return "it discloses what its owner does not let the proxy speak of"
+        return complaint(language, "disclosed")
     if draft.inferred:
         return ""
     if not draft.quotes:
-        return "a fact without a quote: quote it word for word, or mark it as inferred and name what it starts from"
+        return complaint(language, "no_quote")
     missing = [quote for quote in draft.quotes if not find_pieces(text, quote)]
     if len(missing) == len(draft.quotes):
-        return f"this quote is not in the source: {missing[0][:120]!r}"
+        return complaint(language, "quote_not_found", quote=missing[0].strip())
     return ""

@@ -78,7 +78,7 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
             for alias in request.aliases
         ],
         tasks=[
-            TaskDraft(id=f"T{number}", title=said[0].claim, assignee=alias, sources=[said[0].id])
+            TaskDraft(id=f"T{number}", title=said[0].statement, assignee=alias, sources=[said[0].id])
             for number, (alias, said) in enumerate(
                 (
                     (alias, [i for i in by_alias[alias] if i.dimension is Dimension.CAPABILITY])
@@ -122,7 +122,7 @@ def minimal_delivery(request: DeliveryRequest) -> str:
             "",
             says["terms"],
         ]
-    said = [item.claim for projection in request.own for item in projection.items]
+    said = [item.statement for projection in request.own for item in projection.items]
     if said:
         lines += ["", f"## {says['said']}", "", *(f"- {claim}" for claim in said)]
     return "\n".join(lines) + "\n"
@@ -140,7 +140,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _claims(items: list[Item], dimension: Dimension) -> list[ClaimDraft]:
-    return [ClaimDraft(text=item.claim, sources=[item.id]) for item in items if item.dimension is dimension]
+    return [ClaimDraft(text=item.statement, sources=[item.id]) for item in items if item.dimension is dimension]
 
 
 def _met(request: PlannerRequest) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from tongyao.protocol.guards.complaints import Fault
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.observation import Correspondence, Form, PairDraft, Relation
 
@@ -31,22 +32,16 @@ def form_of(draft: PairDraft, a: str, b: str, items: Collection[str]) -> Form:
     return Form()
 
 
-def missing_form(relation: Relation, form: Form, a: str, b: str) -> str:
-    """What `form` lacks for this relation between `a` and `b`, as a sentence without its subject; empty when it is whole."""
+def missing_form(relation: Relation, form: Form, a: str, b: str) -> Fault | None:
+    """What `form` lacks for this relation between `a` and `b`; None when it is whole."""
     match relation:
         case Relation.COMPLEMENTARY if not _across(form.lack, form.means, a, b):
-            return "is complementary: put ids of what one side lacks in `lack` and of the other side's means in `means`"
+            return "no_lack_and_means"
         case Relation.OFFSETTING if not _across(form.condition, form.cancels, a, b):
-            return (
-                "is offsetting: put ids of one side's condition in `condition` and of what it cancels of the other side in "
-                "`cancels`"
-            )
+            return "no_condition_and_cancels"
         case Relation.ALIGNED if len(form.steps) < LEAST_STEPS:
-            return (
-                f"is aligned: put at least {LEAST_STEPS} corresponding steps in `steps`, each with an id of {a} and an id of {b}; "
-                "a common topic, place or date is no relation"
-            )
-    return ""
+            return "no_steps"
+    return None
 
 
 def _across(one: Iterable[str], other: Iterable[str], a: str, b: str) -> bool:

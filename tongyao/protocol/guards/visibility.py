@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from tongyao.protocol.guards.wordings import (
     ALIAS,
@@ -46,9 +46,11 @@ _SPEAKS_AFTER: Final = re.compile(
 )
 """An alias shortly before a quotation, or right after it: whose words they are."""
 
-RECOMMENDATION: Final = "recommends what to do; say only what is visible"
-PRIVATE_TALK: Final = "proposes that some speak without the others; what is seen is seen by all"
-JUDGEMENT: Final = "judges a person; say what stands between people"
+RECOMMENDATION: Final = "recommendation"
+PRIVATE_TALK: Final = "private_talk"
+JUDGEMENT: Final = "judgement"
+
+Reason = Literal["recommendation", "private_talk", "judgement", ""]
 
 _WORDS_OF_OTHERS: Final = ("a_words", "b_words")
 _OWN_TEXTS: Final = ("text", "markdown", "name")
@@ -58,30 +60,30 @@ class Breach(Value):
     """One sentence that goes beyond visibility."""
 
     sentence: str
-    reason: str
+    reason: Reason
 
 
 class Remark(Value):
     """One sentence that may go beyond visibility."""
 
     sentence: str
-    reason: str
+    reason: Reason
 
 
 @lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
-def breach_of(sentence: str) -> str:
+def breach_of(sentence: str) -> Reason:
     """Why `sentence` is not the catalyst's to say; empty when it is, or when that is not certain."""
     own = _own_words(sentence)
     return next((reason for part in _parts(own) if not NEUTRAL.search(part) and (reason := _goes_beyond(part))), "")
 
 
-def doubt_of(sentence: str) -> str:
+def doubt_of(sentence: str) -> Reason:
     """Why `sentence` may not be the catalyst's to say; empty when nothing in it suggests that."""
     own = _own_words(sentence)
     return next((reason for part in _parts(own) if (reason := _goes_beyond(part) or _may_go_beyond(part))), "")
 
 
-def _may_go_beyond(own: str) -> str:
+def _may_go_beyond(own: str) -> Reason:
     if MAY_TAKE_ASIDE.search(own):
         return PRIVATE_TALK
     if MAY_RECOMMEND.search(own):
@@ -96,7 +98,7 @@ def _parts(own: str) -> list[str]:
     return [own[start : start + _WINDOW] for start in range(0, len(own), _WINDOW - _OVERLAP)]
 
 
-def _goes_beyond(own: str) -> str:
+def _goes_beyond(own: str) -> Reason:
     if ALONE.search(own):
         return PRIVATE_TALK
     if RECOMMENDS.search(own):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.value import Draft, Value
 
 
@@ -51,15 +52,18 @@ class Span(Value):
 
 
 class Item(Value):
-    """One thing that a participant said.
+    """One thing that a participant said: a premise, and its bearing on the tension.
 
-    A fact carries at least one span; an inference is marked `inferred` and names what it starts from (spans, or ids of
-    earlier items), and is never struck for lacking a quote (docs/protocol.md §4.4).
+    `inferred` is about the premise. The premise of a fact is what its spans say. That of an inference is read out of spans or
+    of earlier items; it is never struck for lacking a quote (docs/protocol.md §4.4). The bearing is always a reading.
     """
 
     id: str = Field(description="`R<round>/<alias>/<number>`, e.g. `R2/P03/4`.")
     dimension: Dimension
-    claim: str = Field(min_length=1)
+    premise: str = Field(
+        default="", description="What the speaker has, does, lacks or will not do. Empty: the claim says it."
+    )
+    claim: str = Field(min_length=1, description="The bearing: what the premise means for the targets.")
     targets: tuple[str, ...] = Field(default=(), description="Of the tension: T, I, B1…, E.")
     spans: tuple[Span, ...] = ()
     inferred: bool = False
@@ -72,9 +76,18 @@ class Item(Value):
     answers: tuple[str, ...] = Field(
         default=(), description="Ids of the gap, framework or note of the last observation that it answers."
     )
+    withdraws: tuple[str, ...] = Field(
+        default=(), description="Ids of the speaker's earlier items that no longer hold."
+    )
     repeated: bool = Field(
         default=False, description="A proxy's item of round 3 or later without a new quote or an answer."
     )
+
+    @property
+    def statement(self) -> str:
+        """Premise and bearing as one text."""
+        colon = "：" if language_of(self.premise) == "zh" else ": "
+        return f"{self.premise.rstrip(' .。;；:：')}{colon}{self.claim}" if self.premise else self.claim
 
 
 class Projection(Value):
@@ -93,21 +106,22 @@ class ItemDraft(Draft):
     """An item as an engine words it: evidence as verbatim quotes, which code turns into spans."""
 
     dimension: Dimension
-    claim: str
     targets: list[str] = Field(default_factory=list)
+    premise: str = ""
     quotes: list[str] = Field(default_factory=list)
     inferred: bool = False
     starts_from: list[str] = Field(default_factory=list)
+    claim: str
     mapping: list[str] = Field(default_factory=list)
     answers: list[str] = Field(default_factory=list)
+    withdraws: list[str] = Field(default_factory=list)
 
 
 class ProjectionDraft(Draft):
-    """What an engine answered for one endpoint in one round."""
+    """What an engine answered for one endpoint in one round. The text for people is made of the items, by code."""
 
     nothing_new: bool = False
     items: list[ItemDraft] = Field(default_factory=list)
-    markdown: str = ""
 
 
 def item_id(round_number: int, alias: str, number: int) -> str:

@@ -76,7 +76,7 @@ class Record(Value):
         if self.tension is not None:
             known |= {f"T/{name}": text for name, text in self.tension.targets().items()}
         for projection in self.projections:
-            known |= {item.id: item.claim for item in projection.items}
+            known |= {item.id: item.statement for item in projection.items}
         for observation in self.observations:
             known |= observation.texts()
         return known

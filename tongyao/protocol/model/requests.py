@@ -9,6 +9,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 
@@ -72,6 +73,7 @@ class EndpointRequest(Request):
 
     alias: str
     round: int = Field(ge=1)
+    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be.")
     tension: Tension
     material: Material = Material()
     words: str | None = None
@@ -92,6 +94,7 @@ class CatalystRequest(Request):
     """The whole exchange so far. No profile and no name: the catalyst knows only what was said."""
 
     round: int = Field(ge=1)
+    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be.")
     tension: Tension
     exchange: tuple[Exchange, ...] = Field(description="Oldest first; the last one is the round to observe.")
     contributors: tuple[str, ...] = Field(description="Aliases that have contributed so far: the pairs to examine.")

@@ -72,7 +72,7 @@ def _tension_holds(record: Record) -> tuple[Result, str]:
         heard = terms("\n".join(_words(seen) for seen in record.observations if seen.round < number))
         for item in (item for said in record.projections if said.round == number for item in said.items):
             counted = early if number == 1 else late
-            counted[0] += bool(terms(item.claim) & (room | heard))
+            counted[0] += bool(terms(item.statement) & (room | heard))
             counted[1] += 1
     if not late[1] or not early[1]:
         return Result.NO_MATERIAL, "nobody said anything after the first round"

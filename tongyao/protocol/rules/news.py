@@ -77,8 +77,8 @@ def has_new_quote(item: Item, earlier: Iterable[Item]) -> bool:
 
 
 def is_repeated(item: Item, earlier: Iterable[Item]) -> bool:
-    """Whether `item` says nothing that its speaker had not said: no new quote, and no answer to anything by its id."""
-    return not item.answers and not has_new_quote(item, earlier)
+    """Whether `item` says nothing that its speaker had not said: no new quote, no answer by id, and nothing taken back."""
+    return not item.answers and not item.withdraws and not has_new_quote(item, earlier)
 
 
 def answerable(last: Observation | None) -> frozenset[str]:

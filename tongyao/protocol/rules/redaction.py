@@ -113,11 +113,12 @@ class Erasure:
             item.model_copy(
                 update={
                     "starts_from": self._sources(item.starts_from),
+                    "withdraws": self._sources(item.withdraws),
                     "mapping": tuple(step for step in item.mapping if not goes(step)),
                 }
             )
             for item in said.items
-            if not goes(item.claim) and not self._stands_on(item.starts_from)
+            if not goes(item.statement) and not self._stands_on(item.starts_from)
         )
         return said.model_copy(update={"items": kept, "markdown": "" if goes(said.markdown) else said.markdown})
 

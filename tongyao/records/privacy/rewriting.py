@@ -222,7 +222,7 @@ def _plain(kind: str, text: str) -> str:
     if not text or kind != "projection":
         return text
     said = Projection.model_validate_json(text)
-    return "\n".join([said.markdown, *(item.claim for item in said.items)])
+    return "\n".join([said.markdown, *(item.statement for item in said.items)])
 
 
 _TEXTS: Final = """

@@ -1,0 +1,80 @@
+"""The words with which code labels what it renders for a model, in the language of the request.
+
+English labels are the keys. Closed words that an answer must hold (`complementary`, `overlooked`) are English in the answer
+in both languages; the Chinese prompts give each with its label.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tongyao.protocol.model.requests import Language
+
+_CHINESE: Final = {
+    "capability": "能力",
+    "direction": "方向",
+    "boundary": "边界",
+    "fact": "事实",
+    "inferred": "推断",
+    "inferred from": "推断自",
+    "answers": "回应",
+    "takes back": "收回",
+    "repeated": "重复",
+    "steps": "步骤",
+    "verdict": "收敛判断",
+    "complementary": "互补",
+    "aligned": "同向",
+    "offsetting": "对冲",
+    "none_found": "未发现关系",
+    "not_examined": "未检查",
+    "dissolves": "消解",
+    "helps": "有助",
+    "collides": "冲突",
+    "worsens": "加重",
+    "translation": "翻译",
+    "gap": "缺口",
+    "overlooked": "没人注意到",
+    "absent": "在场没有",
+    "ignored": "被忽略",
+    "framework": "框架",
+    "third_party_value": "对第三方的价值",
+    "contributors": "发过言的人",
+    "pairs to examine": "要检查的配对",
+    "carried": "沿用的配对",
+    "parts that no item is aimed at": "还没有条目对着的部分",
+    "open framework": "开着的框架",
+    "taken back": "已收回的条目",
+    "this round": "本轮",
+    "speak only of": "只说这些",
+    "never disclose": "绝不透露",
+    "the person adds": "本人补充",
+}
+
+
+def line(text: str) -> str:
+    """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
+    return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
+
+
+def label(word: str, language: Language) -> str:
+    """`word`, which is an English label, in `language`. Raises `KeyError` for a label that has no Chinese one."""
+    return word if language == "en" else _CHINESE[word]
+
+
+def round_figures(
+    language: Language, *, number: int, items: int, quoted: int, first_links: int, counted_links: int
+) -> str:
+    """One line with the figures of an earlier round."""
+    if language == "zh":
+        return f"第 {number} 轮：{items} 个条目，{quoted} 个带新引文；首次说出 {first_links} 条联系，其中 {counted_links} 条是新消息"
+    return (
+        f"round {number}: {items} items, {quoted} with a new quote; {first_links} links stated for the first time, "
+        f"{counted_links} of them news"
+    )
+
+
+def this_round(language: Language, *, items: int, quoted: int, re_aimed: int) -> str:
+    """One line with the figures of the round that is observed."""
+    if language == "zh":
+        return f"本轮：{items} 个条目，{quoted} 个带新引文，{re_aimed} 个在回应里把旧引文对准了新的部分"
+    return f"this round: {items} items, {quoted} with a new quote, {re_aimed} that aim an old quote at a new part in an answer"

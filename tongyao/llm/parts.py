@@ -1,0 +1,80 @@
+"""Which parts of a step's prompt hold for a request: what a request does not contain is not described in it."""
+
+from __future__ import annotations
+
+from tongyao.llm.labels import label, line
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.requests import (
+    CatalystRequest,
+    EndpointRequest,
+    FormulationRequest,
+    Language,
+    Mandate,
+    Request,
+)
+from tongyao.protocol.rules.catalyst_task import catalyst_task
+from tongyao.protocol.rules.news import REPEATS_FROM_ROUND
+
+
+def parts_of(request: Request) -> tuple[str, ...]:
+    """Names of the parts for `request`, in the order in which they are told."""
+    match request:
+        case FormulationRequest():
+            return ("profile",) if request.material is not None else ()
+        case EndpointRequest():
+            return _chosen(_of_endpoint(request))
+        case CatalystRequest():
+            return _chosen(_of_catalyst(request))
+    return ()
+
+
+def _of_endpoint(request: EndpointRequest) -> dict[str, bool]:
+    proxy = request.words is None
+    return {
+        turn_kind(request): True,
+        "repeats": proxy and request.round >= REPEATS_FROM_ROUND,
+        "pieces": proxy and not request.material.is_whole,
+        "demander": request.alias == DEMANDER,
+        "mandate": proxy and bool(mandate_lines(request.mandate, request.language)),
+    }
+
+
+def _of_catalyst(request: CatalystRequest) -> dict[str, bool]:
+    task = catalyst_task(request.model_copy(update={"only_pairs": ()}))
+    return {
+        "early": not request.verdict_counts,
+        "counting": request.verdict_counts,
+        "again": request.round > 1,
+        "carried": bool(task.carried),
+        "framework_open": task.framework is not None,
+        "framework_none": task.framework is None,
+        "untouched": bool(task.untouched),
+        "taken_back": bool(taken_back(request)),
+        "remarks": bool(task.remarks),
+        "strategy": bool(request.strategy.strip()),
+    }
+
+
+def _chosen(parts: dict[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, holds in parts.items() if holds)
+
+
+def turn_kind(request: EndpointRequest) -> str:
+    """`sort` for a person's own words; `first` where the speaker was not asked before; else `later`."""
+    return "sort" if request.words is not None else "later" if request.own else "first"
+
+
+def taken_back(request: CatalystRequest) -> tuple[str, ...]:
+    """Ids of items that their speakers have taken back, in order."""
+    said = (item for exchange in request.exchange for turn in exchange.projections for item in turn.items)
+    return tuple(sorted({back for item in said for back in item.withdraws}))
+
+
+def mandate_lines(mandate: Mandate, language: Language) -> str:
+    """A mandate as lines of a request; empty where it says nothing besides that the proxy may speak."""
+    said = (
+        ("speak only of", "; ".join(mandate.topics)),
+        ("never disclose", "; ".join(mandate.never)),
+        ("the person adds", mandate.addition),
+    )
+    return "\n".join(f"{label(name, language)}: {line(text)}" for name, text in said if text.strip())
