@@ -17,6 +17,7 @@ from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tests.support.stack import Stack, open_stack
+from tongyao.llm import prompts
 from tongyao.llm.engine import CallKey
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
@@ -91,7 +92,9 @@ async def test_a_scene_has_prompts_of_its_own_frozen_at_the_start_and_none_of_th
     assert observing
     assert all("材料" in text and "编号" in text for text in observing), "what is data and what an id is stays"
     assert not [text for text in told if "催化观察" in text]
-    assert manifest["prompts"]["observe"]["sha256"] == hashlib.sha256(observing[0].encode()).hexdigest()
+    frozen = prompts.load("observe", "zh", own)
+    assert frozen.text in observing
+    assert manifest["prompts"]["observe"]["sha256"] == frozen.sha256
 
 
 async def test_a_settled_answer_to_another_input_is_asked_anew(
