@@ -63,7 +63,7 @@ class ServedStack:
         self.scene = "town"
 
     async def join(self, name: str, text: str) -> Person:
-        said = {"scene": self.scene, "name": f"{name} Example", "text": text}
+        said = {"scene": self.scene, "name": f"{name} Wexample", "text": text}
         answer = await self.http.post("/profiles", json=said, headers={"Idempotency-Key": uuid.uuid4().hex})
         assert answer.status_code == 201, answer.text
         return Person(self, name, answer.json()["profile_id"], answer.json()["token"])
