@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate mutants check format histories setup lock clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow mutants check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -26,6 +26,9 @@ test-slow: servers ## Run the tests that take minutes
 simulate: $(VENV)/.dev ## Run generated schedules against the state machine of processes; N=100000 for more
 	@$(BIN)/python -m tests.simulation --table --schedules $(N)
 N := 20000
+
+simulate-workflow: $(VENV)/.dev ## Run 5,000 generated schedules through the real workflow class, in process (about 10 minutes)
+	@$(BIN)/python -m tests.simulation --workflow --table --schedules 5000
 
 mutants: $(VENV)/.dev ## Count how many defects put into the state machine the simulation finds (slow)
 	@$(BIN)/python -m tests.simulation.mutants

@@ -15,23 +15,26 @@ from tests.simulation import phase_table
 from tests.simulation.coverage import ENOUGH, Coverage
 from tests.simulation.run import Failed, play, run_seed
 from tests.simulation.script import literal, read
+from tests.simulation.shell_world import ShellWorld
 from tests.simulation.shrink import shrink
+from tests.simulation.world import World
 from tongyao.protocol.life.state import CARRIED_LOGIC
 
 SCHEDULES: Final = 5_000
 """What `make test` runs of each logic that is carried."""
 
 
-def simulate(first: int, count: int, *, logic: int, coverage: Coverage) -> None:
-    """Run schedules of `count` seeds. Raises `AssertionError` with a script that replays the first failure."""
+def simulate(first: int, count: int, *, logic: int, coverage: Coverage, kind: type[World] = World) -> None:
+    """Run schedules of `count` seeds in worlds of a kind. Raises `AssertionError` with a script that replays the first failure."""
     for seed in range(first, first + count):
         try:
-            coverage.ended(run_seed(seed, logic=logic, seen=coverage.seen))
+            coverage.ended(run_seed(seed, logic=logic, seen=coverage.seen, kind=kind))
         except Failed as failed:
-            short = shrink(failed.script, logic)
+            option = " --workflow" if kind is ShellWorld else ""
+            short = shrink(failed.script, logic, kind)
             raise AssertionError(
                 f"seed {seed}, logic {logic}: {failed}\n"
-                f"Save this as a file and play it with `python -m tests.simulation --replay FILE`, or paste it into a test:\n"
+                f"Save this as a file and play it with `python -m tests.simulation --replay FILE{option}`, or paste it into a test:\n"
                 f"{literal(short)}"
             ) from failed.cause
 
@@ -44,10 +47,12 @@ def main() -> None:
     parser.add_argument(
         "--write-table", action="store_true", help="write the table of docs/phases.md: what 5,000 schedules do"
     )
+    parser.add_argument("--workflow", action="store_true", help="through the real workflow class, in process")
     parser.add_argument("--replay", type=Path, help="a file with a script")
     given = parser.parse_args()
+    kind = ShellWorld if given.workflow else World
     if given.replay is not None:
-        world = play(read(given.replay))
+        world = play(read(given.replay), kind=kind)
         print(f"played: the process is {world.state.phase}")
         return
     if given.write_table:
@@ -56,7 +61,7 @@ def main() -> None:
         began = time.process_time()
         coverage = Coverage()
         try:
-            simulate(given.first, given.schedules, logic=logic, coverage=coverage)
+            simulate(given.first, given.schedules, logic=logic, coverage=coverage, kind=kind)
         except AssertionError as failure:
             sys.exit(str(failure))
         if given.table:

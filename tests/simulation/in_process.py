@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import temporalio.api.common.v1 as common_pb
 from temporalio import workflow
+from temporalio.bridge.proto.child_workflow import StartChildWorkflowExecutionFailedCause
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation, WorkflowActivationJob
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.common import Priority, TypedSearchAttributes
@@ -49,6 +50,21 @@ class WorkflowTaskFailed(AssertionError):
     """The workflow task failed: on a server it would be tried again until the code is mended."""
 
 
+class NotReplayed(AssertionError):
+    """A replay gave other commands than the first execution. On a server the workflow would be stuck."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One workflow task as history keeps it: what came in, and the commands that went out."""
+
+    at: datetime
+    history_length: int
+    suggested: bool
+    jobs: tuple[WorkflowActivationJob, ...]
+    commands: tuple[Any, ...]
+
+
 @dataclass
 class InProcess:
     """One run of one process. `now` is moved by hand; activities and timers wait until they are resolved or fired."""
@@ -66,7 +82,12 @@ class InProcess:
     result: Any = None
     continued: State | None = None
     history_length: int = 3
+    suggested: bool = False
+    """The server suggests to continue as new."""
     updates: int = 0
+    history: list[Task] = field(default_factory=list)
+    scheduled: list[int] = field(default_factory=list)
+    """Numbers of the activities that were ever scheduled, in order."""
 
     def __post_init__(self) -> None:
         definition = workflow._Definition.must_from_class(Crystallization)
@@ -123,14 +144,72 @@ class InProcess:
 
     def activate(self, *jobs: WorkflowActivationJob) -> None:
         """One workflow task. Raises `WorkflowTaskFailed`."""
-        activation = WorkflowActivation(run_id="run", history_length=self.history_length, jobs=jobs)
+        activation = WorkflowActivation(
+            run_id="run",
+            history_length=self.history_length,
+            jobs=jobs,
+            continue_as_new_suggested=self.suggested,
+        )
         activation.timestamp.FromDatetime(self.now)
         completion: WorkflowActivationCompletion = self._instance.activate(activation)
+        length = self.history_length
         self.history_length += 3
         if completion.HasField("failed"):
             raise WorkflowTaskFailed(completion.failed.failure.message + completion.failed.failure.stack_trace)
-        for command in completion.successful.commands:
+        self._resolve(jobs)
+        commands = tuple(completion.successful.commands)
+        for command in commands:
             self._take(command)
+        self._keep(Task(self.now, length, self.suggested, jobs, commands))
+
+    def _resolve(self, jobs: Sequence[WorkflowActivationJob]) -> None:
+        for job in jobs:
+            match job.WhichOneof("variant"):
+                case "resolve_activity":
+                    self.activities.pop(job.resolve_activity.seq, None)
+                    self.cancelled = [one for one in self.cancelled if one.seq != job.resolve_activity.seq]
+                case "fire_timer":
+                    self.timers.pop(job.fire_timer.seq, None)
+                case "resolve_child_workflow_execution_start":
+                    self.children.pop(job.resolve_child_workflow_execution_start.seq, None)
+
+    def _keep(self, task: Task) -> None:
+        """Add to the history. An update that the validator refused leaves no trace there, nor does a task of nothing else."""
+        refused = {
+            command.update_response.protocol_instance_id
+            for command in task.commands
+            if command.HasField("update_response") and command.update_response.HasField("rejected")
+        }
+        jobs = []
+        for job in task.jobs:
+            if job.HasField("do_update") and job.do_update.protocol_instance_id in refused:
+                continue
+            kept = WorkflowActivationJob()
+            kept.CopyFrom(job)
+            if kept.HasField("do_update"):
+                kept.do_update.run_validator = False
+            jobs.append(kept)
+        if jobs:
+            self.history.append(replace(task, jobs=tuple(jobs), commands=_without(task.commands, refused)))
+
+    @classmethod
+    def replayed(
+        cls, start: ProcessInput | State, history: Sequence[Task], flags: frozenset[_WorkflowLogicFlag]
+    ) -> InProcess:
+        """A run on another worker, from its history. Raises `NotReplayed`."""
+        run = cls(start, now=history[0].at, flags=flags)
+        run.compare(history[0])
+        for task in history[1:]:
+            run.now, run.history_length, run.suggested = task.at, task.history_length, task.suggested
+            run.activate(*task.jobs)
+            run.compare(task)
+        return run
+
+    def compare(self, task: Task) -> None:
+        """Raise `NotReplayed` unless the last task gave the commands of `task`."""
+        found = self.history[-1].commands
+        if found != task.commands:
+            raise NotReplayed(f"a replay gives {_kinds(found)}, the first execution gave {_kinds(task.commands)}")
 
     def _take(self, command: Any) -> None:
         kind = command.WhichOneof("variant")
@@ -141,6 +220,7 @@ class InProcess:
                 one = command.schedule_activity
                 given = [_CONVERTER.from_payload(payload) for payload in one.arguments]
                 self.activities[one.seq] = Activity(one.seq, one.activity_type, given[0], one.task_queue)
+                self.scheduled.append(one.seq)
             case "request_cancel_activity":
                 gone = self.activities.pop(command.request_cancel_activity.seq, None)
                 if gone is not None:
@@ -186,6 +266,7 @@ class InProcess:
     def signal(self, name: str, payload: dict[str, Any]) -> WorkflowActivationJob:
         job = WorkflowActivationJob()
         job.signal_workflow.signal_name = name
+        job.signal_workflow.originating_event_id = self.history_length
         job.signal_workflow.input.extend(_CONVERTER.to_payloads([payload]))
         return job
 
@@ -196,7 +277,7 @@ class InProcess:
         job.resolve_activity.result.completed.result.CopyFrom(_CONVERTER.to_payload(output))
         return job
 
-    def failed(self, activity: Activity, kind: str, message: str = "away") -> WorkflowActivationJob:
+    def failed(self, activity: Activity, kind: str, message: str = "away", *details: str) -> WorkflowActivationJob:
         """`kind`: the type of the application failure, `OperatorNeeded` for instance."""
         self.activities.pop(activity.seq)
         job = WorkflowActivationJob()
@@ -206,7 +287,20 @@ class InProcess:
         failure.activity_failure_info.activity_type.name = activity.name
         failure.cause.message = message
         failure.cause.application_failure_info.type = kind
+        failure.cause.application_failure_info.details.payloads.extend(_CONVERTER.to_payloads(details))
         return job
+
+    def cancelled_jobs(self) -> list[WorkflowActivationJob]:
+        """That activities were cancelled, as the server says it to whoever asked for it."""
+        jobs = []
+        for activity in self.cancelled:
+            job = WorkflowActivationJob()
+            job.resolve_activity.seq = activity.seq
+            failure = job.resolve_activity.result.cancelled.failure
+            failure.message = "Activity cancelled"
+            failure.canceled_failure_info.SetInParent()
+            jobs.append(job)
+        return jobs
 
     def fired(self) -> WorkflowActivationJob:
         """The earliest timer; time moves to it."""
@@ -221,6 +315,17 @@ class InProcess:
         job = WorkflowActivationJob()
         job.resolve_child_workflow_execution_start.seq = seq
         job.resolve_child_workflow_execution_start.succeeded.run_id = "child-run"
+        return job
+
+    def child_runs_already(self, seq: int) -> WorkflowActivationJob:
+        job = WorkflowActivationJob()
+        start = job.resolve_child_workflow_execution_start
+        start.seq = seq
+        start.failed.workflow_id = self.children.pop(seq)
+        start.failed.workflow_type = "Crystallization"
+        start.failed.cause = (
+            StartChildWorkflowExecutionFailedCause.START_CHILD_WORKFLOW_EXECUTION_FAILED_CAUSE_WORKFLOW_ALREADY_EXISTS
+        )
         return job
 
     def cancel_job(self) -> WorkflowActivationJob:
@@ -248,3 +353,15 @@ class InProcess:
     def state(self) -> State:
         state: State = self._instance._object.state
         return state
+
+
+def _without(commands: tuple[Any, ...], refused: set[str]) -> tuple[Any, ...]:
+    return tuple(
+        command
+        for command in commands
+        if not (command.HasField("update_response") and command.update_response.protocol_instance_id in refused)
+    )
+
+
+def _kinds(commands: tuple[Any, ...]) -> list[str]:
+    return [str(command.WhichOneof("variant")) for command in commands]

@@ -39,12 +39,12 @@ class Failed(Exception):
         self.cause = cause
 
 
-def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None) -> Ended:
-    """Generate and run one schedule. Raises `Failed`."""
+def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None, kind: type[World] = World) -> Ended:
+    """Generate and run one schedule. `kind`: of the world that plays it. Raises `Failed`."""
     rng = Random(seed)
     how = generator.manner(rng, seed)
     script: Script = [["begin", generator.start(rng, how)]]
-    world = World(oracles=watch(), logic=logic, on_input=seen)
+    world = kind(oracles=watch(), logic=logic, on_input=seen)
     try:
         world.apply(script[0])
         for _ in range(generator.LENGTH + generator.FURTHER * how.direct):
@@ -60,9 +60,11 @@ def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None) -> Ende
     return Ended(world.state.phase, before, script)
 
 
-def play(script: Script, *, oracles: Sequence[Oracle] | None = None, logic: int = LOGIC) -> World:
+def play(
+    script: Script, *, oracles: Sequence[Oracle] | None = None, logic: int = LOGIC, kind: type[World] = World
+) -> World:
     """Play a script and drain what it leaves. Raises what the state machine or an oracle raises."""
-    world = World(oracles=watch() if oracles is None else oracles, logic=logic)
+    world = kind(oracles=watch() if oracles is None else oracles, logic=logic)
     for given in script:
         world.apply(given)
     drain(world)

@@ -299,6 +299,10 @@ class World:
         """Lanes in which a stored message has no verdict yet."""
         return [lane for lane in self.rows if self.next_of(lane) is not None]
 
+    def tries(self, key: str) -> bool:
+        """Whether a step runs."""
+        return key in self.running
+
     def _undelivered(self, step: Step) -> bool:
         given = step.input
         return isinstance(given, ConcludeInput) and any(self.next_of(lane) is not None for lane in given.lanes)

@@ -37,6 +37,7 @@ TOLD: Final = {
 }
 """What is told when a step ended well."""
 
+AFTER_THE_END: Final = frozenset({K.SUSPENDED, K.RESUMED, K.STEP_SKIPPED, K.MESSAGE_REFUSED})
 WAITED_IN: Final = frozenset({"confirming", "selecting", "deciding", "answering", "awaiting_children"})
 EVERY: Final = 5
 
@@ -131,7 +132,7 @@ class Records(Oracle):
 
     def settled(self, world: World, events: list[Event]) -> None:
         for event in events:
-            check(not self.ended or event.kind in (K.SUSPENDED, K.RESUMED, K.STEP_SKIPPED), "after the end:", event)
+            check(not self.ended or event.kind in AFTER_THE_END, "after the end:", event)
             self.kinds[event.kind.value] += 1
             self._fold(event)
         self._compare(world)

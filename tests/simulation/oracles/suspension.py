@@ -111,7 +111,7 @@ class Suspension(Oracle):
         for name, one in world.state.causes.items():
             if one.kind == "infrastructure":
                 check(name in world.wanted, "a cause of a step that nobody wants", name)
-                check(one.retry_at is not None or name in world.running, "is not tried again", name)
+                check(one.retry_at is not None or world.tries(name), "is not tried again", name)
         if world.state.causes and not world.state.phase.ended:
             for key, step in world.wanted.items():
                 cause = world.state.causes.get(key)

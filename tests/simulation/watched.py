@@ -1,0 +1,159 @@
+"""The state machine as the workflow class calls it, with the oracles of a simulated process told of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.life import machine
+from tongyao.protocol.life.state import State
+from tongyao.protocol.life.steps import Failure, Step, Success
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.events import Event
+from workflows import crystallization, handlers
+from workflows.crystallization import Crystallization
+
+if TYPE_CHECKING:
+    from tests.simulation.shell_world import ShellWorld
+
+
+class Watched:
+    """The functions of the state machine, as the workflow class calls them: oracles are told of each call."""
+
+    def __init__(self, world: ShellWorld) -> None:
+        self.world = world
+        self.offered: m.Message | None = None
+
+    def begin(self, start: ProcessInput, now: datetime, seed: str) -> State:
+        state = machine.begin(start, now, seed)
+
+        def told(events: list[Event]) -> None:
+            for oracle in self.world.oracles:
+                oracle.begun(self.world, events)
+
+        self._tell(state, told)
+        return state
+
+    def repeated(self, state: State, message: m.Message) -> bool:
+        return machine.repeated(state, message)
+
+    def refuse(self, state: State, message: m.Message) -> Any:
+        code = machine.refuse(state, message)
+        self.offered = message
+        world, stands = self.world, (state.phase, state.suspended)
+
+        def told(_: list[Event]) -> None:
+            self._offer(message)
+            if code is not None:
+                for oracle in world.oracles:
+                    oracle.refused(world, message, code.value)
+                world._saw(f"refused {message.kind}", stands)
+
+        self._tell(state, told)
+        return code
+
+    def _offer(self, message: m.Message) -> None:
+        for oracle in self.world.oracles:
+            oracle.offered(self.world, message)
+
+    def hear(self, state: State, message: m.Message, now: datetime) -> None:
+        world = self.world
+        if message is not self.offered and message != self.offered:  # somebody cancels in the UI
+            self._tell(state, lambda _: self._offer(message))
+        before, stands = self._before(state), (state.phase, state.suspended)
+        machine.hear(state, message, now)
+        if message.number and not world.replays:
+            world.applied[message.lane] = message.number
+
+        def told(events: list[Event]) -> None:
+            for oracle in world.oracles:
+                oracle.heard(world, message, before, events)
+            world._saw(message.kind, stands)
+
+        self._tell(state, told)
+
+    def finish(self, state: State, key: str, ended: Success | Failure, now: datetime) -> None:
+        world = self.world
+        wanted = key in machine.wanted(state)
+        before, stands = self._before(state), (state.phase, state.suspended)
+        machine.finish(state, key, ended, now)
+
+        def told(events: list[Event]) -> None:
+            running = world.ending.pop(key)
+            running.wanted = wanted
+            output = ended.output if isinstance(ended, Success) else ended
+            for oracle in world.oracles:
+                oracle.finished(world, running, output, before, events)
+            how = f"fails: {ended.kind}" if isinstance(ended, Failure) else "succeeds"
+            world._saw(f"step {running.step.contract.name} {how}", stands)
+
+        self._tell(state, told)
+
+    def tick(self, state: State, now: datetime) -> None:
+        world = self.world
+        before, stands = self._before(state), (state.phase, state.suspended)
+        machine.tick(state, now)
+
+        def told(events: list[Event]) -> None:
+            for oracle in world.oracles:
+                oracle.ticked(world, before, events)
+            world._saw("time", stands)
+
+        self._tell(state, told)
+
+    def wanted(self, state: State) -> dict[str, Step]:
+        return machine.wanted(state)
+
+    def wake(self, state: State) -> datetime | None:
+        return machine.wake(state)
+
+    def _before(self, state: State) -> dict[str, Any]:
+        """The state before a call. What was noted outside of the state machine is told when steps are started."""
+        world = self.world
+        if world.replays or world.broken is not None:
+            return {}
+        world.see(state)
+        world._new_events()
+        return world.frozen
+
+    def _tell(self, state: State, tell: Callable[[list[Event]], None]) -> None:
+        """Tell the oracles. What they raise is kept: a validator would make a refusal of it."""
+        world = self.world
+        if world.replays or world.broken is not None:
+            return
+        world.see(state)
+        try:
+            tell(world._new_events())
+        except BaseException as broken:
+            world.broken = broken
+            raise
+
+
+@contextmanager
+def watching(world: ShellWorld) -> Iterator[None]:
+    """The workflow class runs with a watched state machine; which steps it starts is noted."""
+    start, run = Crystallization._start, Crystallization._run
+    keys: dict[int, str] = {}
+
+    def _start(self: Crystallization, key: str, step: Step) -> None:
+        keys[id(step)] = key
+        start(self, key, step)
+        if not world.replays:
+            world.begins(key, step, self._running[key])
+
+    async def _run(self: Crystallization, step: Step, what: Any) -> Any:
+        if not world.replays:
+            world.scheduling.append(keys[id(step)])
+        return await run(self, step, what)
+
+    watched = Watched(world)
+    with ExitStack() as stack:
+        for module in (crystallization, handlers):
+            stack.enter_context(patch.object(module, "machine", watched))
+        stack.enter_context(patch.object(Crystallization, "_start", _start))
+        stack.enter_context(patch.object(Crystallization, "_run", _run))
+        yield
