@@ -19,10 +19,10 @@ class Why(Value):
     reasons: tuple[Reason, ...] = ()
 
 
-async def read_why(context: AppContext, caller: Caller, process_id: str) -> Why:
-    """Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers."""
+async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
+    """`language`: by default that of the process. Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
-    language = access.process.language
+    language = language or access.process.language
     if access.process.ended_at is not None:
         return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")
     state, _ = await state_of(context.client, process_id)

@@ -22,6 +22,7 @@ from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.profiles import Profiles, ProfileSummary
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
+from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.door import Door
 from tongyao.records.process.events import Events
@@ -46,6 +47,7 @@ class Repositories:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self.texts = Texts(pool)
+        self.drafts = Drafts(pool)
         self.profiles = Profiles(pool)
         self.processes = Processes(pool)
         self.lineage = Lineage(pool)

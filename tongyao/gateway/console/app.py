@@ -16,8 +16,9 @@ from starlette.exceptions import HTTPException
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import environment, words
-from tongyao.gateway.console.routes import enter, inbox, operators
+from tongyao.gateway.console.routes import enter, inbox, operators, process
 from tongyao.gateway.console.texts import preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
@@ -34,13 +35,13 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
-PAGES: Final = (enter, inbox, operators)
+PAGES: Final = (enter, inbox, operators, process)
 
 
 def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:
     """The console's application. It is not part of the API's document."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.context, app.state.rate_limits = context, rate_limits
+    app.state.context, app.state.rate_limits, app.state.live = context, rate_limits, Live(context)
     for page in PAGES:
         app.include_router(page.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))

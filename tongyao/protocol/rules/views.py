@@ -42,6 +42,7 @@ class Part(StrEnum):
     CANDIDATES = "candidates"
     ROSTER = "roster"
     OWN_WORDS = "own_words"
+    TURNS = "turns"
     OBSERVATIONS = "observations"
     PROJECTIONS = "projections"
     PLAN = "plan"
@@ -67,6 +68,7 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
         Part.CANDIDATES: _ALWAYS,
         Part.ROSTER: _STARTED,
         Part.OWN_WORDS: _STARTED,
+        Part.TURNS: _STARTED,
         Part.OBSERVATIONS: _STARTED,
         Part.PROJECTIONS: _PLANNED,
         Part.PLAN: _PLANNED,
@@ -83,6 +85,7 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
         Part.CANDIDATES: _NEVER,
         Part.ROSTER: _STARTED,
         Part.OWN_WORDS: _STARTED,
+        Part.TURNS: _STARTED,
         Part.OBSERVATIONS: _STARTED,
         Part.PROJECTIONS: _PLANNED,
         Part.PLAN: _PLANNED,
@@ -95,6 +98,7 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
     },
     "operator": {
         Part.ROSTER: _ALWAYS,
+        Part.TURNS: _ALWAYS,
         Part.ENDPOINTS: _ALWAYS,
         Part.ANSWERS: _ALWAYS,
         Part.COST: _ALWAYS,
@@ -119,6 +123,15 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
 those who committed, and only of those who committed."""
 
 
+class TurnCount(Value):
+    """How one turn of a closed round ended, and how many lines it brought. A failed turn reads as a lapsed one."""
+
+    round: int
+    alias: str
+    outcome: Outcome
+    items: int
+
+
 class PartyView(Value):
     """What one person or agent gets of a process. What they may not see is absent, not blank."""
 
@@ -130,6 +143,7 @@ class PartyView(Value):
     tension: Tension | None = None
     roster: tuple[str, ...] | None = None
     own: tuple[Projection, ...] | None = None
+    turns: tuple[TurnCount, ...] | None = None
     observations: tuple[Observation, ...] | None = None
     projections: tuple[Projection, ...] | None = None
     plan: Plan | None = None
@@ -169,6 +183,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own if sees(Part.OWN_WORDS) else None,
+        turns=_turns(record) if sees(Part.TURNS) else None,
         observations=tuple(names.model(o) for o in record.observations) if sees(Part.OBSERVATIONS) else None,
         projections=tuple(_from(p, reader, names) for p in record.projections) if open_projections else None,
         plan=names.model(plan) if sees(Part.PLAN) and plan else None,
@@ -280,6 +295,13 @@ def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange
         )
         for number in range(1, until + 1)
     )
+
+
+def _turns(record: Record) -> tuple[TurnCount, ...]:
+    """Of the rounds that the catalyst has read. Of the open one nothing: who waits in it is a person."""
+    closed = {observation.round for observation in record.observations}
+    said = (_as_said(one) for one in record.projections if one.round in closed)
+    return tuple(TurnCount(round=one.round, alias=one.alias, outcome=one.outcome, items=len(one.items)) for one in said)
 
 
 def _tension_for(record: Record, reader: str, names: Anonymizer) -> Tension | None:

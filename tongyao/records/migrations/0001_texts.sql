@@ -97,3 +97,13 @@ CREATE TABLE tombstones (
     erased_at    timestamptz,                     -- NULL while it is being done
     report       jsonb NOT NULL DEFAULT '{}'      -- ids and counts
 );
+
+-- What people write and have not sent yet: changed in place, read by nobody else, removed when it is sent.
+CREATE TABLE drafts (
+    owner        text NOT NULL,
+    ask          text NOT NULL,          -- the id of the row of the inbox that it would answer, or `start`
+    body         bytea NOT NULL,         -- UTF-8, sealed with the owner's data key or not
+    sealed       boolean NOT NULL,
+    updated_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (owner, ask)
+);

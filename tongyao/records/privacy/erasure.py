@@ -168,6 +168,7 @@ _OUT: Final = (
        ON CONFLICT (profile_id) DO UPDATE SET may_speak = false, updated_at = now()""",
     "UPDATE tokens SET revoked_at = COALESCE(revoked_at, now()), label = '' WHERE person = %(who)s",
     "DELETE FROM channels WHERE person = %(who)s",
+    "DELETE FROM drafts WHERE owner = %(who)s",
     "UPDATE notifications SET state = 'dropped', ended_at = now() WHERE person = %(who)s AND state = 'pending'",
     "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
     "DELETE FROM candidates WHERE profile_id = %(who)s",

@@ -1,20 +1,140 @@
-"""The inbox, the first page of everybody: what waits for the visitor, most urgent first."""
+"""The inbox, the first page of everybody: what waits for the visitor, most urgent first, answered in place."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from fastapi.responses import Response
+from datetime import datetime
+from typing import Annotated, Any
 
-from tongyao.app.inbox import inbox
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+
+from tongyao.app.errors import BadInput, Problem, Refused
+from tongyao.app.own_words import preview
 from tongyao.app.permissions import Action
+from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
-from tongyao.gateway.console.pages import page
-from tongyao.gateway.console.visit import SignedIn
+from tongyao.gateway.console import asks
+from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 
 router = APIRouter()
 
 
 @router.get("/", openapi_extra=action(Action.READ_INBOX))
-async def show_inbox(visit: SignedIn) -> Response:
-    asks = await inbox(visit.context, visit.caller, with_view=False)
-    return page(visit, "inbox.html", asks=asks)
+async def show_inbox(visit: SignedIn, done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "") -> Response:
+    return page(visit, "inbox.html", asks=await waiting(visit), done=done)
+
+
+@router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))
+async def show_ask(visit: SignedIn, process_id: Id, ask: Id, number: int) -> Response:
+    return page(visit, "ask.html", one=await one_waiting(visit, process_id, ask, number))
+
+
+@router.post("/asks/{process_id}/projection/{number}", openapi_extra=action(Action.SEND_MESSAGE))
+async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) -> Response:
+    """What somebody says in a round, or does instead. Every button keeps what is written, too."""
+    one = await one_waiting(visit, process_id, "projection", number)
+    do = text_in(form, "do")
+    if "words" in form:
+        await keep_draft(visit, one, form)
+    if do == "keep":
+        return Response(status_code=204)
+    if do == "preview":
+        await _read_back(visit, one)
+        return page(visit, "ask.html", one=one)
+    if do == "leave":
+        one.leaving = True
+        return page(visit, "ask.html", one=one)
+    try:
+        receipt = await asks.send(visit, process_id, _message(do, one), form)
+    except (BadInput, Refused) as problem:
+        return _again(visit, one, problem)
+    if do in ("send", "leave_now"):
+        await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
+    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else do}")
+
+
+@router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))
+async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, number: int) -> Response:
+    """A decision, a residual, a yes or no."""
+    one = await one_waiting(visit, process_id, ask, number)
+    try:
+        receipt = await asks.send(visit, process_id, _choice(one, form), form)
+    except (BadInput, Refused) as problem:
+        return _again(visit, one, problem)
+    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else 'answered'}")
+
+
+async def _read_back(visit: Visit, one: Answering) -> None:
+    """Fill in what others will read of what is written."""
+    one.preview = await preview(visit.context, visit.caller, one.ask.process_id, one.words)
+    for part, text in one.parts.items():
+        if text.strip():
+            one.previews[part] = (await preview(visit.context, visit.caller, one.ask.process_id, text)).text
+
+
+def _message(do: str, one: Answering) -> dict[str, Any]:
+    match do:
+        case "send":
+            return projection_message(one)
+        case "nothing_new":
+            return {"kind": "submit_projection", "round": one.ask.round, "nothing_new": True}
+        case "proxy":
+            return {"kind": "switch_endpoint", "endpoint": "proxy"}
+        case "more_time":
+            return {"kind": "extend_deadline", "seconds": turn_seconds(one)}
+        case "leave_now":
+            return {"kind": "leave"}
+    raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+
+
+def turn_seconds(one: Answering) -> int:
+    """The length of the turn: as much may be added, once."""
+    if one.ask.due_at is None:
+        return one.ask.remaining_seconds or 3600
+    due, opened = datetime.fromisoformat(one.ask.due_at), datetime.fromisoformat(one.ask.opened_at)
+    return max(60, int((due - opened).total_seconds()))
+
+
+def _choice(one: Answering, form: FormData) -> dict[str, Any]:
+    do = text_in(form, "do")
+    match one.ask.ask:
+        case "decision" if do in ("replan", "conclude"):
+            return _replan(one) if do == "replan" else {"kind": "conclude"}
+        case "decision":
+            return _decision(do, form)
+        case "residual" | "hole" if do in ("yes", "no"):
+            return {"kind": "approve_residual", "residual": one.ask.subject, "approve": do == "yes"}
+        case "hole" if do == "replan":
+            return _replan(one)
+        case "resume":
+            return {"kind": "resume"}
+        case "confirm_tension":
+            return {"kind": "confirm_tension"}
+    raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+
+
+def _decision(do: str, form: FormData) -> dict[str, Any]:
+    message: dict[str, Any] = {"kind": "decide", "decision": do}
+    if do == "add_participants":
+        message["participants"] = [one for one in form.getlist("person") if isinstance(one, str)]
+    if do == "raise_budget":
+        message |= {name: text_in(form, name) for name in ("tokens", "cost") if text_in(form, name).strip()}
+    return message
+
+
+def _replan(one: Answering) -> dict[str, Any]:
+    answers = one.ask.view.answers if one.ask.view and one.ask.view.answers else {}
+    return {
+        "kind": "replan",
+        "without": [alias for alias, answer in answers.items() if answer == "decline"],
+        "proposals": [alias for alias, answer in answers.items() if answer == "propose"],
+    }
+
+
+def _again(visit: Visit, one: Answering, problem: Problem) -> Response:
+    """The same page with what was wrong; nothing that was written is lost."""
+    one.problem = problem
+    return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=one)

@@ -7,3 +7,68 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 if (zone && !document.cookie.includes(`tongyao_zone=${zone}`)) {
   document.cookie = `tongyao_zone=${zone}; path=/console; max-age=31536000; samesite=lax`;
 }
+
+// A draft is kept two seconds after the last key, and when the page is left.
+for (const form of document.querySelectorAll("form[data-draft]")) {
+  const kept = form.querySelector("[data-kept]");
+  let timer, dirty = false;
+  const keep = async () => {
+    clearTimeout(timer);
+    if (!dirty) return;
+    dirty = false;
+    const fields = new URLSearchParams(new FormData(form));
+    fields.set("do", "keep");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: fields, keepalive: true });
+      kept.textContent = answer.ok ? kept.dataset.kept : kept.dataset.lost;
+    } catch {
+      dirty = true;
+      kept.textContent = kept.dataset.lost;
+    }
+  };
+  form.addEventListener("input", () => { dirty = true; clearTimeout(timer); timer = setTimeout(keep, 2000); });
+  form.addEventListener("submit", () => { dirty = false; clearTimeout(timer); });
+  addEventListener("pagehide", keep);
+}
+
+// A live page loads itself anew when its process has changed, but never under somebody's hands.
+const live = () => document.querySelector("[data-live]");
+if (live()?.dataset.live) {
+  const foot = document.querySelector("[data-foot]");
+  const quiet = foot?.textContent;
+  const stream = new EventSource(live().dataset.live);
+  let loading = false, again = false;
+  const load = async () => {
+    if (loading) { again = true; return; }
+    loading = true;
+    const opened = [...document.querySelectorAll("main details")].map((one) => one.open);
+    try {
+      const answer = await fetch(location.href);
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      if (answer.ok && next) {
+        const hash = location.hash, top = scrollY;
+        next.querySelectorAll("details").forEach((one, n) => { if (opened[n]) one.open = true; });
+        document.querySelector("main").replaceWith(next);
+        if (hash) { history.replaceState(null, "", location.pathname + location.search); location.hash = hash; }
+        scrollTo({ top, behavior: "instant" });
+        if (!live().dataset.live) stream.close();
+      }
+    } catch { /* the stream says when the connection is back */ }
+    loading = false;
+    if (again) { again = false; load(); }
+  };
+  stream.addEventListener("changed", () => {
+    if (document.activeElement?.closest("main form")) foot.textContent = live().dataset.changed;
+    else load();
+  });
+  stream.addEventListener("open", () => { if (foot.textContent !== quiet) { foot.textContent = quiet; load(); } });
+  stream.addEventListener("error", () => { foot.textContent = live().dataset.away; });
+}
+
+// A footnote opens the list that it stands in.
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href^='#']");
+  const target = link && document.getElementById(link.hash.slice(1));
+  const closed = target?.closest("details:not([open])");
+  if (closed) closed.open = true;
+});

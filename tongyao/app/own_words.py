@@ -1,0 +1,29 @@
+"""What somebody is about to say: their draft, and what others will read of it."""
+
+from __future__ import annotations
+
+from tongyao.app.authorization import Caller, authorize_in_process
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput
+from tongyao.app.permissions import Action
+from tongyao.app.wire import MAX_TEXT
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules import views
+
+
+class Preview(Value):
+    """`text`: as the catalyst gets it. `open_record`: whether the others read it after the plan, too."""
+
+    text: str
+    open_record: bool
+
+
+async def preview(context: AppContext, caller: Caller, process_id: str, text: str) -> Preview:
+    """What others would read of these words: names, addresses and markup are replaced as `views` does."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
+    if len(text) > MAX_TEXT:
+        raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")
+    record = await context.repositories.record(access.process)
+    return Preview(
+        text=views.anonymizer(record).text(text, author=access.alias), open_record=access.process.open_record
+    )

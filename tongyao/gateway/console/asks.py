@@ -1,0 +1,120 @@
+"""Asks of the inbox with what is needed to answer them, and the forms of answers as messages."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starlette.datastructures import FormData
+
+from tongyao.app.errors import BadInput, NotFound, Problem
+from tongyao.app.inbox import Ask, inbox
+from tongyao.app.messages import Receipt, send_message
+from tongyao.app.own_words import Preview
+from tongyao.app.wire import MESSAGE_BODY
+from tongyao.gateway.console import reading
+from tongyao.gateway.console.visit import Visit, text_in
+from tongyao.records.privacy.drafts import Draft
+
+PARTS: Final = ("capability", "direction", "boundary")
+IN_PLACE: Final = frozenset({"projection", "decision", "residual", "hole", "resume", "consent"})
+"""Asks that are answered in the inbox itself; the others have a page of their own."""
+
+
+@dataclass
+class Answering:
+    """An ask with the words that are being written for it."""
+
+    ask: Ask
+    title: str = ""
+    concerning: list[str] = field(default_factory=list)
+    words: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
+    draft: Draft | None = None
+    preview: Preview | None = None
+    previews: dict[str, str] = field(default_factory=dict)
+    problem: Problem | None = None
+    leaving: bool = False
+
+    @property
+    def id(self) -> str:
+        return draft_id(self.ask)
+
+    @property
+    def path(self) -> str:
+        """Below the console's base."""
+        return f"/asks/{self.ask.process_id}/{self.ask.ask}/{self.ask.round}"
+
+    @property
+    def in_place(self) -> bool:
+        return self.ask.ask in IN_PLACE
+
+
+def draft_id(ask: Ask) -> str:
+    return f"{ask.process_id}/{ask.ask}/{ask.alias}/{ask.round}"
+
+
+async def waiting(visit: Visit) -> list[Answering]:
+    """Everything that waits for the visitor, the most urgent first."""
+    asks = await inbox(visit.context, visit.caller, with_view=True)
+    return [await _prepared(visit, ask) for ask in asks]
+
+
+async def one_waiting(visit: Visit, process_id: str, ask: str, number: int) -> Answering:
+    """Raises `NotFound` when it does not wait, or no longer."""
+    for one in await inbox(visit.context, visit.caller, with_view=True):
+        if (one.process_id, one.ask, one.round) == (process_id, ask, number):
+            return await _prepared(visit, one)
+    raise NotFound("not_waiting", "this does not wait for you, or no longer")
+
+
+async def _prepared(visit: Visit, ask: Ask) -> Answering:
+    answering = Answering(ask=ask)
+    if ask.view is not None:
+        answering.title = reading.title_of(ask.view)
+        last = (ask.view.observations or (None,))[-1]
+        if last is not None:
+            answering.concerning = reading.concerning(last, ask.view.you)
+    if ask.ask == "projection" and visit.caller.person:
+        answering.draft = await visit.context.repositories.drafts.get(visit.caller.person, answering.id)
+        if answering.draft is not None:
+            kept = json.loads(answering.draft.text)
+            answering.words = kept.get("words", "")
+            answering.parts = {part: kept.get(part, "") for part in PARTS}
+    return answering
+
+
+async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:
+    """Take what the form holds into `answering` and keep it for the person alone; empty words remove the draft."""
+    answering.words = text_in(form, "words")
+    answering.parts = {part: text_in(form, part) for part in PARTS}
+    drafts, person = visit.context.repositories.drafts, visit.caller.person
+    kept = {name: text for name, text in {"words": answering.words, **answering.parts}.items() if text.strip()}
+    if sum(map(len, kept.values())) > 100_000:
+        raise BadInput("too_long", "this is too long to be kept: at most 100,000 characters", field="words")
+    if kept:
+        await drafts.keep(person, answering.id, json.dumps(kept, ensure_ascii=False))
+        answering.draft = await drafts.get(person, answering.id)
+    else:
+        await drafts.remove(person, answering.id)
+        answering.draft = None
+
+
+def projection_message(answering: Answering) -> dict[str, Any]:
+    """The message that says what is written. Raises `BadInput` when nothing is, or both ways were used."""
+    parts = {name: text for name, text in answering.parts.items() if text.strip()}
+    if answering.words.strip() and parts:
+        raise BadInput("two_answers", "use your own words or the three parts, not both: empty one of them")
+    if not answering.words.strip() and not parts:
+        raise BadInput("nothing_said", "nothing is written yet; if you have nothing new, say so below")
+    said = {"parts": parts} if parts else {"text": answering.words}
+    return {"kind": "submit_projection", "round": answering.ask.round, **said}
+
+
+async def send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
+    """Send a message under the key of its form, so that a form sent twice is one message. Raises `Problem`s."""
+    body = MESSAGE_BODY.validate_python(message)
+    return await send_message(
+        visit.context, visit.caller, process_id, body, key=text_in(form, "key") or None, via="console"
+    )

@@ -1,0 +1,86 @@
+"""Tells open pages that a process has changed: a word, and no content. What they then load is made by `views`, as always.
+
+A tick is sent when there is a new event that this very party may see: what happens to others is not told by it either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from tongyao.app.authorization import Caller, ProcessAccess
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Problem
+from tongyao.app.party_events import PartyEvents, party_events
+from tongyao.records.database import RecordsError
+
+POLL_SECONDS: Final = 0.5
+
+
+@dataclass
+class _Party:
+    """The viewers of one process who see the same of it."""
+
+    events: PartyEvents
+    caller: Caller
+    waiting: set[asyncio.Event] = field(default_factory=set)
+
+
+class Live:
+    """One task per process that somebody looks at, however many do: it asks the records twice a second."""
+
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+        self._parties: dict[str, dict[tuple[str, str], _Party]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def changes(self, caller: Caller, process_id: str) -> AsyncIterator[None]:
+        """Yields whenever there is something new for this caller. Raises `Problem`s at the beginning alone."""
+        events, access = await party_events(self._context, caller, process_id)
+        changed = asyncio.Event()
+        party = await self._joined(process_id, events, access, caller)
+        party.waiting.add(changed)
+        try:
+            while True:
+                await changed.wait()
+                changed.clear()
+                yield None
+        finally:
+            party.waiting.discard(changed)
+
+    async def _joined(self, process_id: str, events: PartyEvents, access: ProcessAccess, caller: Caller) -> _Party:
+        key = (access.role.value, access.alias)
+        known = self._parties.get(process_id, {}).get(key)
+        if known is not None:
+            return known
+        while (await events.read())[0]:  # what is past is on the page already
+            pass
+        party = self._parties.setdefault(process_id, {}).setdefault(key, _Party(events, caller))
+        task = self._tasks.get(process_id)
+        if task is None or task.done():
+            self._tasks[process_id] = asyncio.create_task(self._watch(process_id))
+        return party
+
+    async def _watch(self, process_id: str) -> None:
+        """Until nobody looks any more."""
+        seen = None
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            parties = self._parties[process_id]
+            for key in [key for key, party in parties.items() if not party.waiting]:
+                del parties[key]
+            if not parties:
+                del self._parties[process_id], self._tasks[process_id]
+                return
+            with suppress(RecordsError, Problem):  # the records are away: their time comes again
+                row = await self._context.repositories.processes.get(process_id)
+                if row.updated_at != seen:
+                    for party in list(parties.values()):
+                        new, rewound = await party.events.read()
+                        if new or rewound is not None:
+                            for waiting in party.waiting:
+                                waiting.set()
+                    seen = row.updated_at

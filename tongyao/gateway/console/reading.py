@@ -1,0 +1,222 @@
+"""What pages show of a view: pure functions from what a party may see to what a template prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relation, Translation
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.rules.views import PartyView
+
+_TITLE_UNITS: Final = 14
+STEPS: Final = ("intent", "tension", "people", "rounds", "plan", "deliveries", "answers")
+_STEP_OF: Final = {
+    Phase.FORMULATING: 0,
+    Phase.CONFIRMING: 1,
+    Phase.DISCOVERING: 2,
+    Phase.SELECTING: 2,
+    Phase.CONSENTING: 2,
+    Phase.CRYSTALLIZING: 3,
+    Phase.DECIDING: 3,
+    Phase.PLANNING: 4,
+    Phase.DELIVERING: 5,
+    Phase.ANSWERING: 6,
+    Phase.AWAITING_CHILDREN: 6,
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an id stands for, as far as the reader may see it. `text` is empty for what is not open yet."""
+
+    id: str
+    who: str
+    round: int
+    text: str
+    dimension: str = ""
+
+
+def title_of(view: PartyView) -> str:
+    """The first words of the intent, or of the tension's transition; empty where neither may be read."""
+    text = view.intent or (view.tension.transition if view.tension else "")
+    first = next((line.strip("# ").strip() for line in text.splitlines() if line.strip("# ").strip()), "")
+    for stop in "。！？":
+        first = first.split(stop)[0]
+    for stop in (". ", "; ", "? ", "! "):
+        first = first.split(stop)[0]
+    short = cut(first, _TITLE_UNITS if any(c.isascii() and c.isalpha() for c in first) else 2 * _TITLE_UNITS)
+    return short.rstrip(" ,.;:，、；：") + ("" if len(short) >= len(first) else " …")
+
+
+def step_of(phase: Phase) -> int | None:
+    """The step of the strip that is going on; None when the process has ended."""
+    return _STEP_OF.get(phase)
+
+
+def concerning(observation: Observation, alias: str) -> list[str]:
+    """What an observation says of one participant and was not said before."""
+    found = [
+        pair.text for pair in observation.pairs if alias in (pair.a, pair.b) and pair.relation.related and _new(pair)
+    ]
+    found += [one.text for one in observation.translations if alias in (one.a, one.b)]
+    found += [one.text for one in observation.contributions if one.alias == alias]
+    notes = (*observation.frameworks, *observation.third_party_value, *observation.ignored)
+    found += [note.text for note in notes if alias in note.about]
+    found += [gap.text for gap in observation.gaps if any(f"/{alias}/" in source for source in gap.sources)]
+    return [text for text in dict.fromkeys(found) if text.strip()]
+
+
+def _new(pair: Pair) -> bool:
+    return not pair.carried
+
+
+def sources_of(view: PartyView) -> dict[str, Source]:
+    """Everything that may be cited and that this reader may read, by id."""
+    found: dict[str, Source] = {}
+    if view.tension is not None:
+        for name, text in view.tension.targets().items():
+            found[f"T/{name}"] = Source(f"T/{name}", DEMANDER, 0, text, name[0])
+    for said in (*(view.projections or ()), *(view.own or ())):
+        for item in said.items:
+            found[item.id] = Source(item.id, said.alias, said.round, item.claim, item.dimension.value)
+    for observation in view.observations or ():
+        for id, text in observation.texts().items():
+            found[id] = Source(id, "catalyst", observation.round, text)
+    return found
+
+
+def cited(ids: tuple[str, ...], sources: dict[str, Source]) -> list[Source]:
+    """What these ids stand for; what is not open yet is named without its text."""
+    return [sources.get(id) or _closed(id) for id in ids]
+
+
+def _closed(id: str) -> Source:
+    head, _, rest = id.partition("/")
+    number = int(head[1:]) if head[:1] == "R" and head[1:].isdigit() else 0
+    return Source(id, rest.partition("/")[0], number, "")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence of an observation, with the number of its footnote; 0: it cites nothing."""
+
+    text: str
+    note: int
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One observation as text with footnotes. Relations that only stand from before are in the matrix."""
+
+    round: int
+    relations: list[Statement]
+    translations: list[Statement]
+    frameworks: list[Statement]
+    overlooked: list[Statement]
+    absent: list[Statement]
+    ignored: list[Statement]
+    notes: list[list[Source]]
+
+
+def observed(view: PartyView, number: int = 0) -> Observed | None:
+    """The observation of this round, by default the last; None where there is none."""
+    found = [one for one in view.observations or () if number in (0, one.round)]
+    if not found:
+        return None
+    seen, sources, notes = found[-1], sources_of(view), list[list[Source]]()
+
+    def said(text: str, ids: tuple[str, ...]) -> Statement:
+        if ids:
+            notes.append(cited(ids, sources))
+        return Statement(text, len(notes) if ids else 0)
+
+    def gaps(kind: GapKind) -> list[Statement]:
+        return [said(one.text, one.sources) for one in seen.gaps if one.kind is kind]
+
+    return Observed(
+        round=seen.round,
+        relations=[said(one.text, one.sources) for one in seen.pairs if one.relation.related and not one.carried],
+        translations=[
+            said(f"{one.a}: “{one.a_words}”. {one.b}: “{one.b_words}”. {one.text}", one.sources)
+            for one in seen.translations
+        ],
+        frameworks=[
+            said(f"{one.name}: {one.text}" if one.name else one.text, one.sources)
+            for one in (*seen.frameworks, *seen.third_party_value)
+        ],
+        overlooked=gaps(GapKind.OVERLOOKED),
+        absent=gaps(GapKind.ABSENT),
+        ignored=[said(one.text, one.sources) for one in seen.ignored],
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One pair in the matrix, and how it stood round by round."""
+
+    a: str
+    b: str
+    pair: Pair | None
+    history: tuple[tuple[int, Relation], ...]
+    translations: tuple[Translation, ...] = ()
+
+    @property
+    def changes(self) -> tuple[tuple[int, Relation], ...]:
+        """The rounds in which it became what it then was."""
+        found: list[tuple[int, Relation]] = []
+        for number, relation in self.history:
+            if not found or found[-1][1] is not relation:
+                found.append((number, relation))
+        return tuple(found)
+
+    @property
+    def relation(self) -> Relation:
+        return self.pair.relation if self.pair else Relation.NOT_EXAMINED
+
+    @property
+    def anchor(self) -> str:
+        return f"pair-{self.a}-{self.b}"
+
+
+def matrix(view: PartyView) -> list[list[Cell]]:
+    """Rows of the lower triangle, after the last observation: row n holds the pairs of its alias with those before it."""
+    observations = view.observations or ()
+    by_round = [(one.round, {(pair.a, pair.b): pair for pair in one.pairs}) for one in observations]
+    aliases = sorted({*(view.roster or ()), *(one for _, pairs in by_round for pair in pairs for one in pair)})
+    rows = []
+    for row, b in enumerate(aliases[1:], 1):
+        cells = []
+        for a in aliases[:row]:
+            history = tuple((number, pairs[a, b].relation) for number, pairs in by_round if (a, b) in pairs)
+            last = by_round[-1][1].get((a, b)) if by_round else None
+            translated = tuple(t for one in observations for t in one.translations if {t.a, t.b} == {a, b})
+            cells.append(Cell(a, b, last, history, translated))
+        rows.append(cells)
+    return rows
+
+
+def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, int]]]]]:
+    """Aliases, and for each closed round the (outcome, lines) of each; an outcome is empty for who was not there yet."""
+    turns = {(one.round, one.alias): (one.outcome.value, one.items) for one in view.turns or ()}
+    aliases = sorted({*(view.roster or ()), *(alias for _, alias in turns)})
+    rounds = sorted({number for number, _ in turns})
+    return aliases, [(number, [turns.get((number, one), ("", 0)) for one in aliases]) for number in rounds]
+
+
+def curve(news: dict[int, int], *, rounds: int = 7) -> list[tuple[int, int, float, float]]:
+    """Points of the curve of news: (round, count, x, y) in a drawing of 330 × 132."""
+    top = max([*news.values(), 1])
+    step = 276 / max(1, rounds - 1)
+    return [
+        (number, count, round(24 + (number - 1) * step, 1), round(102 - 76 * count / top, 1))
+        for number, count in sorted(news.items())
+    ]
+
+
+def own_in(view: PartyView, number: int) -> Projection | None:
+    """What the reader said in this round, as it stands in the record."""
+    return next((one for one in reversed(view.own or ()) if one.round == number), None)

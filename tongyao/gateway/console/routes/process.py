@@ -1,0 +1,168 @@
+"""The page of one process while it goes on, and afterwards; what a visitor can do about it; and its news as a stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from tongyao.app.authorization import authorize_in_process
+from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
+from tongyao.app.inbox import inbox
+from tongyao.app.messages import message_state
+from tongyao.app.party_events import History, read_history
+from tongyao.app.permissions import Action, Role
+from tongyao.app.processes import party_view, summary
+from tongyao.app.why import Why, read_why
+from tongyao.app.wire import Id
+from tongyao.gateway.api.common import action
+from tongyao.gateway.console import asks, reading
+from tongyao.gateway.console.live import Live
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
+from tongyao.protocol.model.events import EventKind
+
+router = APIRouter(prefix="/processes")
+
+_WHY_SECONDS: Final = 2.0
+_CHECK_SECONDS: Final = 15.0
+MESSAGES: Final[dict[str, dict[str, Any]]] = {
+    "conclude": {"kind": "conclude"},
+    "cancel": {"kind": "cancel"},
+    "resume": {"kind": "resume"},
+    "take_over": {"kind": "switch_endpoint", "endpoint": "human"},
+    "proxy": {"kind": "switch_endpoint", "endpoint": "proxy"},
+    "leave": {"kind": "leave"},
+}
+"""What the buttons of the page send."""
+
+
+@router.get("/{process_id}", openapi_extra=action(Action.READ_PROCESS))
+async def show_process(
+    visit: SignedIn,
+    process_id: Id,
+    message: Annotated[str, Query(max_length=200)] = "",
+    sure: Annotated[str, Query(pattern="^(leave|cancel|)$")] = "",
+) -> Response:
+    return await _page(visit, process_id, message=message, sure=sure)
+
+
+@router.post("/{process_id}", openapi_extra=action(Action.SEND_MESSAGE))
+async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
+    """Leaving and cancelling are asked twice."""
+    do = text_in(form, "do")
+    if do not in MESSAGES:
+        raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+    if do in ("leave", "cancel") and text_in(form, "sure") != "yes":
+        return go_to(f"/processes/{process_id}?sure={do}#acts")
+    try:
+        receipt = await asks.send(visit, process_id, MESSAGES[do], form)
+    except Refused as refused:
+        return await _page(visit, process_id, problem=refused, status=409)
+    return go_to(f"/processes/{process_id}?message={receipt.id}")
+
+
+async def _page(
+    visit: Visit,
+    process_id: str,
+    *,
+    message: str = "",
+    sure: str = "",
+    problem: Problem | None = None,
+    status: int = 200,
+) -> Response:
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    view = await party_view(visit.context, access)
+    history = await read_history(visit.context, visit.caller, process_id, limit=500)
+    news = news_by_round(history)
+    aliases, rounds = reading.grid(view)
+    receipt = None
+    if message:
+        try:
+            receipt = await message_state(visit.context, visit.caller, message)
+        except Problem:
+            receipt = None  # of another process, or of somebody else
+    shown = await summary(visit.context, access)
+    waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you else []
+    limit = int(access.process.settings.get("max_rounds") or 7)
+    return page(
+        visit,
+        "process.html",
+        status=status,
+        view=view,
+        access=access,
+        summary=shown,
+        mine=next((one for one in waiting if one.process_id == process_id), None),
+        title=reading.title_of(view) or process_id,
+        why=await _why(visit, process_id),
+        step=reading.step_of(view.phase),
+        steps=reading.STEPS,
+        observed=reading.observed(view),
+        earlier=[reading.observed(view, number) for number in range(len(view.observations or ()) - 1, 0, -1)],
+        matrix=reading.matrix(view),
+        sources=reading.sources_of(view),
+        cited=reading.cited,
+        aliases=aliases,
+        rounds=rounds,
+        own=reading.own_in(view, view.round),
+        curve=reading.curve(news, rounds=limit),
+        max_rounds=limit,
+        budget=access.process.settings.get("cost_budget"),
+        receipt=receipt,
+        sure=sure,
+        problem=problem,
+        seated=access.seated,
+        is_demander=access.role is Role.DEMANDER,
+        is_operator=access.role is Role.OPERATOR,
+        ended=access.process.ended_at,
+    )
+
+
+async def _why(visit: Visit, process_id: str) -> Why | None:
+    """None when the service that knows cannot be reached now."""
+    try:
+        async with asyncio.timeout(_WHY_SECONDS):
+            return await read_why(visit.context, visit.caller, process_id, language=visit.language)
+    except (Unavailable, TimeoutError):
+        return None
+
+
+def news_by_round(history: History) -> dict[int, int]:
+    """How much was new in each round that the catalyst has read."""
+    found = {}
+    for event in history.events:
+        if event.kind is EventKind.OBSERVATION_READY:
+            links, quotes, number = (event.data.get(key) for key in ("new_links", "new_quotes", "round"))
+            if isinstance(number, int):
+                found[number] = (links if isinstance(links, int) else 0) + (quotes if isinstance(quotes, int) else 0)
+    return found
+
+
+@router.get("/{process_id}/live", openapi_extra=action(Action.READ_EVENTS))
+async def stream_changes(visit: SignedIn, process_id: Id) -> Response:
+    """Server-sent: `changed`, whenever the page has something new. It ends when the session does, and with the process."""
+    live: Live = visit.request.app.state.live
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_EVENTS)
+    if access.process.ended_at is not None:
+        return Response(status_code=204)
+    return EventSourceResponse(_changes(visit, live, process_id), ping=15)
+
+
+async def _changes(visit: Visit, live: Live, process_id: str) -> AsyncIterator[ServerSentEvent]:
+    changes = live.changes(visit.caller, process_id)
+    following = asyncio.ensure_future(anext(changes))
+    try:
+        while (await visit_of(visit.request)).signed_in:
+            done, _ = await asyncio.wait({following}, timeout=_CHECK_SECONDS)
+            if done:
+                following.result()
+                yield ServerSentEvent("", event="changed")
+                following = asyncio.ensure_future(anext(changes))
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await changes.aclose()  # type: ignore[attr-defined]  # it is a generator
