@@ -10,7 +10,7 @@ from activities.dependencies import Deps
 from activities.model_calls import StepRun, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
-from tongyao.protocol.guards.fallback import minimal_delivery
+from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import DeliveryRequest
@@ -50,12 +50,15 @@ class Delivering:
         question = run.question(request, owner=owner, alias=alias, revision=plan.revision)
         try:
             settled, _ = await self._deps.model_calls.ask(question)
-            markdown = settled.draft.markdown
+            draft = settled.draft
         except (StepFailed, Unreadable, OutOfBudget):
-            markdown = ""
+            draft = DeliveryDraft()
+        if not draft.about and not draft.asked:
+            draft = delivery_of_plan(request.plan, alias)
+        delivery = settle_delivery(draft, alias=alias, plan=request.plan, language=request.language)
         repositories = self._deps.repositories
         stored = text_id("delivery", record.process_id, run.process.epoch, plan.revision, alias)
-        await repositories.texts.first(owner, "delivery", markdown.strip() or minimal_delivery(request), id=stored)
+        await repositories.texts.first(owner, "delivery", delivery.model_dump_json(), id=stored)
         await repositories.plans.put_delivery(
             record.process_id,
             DeliveryRow(revision=plan.revision, alias=alias, text_id=stored, language=request.language),

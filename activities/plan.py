@@ -8,9 +8,10 @@ from activities.dependencies import Deps
 from activities.model_calls import Question, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
-from tongyao.protocol.documents.plan_markdown import with_notes
+from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.model.observation import GapKind
 from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
@@ -58,11 +59,14 @@ class Planning:
                 known=dict(
                     record.item_ids(), **{k: v for child, _ in children for k, v in child_sources(child).items()}
                 ),
+                tension=request.tension,
+                absent=request.absent,
                 lineage=Lineage(
                     root=row.root_id, parent=row.id, residual=f"plan/{what.revision}/residual/0", depth=row.depth + 1
                 ),
-                open_points=open_points,
+                open_points=request.open_points,
                 reduced=reduced,
+                hidden=not record.open_record,
             )
             plan = await self._write(what, row.epoch, plan)
         claims = plan.claims()
@@ -108,8 +112,7 @@ class Planning:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         repositories = self._deps.repositories
         owner = f"process:{what.process_id}"
-        markdown = with_notes(plan)
-        whole = plan.model_copy(update={"markdown": markdown})
+        whole = plan.model_copy(update={"markdown": plan_markdown(plan)})
         parts = ("plan", what.process_id, epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
         plan = Plan.model_validate_json(
@@ -140,8 +143,9 @@ def _title(record: Record, child: str) -> str:
 
 
 def _open_points(record: Record) -> tuple[str, ...]:
-    """What the last observation left open: gaps, and information nobody answered to."""
+    """What the last observation left open: overlooked gaps, and information nobody answered to. What is absent is asked apart."""
     if not record.observations:
         return ()
     last = record.observations[-1]
-    return tuple(gap.text or gap.target for gap in last.gaps) + tuple(note.text for note in last.ignored)
+    overlooked = (gap for gap in last.gaps if gap.kind is GapKind.OVERLOOKED)
+    return tuple(gap.text or gap.target for gap in overlooked) + tuple(note.text for note in last.ignored)

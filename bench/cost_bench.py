@@ -199,7 +199,7 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
                 *(
                     engine.answer(
                         steps.DELIVER,
-                        DeliveryRequest(language=case.language, alias=alias, plan=plan, own=_own(exchange, alias)),
+                        DeliveryRequest(language=case.language, alias=alias, plan=plan),
                         _call("deliver", alias=alias),
                     )
                     for alias in together
@@ -275,7 +275,7 @@ def _plan(draft: PlanDraft) -> Plan:
         )
         for role in draft.roles
     )
-    return Plan(panorama=claims(draft.panorama), roles=roles, markdown=draft.markdown)
+    return Plan(panorama=claims(draft.panorama), roles=roles)
 
 
 def _row(case: Case, cached: Sum, bare: Sum) -> str:

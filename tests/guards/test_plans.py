@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.model.plan import ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.plan import NOBODY, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage
 
 PEOPLE = ("P01", "P02", "P03")
@@ -56,7 +56,7 @@ def test_a_broken_draft_becomes_a_whole_plan(draft: PlanDraft) -> None:
     assert tuple(role.alias for role in plan.roles) == PEOPLE
     assert all(set(claim.sources) <= set(KNOWN) for claim in plan.claims())
     assert all(claim.supported == bool(claim.sources) for claim in plan.claims())
-    assert all(task.assignee in (*PEOPLE, "P00", "") for task in plan.tasks)
+    assert all(task.assignee in (*PEOPLE, "P00", NOBODY) for task in plan.tasks)
     assert all(residual.tension.units <= TENSION_UNITS for residual in plan.residuals)
     done: set[str] = set()
     waiting = {task.id: set(task.prerequisites) for task in plan.tasks}

@@ -17,7 +17,7 @@ from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.guards.visibility import strike
 from tongyao.protocol.model.observation import Observation, ObservationDraft, Relation, Verdict
-from tongyao.protocol.model.plan import PlanDraft
+from tongyao.protocol.model.plan import NOBODY, PlanDraft
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, ProjectionDraft
 from tongyao.protocol.model.record import Participant, Record
@@ -200,7 +200,7 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
     assert [role.alias for role in plan.roles] == list(PEOPLE)
     assert not any(claim.sources or claim.supported for claim in plan.claims())
     first, second = plan.tasks
-    assert (first.assignee, first.sources, second.assignee) == ("", (), "P02")
+    assert (first.assignee, first.sources, second.assignee) == (NOBODY, (), "P02")
     assert not (first.prerequisites and second.prerequisites), "no cycle"
 
 

@@ -36,7 +36,7 @@ async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: 
         ("P02", "P03"),
     ]
     assert {role.alias for role in plan.draft.roles} == {"P01", "P02", "P03"}
-    assert delivery.draft.markdown
+    assert delivery.draft.asked
 
 
 async def test_the_strong_model_observes_and_plans_the_middle_one_does_the_rest(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.llm.extractive_process import ENGINE, call, process
 from tests.llm.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
+from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
 from tongyao.protocol.model.plan import Plan, Role, Task
@@ -178,5 +179,6 @@ async def test_a_delivery_holds_the_own_part_only() -> None:
         ),
     )
     answer = await ENGINE.answer(steps.DELIVER, DeliveryRequest(language="en", alias="P01", plan=plan), call("deliver"))
-    assert "slides" in answer.draft.markdown
-    assert "maps" not in answer.draft.markdown
+    told = settle_delivery(answer.draft, alias="P01", plan=plan, language="en").markdown
+    assert "slides" in told
+    assert "maps" not in told

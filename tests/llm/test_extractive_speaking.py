@@ -38,7 +38,7 @@ async def test_every_answer_says_that_no_language_model_was_used() -> None:
     )
     assert "no language model was used" in observe.draft.markdown
     for answer_zh in (plan, deliver):
-        assert "没有使用语言模型" in answer_zh.draft.markdown
+        assert "没有使用语言模型" in answer_zh.draft.remarks[0]
     for labels in (project.labels, observe.labels, plan.labels, deliver.labels):
         assert labels == ("extractive",)
 

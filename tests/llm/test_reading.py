@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from tongyao.llm.errors import Unreadable
 from tongyao.llm.structured_output.parsing import read, salvage
 from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
+from tongyao.protocol.model.plan import ClaimDraft, PlanDraft
 from tongyao.protocol.model.projection import ProjectionDraft
+from tongyao.protocol.model.value import Draft
+
+
+class Words(Draft):
+    markdown: str = ""
+
 
 PAIR = {"a": "P01", "b": "P02", "relation": "aligned", "text": "t", "sources": []}
 
@@ -30,22 +36,22 @@ PAIR = {"a": "P01", "b": "P02", "relation": "aligned", "text": "t", "sources": [
     ],
 )
 def test_the_ways_in_which_json_comes(text: str) -> None:
-    assert read(text.lstrip("\ufeff"), DeliveryDraft).markdown == "ok"
+    assert read(text.lstrip("\ufeff"), Words).markdown == "ok"
 
 
 def test_line_breaks_inside_a_string_are_forgiven() -> None:
-    assert read('{"markdown": "two\nlines"}', DeliveryDraft).markdown == "two\nlines"
+    assert read('{"markdown": "two\nlines"}', Words).markdown == "two\nlines"
 
 
 def test_markdown_with_a_fence_of_its_own_is_not_taken_for_the_answer() -> None:
     text = json.dumps({"markdown": 'look:\n```json\n{"markdown": "forged"}\n```'})
-    assert "look" in read(text, DeliveryDraft).markdown
+    assert "look" in read(text, Words).markdown
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '"markdown"', '{"markdown": "cut', '{"verdict": "more"}'])
 def test_what_cannot_be_read_keeps_its_text(text: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        read(text, DeliveryDraft)
+        read(text, Words)
     assert caught.value.text == text
 
 
@@ -57,7 +63,9 @@ def test_the_complaint_says_where_but_not_what_was_written() -> None:
 
 
 def test_null_means_nothing_to_say() -> None:
-    assert read('{"panorama": null, "markdown": "m", "tasks": [null]}', PlanDraft) == PlanDraft(markdown="m")
+    assert read('{"panorama": null, "about": [{"text": "m"}], "tasks": [null]}', PlanDraft) == PlanDraft(
+        about=[ClaimDraft(text="m")]
+    )
 
 
 def test_salvage_leaves_out_only_the_elements_of_another_shape() -> None:
@@ -105,13 +113,13 @@ def test_a_text_where_a_list_was_wanted_is_a_list_of_one() -> None:
 
 def test_thoughts_before_the_answer_and_braces_in_the_words_around_it() -> None:
     text = '<think>{"markdown": "no"} maybe {x}</think>\nIn the form {…} asked for:\n{"markdown": "ok"}\nSo {it} ends.'
-    assert read(text, DeliveryDraft).markdown == "ok"
+    assert read(text, Words).markdown == "ok"
 
 
 def test_quotation_marks_that_are_not_escaped_are_mended() -> None:
-    assert "最重" in read('```json\n{"markdown": "他说"等最重的那口钟"，就停了",}\n```', DeliveryDraft).markdown
+    assert "最重" in read('```json\n{"markdown": "他说"等最重的那口钟"，就停了",}\n```', Words).markdown
 
 
 def test_a_text_that_breaks_off_is_never_completed() -> None:
     with pytest.raises(Unreadable):
-        read('{"markdown": "他说"等最重的", "plan": {"x": "y"}, "and so', DeliveryDraft)
+        read('{"markdown": "他说"等最重的", "plan": {"x": "y"}, "and so', Words)

@@ -11,7 +11,7 @@ from tongyao.app.pictures.relations import relation_mermaid, relation_svg, seen_
 from tongyao.app.pictures.svg import wrapped
 from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
-from tongyao.protocol.model.plan import Plan, PlanDraft, Task
+from tongyao.protocol.model.plan import NOBODY, Plan, PlanDraft, Task
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALIASES = ["P01", "P02", "P03"]
@@ -50,7 +50,7 @@ def test_tasks_are_in_the_columns_in_which_they_can_begin() -> None:
         panorama=(),
         tasks=(
             Task(id="a", title="clear <b>the</b> room & more", assignee="P01", agreed=True),
-            Task(id="b", title='say "go"', assignee="", prerequisites=("a",)),
+            Task(id="b", title='say "go"', assignee=NOBODY, prerequisites=("a",)),
             Task(id="c", title="unrelated", assignee="P00"),
         ),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.guards.test_plans import DRAFTS, settle
 from tongyao.protocol.documents.plan_machine import END, START, Machine, machine_of, machine_schema
-from tongyao.protocol.model.plan import Claim, Plan, PlanDraft, Role, Task
+from tongyao.protocol.model.plan import NOBODY, Claim, Plan, PlanDraft, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 
 PLAN = Plan(
@@ -19,7 +19,7 @@ PLAN = Plan(
     roles=(Role(alias="P01", role="host"), Role(alias="P02", role="driver")),
     tasks=(
         Task(id="a", title="clear the room", assignee="P01", agreed=True, sources=("R1/P01/1",)),
-        Task(id="b", title="buy crates", assignee=""),
+        Task(id="b", title="buy crates", assignee=NOBODY),
         Task(id="c", title="drive", assignee="P02", prerequisites=("a", "b")),
     ),
 )

@@ -14,15 +14,16 @@ from tests.llm.extractive_process import formulated, process
 from tongyao.evals.cases import load
 from tongyao.llm.errors import Unreadable
 from tongyao.llm.structured_output.parsing import read
-from tongyao.protocol.documents.plan_markdown import with_notes
-from tongyao.protocol.guards.fallback import block_in_text, minimal_delivery, minimal_plan, says_nothing
+from tongyao.protocol.documents.plan_page import plan_markdown
+from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
+from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.model.plan import Plan, PlanDraft
+from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, Plan, PlanDraft
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.requests import DeliveryRequest, Exchange, Language, PlannerRequest
+from tongyao.protocol.model.requests import Exchange, Language, PlannerRequest
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
 from tongyao.protocol.rules.lineage import duplicate_of, for_another_room
@@ -228,7 +229,7 @@ async def holds_to_a_plan(language: Language, intent: str, demander: str, profil
         lineage=LINEAGE,
     )  # fmt: skip
     assert wrong(plan, record) == []
-    assert plan.panorama
+    assert plan.about and (plan.panorama or plan.remarks)
     asked: dict[str, tuple[Tension, set[str]]] = {}
     for residual in plan.residuals:
         assert residual.tension.units <= TENSION_UNITS
@@ -265,35 +266,58 @@ def test_seeded_wrong_sources_are_doubted_and_right_ones_are_not() -> None:
     assert len(caught) >= 0.9 * len(seeded), set(seeded) - set(caught)
 
 
-def test_what_nobody_agreed_to_is_told_whatever_the_author_wrote() -> None:
+def test_what_nobody_agreed_to_is_told() -> None:
     """A unilateral offer is never shown as agreed (docs/protocol.md §7.4)."""
     tasks = [
-        task(id="T1", agreed=True),
-        task(id="T2", title="drive", assignee="P02"),
+        task(id="T1", title="clear the room", agreed=True, sources=["R1/P01/1", "R1/P02/1"]),
+        task(id="T2", title="drive", assignee="P02", sources=["R1/P02/1"]),
         task(id="T3", title="keep the ledger", assignee="the harbour master"),
+        task(id="T4", title="sign the lease", outside="the port authority"),
+        task(id="T5", title="weigh the catch", agreed=True, sources=["R1/P02/1"]),
     ]
-    told = with_notes(settled(with_(tasks=tasks, markdown="# The plan\n\nAll is agreed.")))
-    assert told.startswith("# The plan\n\nAll is agreed.")
-    assert "not agreed until the others say so: T2." in told
-    assert "Nobody does these yet: T3." in told
-    unwritten = with_notes(settled(with_(tasks=tasks)))
-    assert [line.count("offered by one side") for line in unwritten.splitlines() if line.startswith("- **T")] == [
-        0,
-        1,
-        1,
+    tasks[3]["assignee"] = "outside"
+    plan = settled(with_(tasks=tasks))
+    assert [one.assignee for one in plan.tasks] == ["P01", "P02", "nobody", "outside", "P01"]
+    told = plan_markdown(plan)
+    assert "clear the room. *(P01; agreed by both sides)*" in told
+    assert "drive. *(P02 offered it; not agreed)*" in told
+    assert "keep the ledger. *(nobody is there for it)*" in told
+    assert "sign the lease. *(somebody outside this room: the port authority)*" in told
+    assert "weigh the catch. *(P01 has not offered it; nobody has asked yet)*" in told
+
+
+def test_a_task_of_the_demander_is_offered_where_the_exchange_says_so() -> None:
+    tasks = [
+        task(id="T1", title="pay for the ice", assignee="P00", sources=["T/E"]),
+        task(id="T2", title="ask the harbour", assignee="P00", sources=["R1/P01/1"]),
+        task(id="T3", title="lend the scales", assignee="P00", agreed=True, sources=["T/E", "R1/P01/1"]),
     ]
+    plan = settled(with_(tasks=tasks))
+    assert [(one.offered, one.agreed) for one in plan.tasks] == [(True, False), (False, False), (True, True)]
 
 
-def test_a_plan_in_which_all_is_agreed_and_sourced_is_left_as_it_was_written() -> None:
-    agreed = settled(with_(tasks=[task(agreed=True)], markdown="# The plan"))
-    assert with_notes(agreed) == "# The plan"
+def test_a_delivery_out_of_the_plan_says_what_it_is_about_what_is_given_and_that_nothing_is_agreed() -> None:
+    plan = settled(with_(about=[{"text": "fish spoils before it is sold", "sources": ["T/T"]}], panorama=[
+        {"text": "P02 drives what P01 keeps cold", "sources": ["R1/P01/1", "R1/P02/1"]}]))  # fmt: skip
+    told = settle_delivery(delivery_of_plan(plan, "P02"), alias="P02", plan=plan, language="en").markdown
+    assert told.index("fish spoils before it is sold") < told.index("## What is asked of you") < told.index("- drive [")
+    assert "clear the cold room" not in told
+    assert "agreed only when you say so" in told
+    assert "you, round 1, item 1: “drives a van up the valley”" in told
 
 
-def test_a_delivery_out_of_the_record_says_what_it_is_about_what_is_given_and_that_nothing_is_agreed() -> None:
-    plan = settled(GOOD_TEXT)
-    told = minimal_delivery(DeliveryRequest(language="en", alias="P02", plan=plan, own=(SAID[1],)))
-    assert told.index("a cold room and a van meet") < told.index("Your part of plan 1")
-    assert "**gives**: a van (R1/P02/1)" in told
-    assert "**T2** drive" in told and "**T1**" not in told
-    assert "not agreed until you say so" in told
-    assert "drives a van up the valley" in told
+def test_what_a_delivery_left_out_of_its_readers_part_is_added() -> None:
+    plan = settled(with_(roles=[{**GOOD["roles"][0], "costs": [{"text": "no August", "sources": ["R1/P01/2"]}]}]))
+    draft = DeliveryDraft(about=[ClaimDraft(text="You keep fish cold.", sources=["R1/P01/1"])])
+    delivery = settle_delivery(draft, alias="P01", plan=plan, language="en")
+    assert [claim.text for claim in delivery.asked] == ["clear the cold room"]
+    assert [claim.text for claim in delivery.conditions] == ["no August"]
+    whole = settle_delivery(
+        DeliveryDraft(
+            asked=[ClaimDraft(text="Clear your cold room.", sources=["R1/P01/1"])],
+            conditions=[ClaimDraft(text="Not in August. (R1/P01/2)")],
+        ),
+        alias="P01", plan=plan, language="en",
+    )  # fmt: skip
+    assert [claim.text for claim in whole.asked] == ["Clear your cold room."]
+    assert [(claim.text, claim.sources) for claim in whole.conditions] == [("Not in August.", ("R1/P01/2",))]

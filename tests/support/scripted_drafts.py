@@ -123,13 +123,12 @@ def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
             )
             for number in range(1, residuals + 1)
         ],
-        markdown="# plan",
     )
 
 
 def delivery(request: DeliveryRequest) -> DeliveryDraft:
-    tasks = [task.title for task in request.plan.tasks if task.assignee == request.alias]
-    return DeliveryDraft(markdown="\n".join([f"# {request.alias}", *(f"- {title}" for title in tasks)]))
+    tasks = [task for task in request.plan.tasks if task.assignee == request.alias]
+    return DeliveryDraft(asked=[ClaimDraft(text=task.title, sources=list(task.sources)) for task in tasks])
 
 
 def spoiled(draft: DraftT, spoil: Spoil) -> DraftT:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tongyao.llm.labels import label, line, round_figures, this_round
 from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
-from tongyao.protocol.model.plan import Claim, Plan
+from tongyao.protocol.model.plan import Absence, Claim, Plan
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -191,24 +191,24 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
         blocks.append(Block(data("child_plan", f"{line(child.title)}\n{plan_text(child.plan)}", process=child.process)))
     for alias, text in sorted(request.proposals.items()):
         blocks.append(Block(data("proposal", text, alias=alias)))
-    tail = [data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points))]
+    tail = []
+    if request.absent:
+        tail.append(data("absent", "\n".join(_absence(one) for one in request.absent)))
+    if request.open_points:
+        tail.append(data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points)))
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
     gone = f"\ndeclined: {', '.join(request.without)}" if request.without else ""
     task = f'<task step="plan" revision="{request.revision}">\ncontributors: {aliases or "-"}{gone}\n</task>'
-    return (*blocks, Block("\n\n".join((*(tail if request.open_points else ()), task))))
+    return (*blocks, Block("\n\n".join((*tail, task))))
 
 
 def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
-    """The plan, which every delivery reads, then of the participant's own items those that it rests on."""
+    """What the plan rests on, the tension first, and the plan: the same for every delivery."""
     plan = request.plan
-    used = {source for claim in plan.claims() for source in claim.sources}
-    used |= {source for task in plan.tasks for source in task.sources}
-    own = (
-        turn.model_copy(update={"items": tuple(item for item in turn.items if item.id in used)}) for turn in request.own
-    )
+    sources = "\n".join(f"{one.id} {line(one.text)}" for one in plan.references if one.text)
     return (
+        *((Block(data("sources", sources)),) if sources else ()),
         Block(data("plan", plan_text(plan), revision=plan.revision), cache=True),
-        *(Block(_projection(turn, request.language)) for turn in own if turn.items),
         Block(f'<task step="deliver" alias="{request.alias}" />'),
     )
 
@@ -314,26 +314,38 @@ def _with_sources(text: str, sources: Iterable[str]) -> str:
 
 def plan_text(plan: Plan) -> str:
     """A plan's structure; its Markdown says the same for people and would only be read twice."""
-    lines = [*_claims("panorama", plan.panorama)]
+    lines = [*_claims("about", plan.about), *_claims("panorama", plan.panorama)]
     for role in plan.roles:
         lines.append(f"role {role.alias}: {line(role.role)}{f' ({line(role.tier)})' if role.tier else ''}")
         for name in ("contributions", "benefits", "costs", "dependencies"):
             lines += _claims(f"  {role.alias} {name}", getattr(role, name))
     for task in plan.tasks:
         after = f" after {', '.join(task.prerequisites)}" if task.prerequisites else ""
-        agreed = "agreed" if task.agreed else "offered by one side"
+        agreed = "agreed" if task.agreed else "offered by one side" if task.offered else "offered by nobody"
+        who = f"{task.assignee} ({line(task.outside)})" if task.outside else task.assignee
+        when = f" when {line(task.when)}" if task.when else ""
         said = _with_sources(task.title, task.sources)
-        lines.append(f"task {task.id} [{task.assignee or 'nobody yet'}; {agreed}]{after}: {said}")
+        lines.append(f"task {task.id} [{who}; {agreed}]{after}{when}: {said}")
     lines += _claims("order", plan.order) + _claims("offset", plan.offsets)
     for residual in plan.residuals:
-        told = f"T {line(residual.tension.transition)} B {line('; '.join(residual.tension.barriers))}"
-        lines.append(f"{residual.id} residual {line(residual.title)}: {told}")
+        tension = residual.tension
+        told = f"T {line(tension.transition)} I {line(tension.initial_state)} "
+        told += f"B {line('; '.join(tension.barriers))} E {line(tension.exchange)}"
+        lines.append(f"{residual.id} residual {line(residual.title)}: {_with_sources(told, residual.sources)}")
     lines += [f"open: {line(point)}" for point in plan.open_points]
     return "\n".join(lines)
 
 
 def _claims(label: str, claims: Iterable[Claim]) -> list[str]:
-    return [
-        f"{label}{'' if claim.supported else ' (unsupported)'}: {_with_sources(claim.text, claim.sources)}"
-        for claim in claims
-    ]
+    return [f"{label}{_standing_of(claim)}: {_with_sources(claim.text, claim.sources)}" for claim in claims]
+
+
+def _standing_of(claim: Claim) -> str:
+    return " (unsupported)" if not claim.supported else " (concluded)" if claim.concluded else ""
+
+
+def _absence(absence: Absence) -> str:
+    """The last gap that says it begins the line; ids of the earlier ones follow."""
+    *earlier, last = absence.gaps
+    also = f" (said before: {', '.join(earlier)})" if earlier else ""
+    return f"{last} {absence.target}: {line(absence.text)}{also}"

@@ -32,7 +32,7 @@ from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import Lineage
 from tongyao.records.process.messages import Messages
 from tongyao.records.process.operators import OperatorLog
-from tongyao.records.process.plans import Plans
+from tongyao.records.process.plans import DeliveryRow, Plans
 from tongyao.records.process.processes import Processes, ProcessRow
 from tongyao.records.process.rounds import ProjectionRow, Rounds
 from tongyao.records.process.seats import SeatRow, Seats
@@ -115,12 +115,7 @@ class Repositories:
                 Observation.model_validate_json(texts[one.text_id]) for one in observations if texts[one.text_id]
             ),
             plans=tuple(Plan.model_validate_json(texts[one.text_id]) for one in plans if texts[one.text_id]),
-            deliveries=tuple(
-                Delivery(
-                    alias=one.alias, plan_revision=one.revision, language=one.language, markdown=texts[one.text_id]
-                )
-                for one in deliveries
-            ),
+            deliveries=tuple(_delivery(one, texts[one.text_id]) for one in deliveries),
             answers={one.alias: one.decision for one in answers if one.revision == latest},
             answer_words={
                 one.alias: said for one in answers if one.revision == latest and (said := texts.get(one.text_id or ""))
@@ -152,6 +147,13 @@ class Repositories:
             id: Mandate(may_speak=rows[id].may_speak, **words) if words is not None else Mandate(may_speak=False)
             for id, words in said.items()
         }
+
+
+def _delivery(row: DeliveryRow, text: str) -> Delivery:
+    """The delivery of a row; without words where these were erased."""
+    if text:
+        return Delivery.model_validate_json(text)
+    return Delivery(alias=row.alias, plan_revision=row.revision, language=row.language)
 
 
 def _participant(alias: str, person: str, face: ProfileSummary | None) -> Participant:

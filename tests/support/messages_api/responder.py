@@ -144,10 +144,14 @@ class Responder:
             items.setdefault(found.split("/")[1], []).append((found, said))
 
         def claim(alias: str, index: int) -> list[dict[str, Any]]:
-            return [{"text": text, "sources": [item]} for item, text in items[alias][index : index + 1]]
+            return [
+                {"text": text, "sources": [item], "concluded": False} for item, text in items[alias][index : index + 1]
+            ]
 
         tension = dict(re.findall(r"^(T|I|B1|E): (.*)$", _data(prompt, "tension"), re.MULTILINE))
+        said = " ".join(text for own in items.values() for _, text in own)
         return {
+            "about": [{"text": _filler(said, self.sizes.get("plan", 0)), "sources": ["T/T"], "concluded": False}],
             "panorama": [entry for alias in aliases[:3] for entry in claim(alias, 0)],
             "roles": [
                 {
@@ -166,6 +170,8 @@ class Responder:
                     "id": f"t{number}",
                     "title": _clip(items[alias][0][1]) if items[alias] else alias,
                     "assignee": alias,
+                    "outside": "",
+                    "when": "",
                     "prerequisites": [f"t{number - 1}"] if number > 1 else [],
                     "sources": [item for item, _ in items[alias][:1]],
                     "agreed": False,
@@ -184,7 +190,6 @@ class Responder:
                     "sources": ["T/B1"],
                 }
             ],
-            "markdown": _filler(" ".join(text for own in items.values() for _, text in own), self.sizes.get("plan", 0)),
         }
 
     def _at_length(self, text: str) -> str:
@@ -192,7 +197,12 @@ class Responder:
 
     def _deliver(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
         own = [text for text in _data(prompt, "plan").splitlines() if task["alias"] in text]
-        return {"markdown": _filler("\n".join(own) or task["alias"], self.sizes.get("deliver", 0))}
+        size = self.sizes.get("deliver", 0)
+        asked = [{"text": _clip(text), "sources": [], "concluded": False} for text in own] or [
+            {"text": task["alias"], "sources": [], "concluded": False}
+        ]
+        about = [{"text": _filler("\n".join(own) or task["alias"], size), "sources": [], "concluded": False}]
+        return {"about": about, "asked": asked, "gains": [], "conditions": [], "open": []}
 
 
 def _text_of(request: Mapping[str, Any]) -> str:

@@ -7,8 +7,7 @@ from typing import Final
 import networkx as nx
 
 from tongyao.app.pictures import svg
-from tongyao.protocol.model.plan import Plan, Task
-from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.plan import OUTSIDE, Plan, Task
 
 WIDTH, HEIGHT, ACROSS, DOWN, EDGE = 214.0, 96.0, 64.0, 22.0, 24.0
 ROWS, EMS = 3, 14.6
@@ -93,8 +92,10 @@ def _card(task: Task, place: tuple[float, float], fill: str, language: str) -> l
 
 
 def _whose(task: Task, language: str) -> str:
-    nobody = "尚无人" if language == "zh" else "nobody yet"
-    return {"": nobody, DEMANDER: DEMANDER}.get(task.assignee, task.assignee)
+    if task.has_doer:
+        return task.assignee
+    nobody, outside = ("尚无人", "在场以外") if language == "zh" else ("nobody yet", "outside")
+    return outside if task.assignee == OUTSIDE else nobody
 
 
 def _plain(words: str) -> str:

@@ -12,11 +12,13 @@ Language = Literal["zh", "en"]
 
 LABEL: Final = "extractive"
 
-NOTICE: Final[dict[Language, str]] = {
-    "zh": "> 提取式引擎：没有使用语言模型，句子原样摘自材料，并排只凭字面。",
-    "en": "> Extractive engine: no language model was used. "
+REMARK: Final[dict[Language, str]] = {
+    "zh": "提取式引擎：没有使用语言模型，句子原样摘自材料，并排只凭字面。",
+    "en": "Extractive engine: no language model was used. "
     "Sentences are picked verbatim and set side by side by their words.",
 }
+NOTICE: Final[dict[Language, str]] = {language: f"> {text}" for language, text in REMARK.items()}
+"""The remark as a line of Markdown."""
 
 _CLAIM: Final[dict[Language, str]] = {
     "zh": "材料中有「{said}」；张力（{target}）是「{tension}」。{reading}",
@@ -55,6 +57,26 @@ DIMENSIONS: Final[dict[str, dict[Language, str]]] = {
 }
 
 NOTHING_NEW: Final[dict[Language, str]] = {"zh": "我没有新的信息了。", "en": "I have nothing new."}
+
+NO_RELATION: Final[dict[Language, str]] = {
+    "zh": "人和人之间没有发现关系。这个引擎只比对字面；语言模型才读意思：由运行本服务的人设置 ANTHROPIC_API_KEY，或用 TONGYAO_ENGINE 另接引擎。",
+    "en": "No relation between two people was found. This engine compares words; a model reads meaning: whoever runs this "
+    "service sets ANTHROPIC_API_KEY, or TONGYAO_ENGINE for an engine of their own.",
+}
+"""Where nothing was found: that, and why."""
+
+PHRASE: Final = 12
+"""Units of the few words by which a person or a task is known again."""
+
+SHORT: Final = 3
+"""A phrase of fewer units says nothing of anybody."""
+
+_SELF: Final = re.compile(
+    r"^(?:(?:and|but|so|also)\s+)?(?:I|we)(?:'d|'ll| can| could| would| will)?(?: also| happily| gladly)?"
+    r"(?: (?:offer to|offer|give|provide|bring along|know how to))?\s+(?=\S)|^can (?:offer )?"
+    r"|^(?:我们?)?(?:还|也|都)?(?:能|可以|会|愿意)(?:提供|拿出|出|给)?|^我们?(?:有|还有)?",
+    re.IGNORECASE,
+)
 
 EXCERPT: Final = 40
 """Units of a quotation inside a sentence about two of them."""
@@ -95,3 +117,18 @@ def quoted(text: str, language: Language, limit: int = EXCERPT) -> str:
     """A quotation, or an ellipsis in quotation marks where the words may not be repeated; the sources still
     lead there."""
     return repeated(text if repeatable(text) else "……", language, limit)
+
+
+def phrase(text: str) -> str:
+    """A few words of `text`, without the "I can" before them, cut where a clause ends."""
+    line = " ".join(text.split())
+    rest = _SELF.sub("", line, count=1)
+    line = rest if units(rest) >= SHORT else line
+    words = ""
+    for clause in re.split(r"(?<=[,;:.，；：。！？、])", line):
+        if words and units(words + clause) > PHRASE:
+            break
+        words += clause
+    whole = words.strip() == line
+    words = cut(words, PHRASE).rstrip(" ,;:.，；：。、!！")
+    return words if whole else words + "…"

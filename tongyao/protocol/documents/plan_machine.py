@@ -124,7 +124,7 @@ def machine_of(plan: Plan, process_id: str) -> Machine:
         language=plan.language,
         nodes=tuple(nodes),
         permissions=(begin, *(_permission(task, names) for task in plan.tasks)),
-        missing=tuple(names[task.id] for task in plan.tasks if not task.assignee),
+        missing=tuple(names[task.id] for task in plan.tasks if not task.has_doer),
     )
 
 
@@ -135,12 +135,12 @@ def machine_schema() -> dict[str, Any]:
 
 
 def _permission(task: Task, names: dict[str, str]) -> Permission:
-    return Permission(name=f"do {names[task.id]}", aliases=(task.assignee,) if task.assignee else ())
+    return Permission(name=f"do {names[task.id]}", aliases=(task.assignee,) if task.has_doer else ())
 
 
 def _agreed(task: Task) -> tuple[Guard, ...]:
     """What one side only offered needs that side's commitment."""
-    offered = bool(task.assignee) and task.assignee != DEMANDER and not task.agreed
+    offered = task.has_doer and task.assignee != DEMANDER and not task.agreed
     return (Guard(kind="committed", aliases=(task.assignee,)),) if offered else ()
 
 
@@ -151,6 +151,6 @@ def _others_done(task: Task, coming_from: Task, names: dict[str, str]) -> tuple[
 
 def _confirmed(task: Task, after: Task) -> tuple[Guard, ...]:
     """Whoever goes on from a task confirms it, unless it was their own."""
-    if not after.assignee or after.assignee == task.assignee:
+    if not after.has_doer or after.assignee == task.assignee:
         return ()
     return (Guard(kind="confirmed", aliases=(after.assignee,)),)

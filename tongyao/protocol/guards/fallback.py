@@ -9,27 +9,16 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from tongyao.protocol.model.observation import Effect
-from tongyao.protocol.model.plan import Claim, ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Dimension, Item
-from tongyao.protocol.model.requests import DeliveryRequest, PlannerRequest
+from tongyao.protocol.model.requests import PlannerRequest
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
 _SAYS = {
-    "en": {
-        "panorama": "{count} participants contributed over {rounds} rounds; what follows is taken from the record.",
-        "part": "Your part of plan {revision}", "said": "What your endpoint said", "about": "What it is about",
-        "contributions": "gives", "benefits": "gains", "costs": "gives up", "dependencies": "depends on", "tasks": "Your tasks",
-        "terms": "Taken from the record. Tasks are offers of your side, and not agreed until you say so: when you are asked, "
-        "commit, decline, or propose a change.",
-    },
-    "zh": {
-        "panorama": "{count} 位参与者在 {rounds} 轮中作出了投影；以下内容直接取自记录。",
-        "part": "方案 {revision} 中属于你的部分", "said": "你的端侧说过的话", "about": "所为何事",
-        "contributions": "付出", "benefits": "得到", "costs": "让出", "dependencies": "依赖", "tasks": "你的任务",
-        "terms": "直接取自记录。任务是你这一方提出的，到你答复为止都未谈定：收到询问时，可以承诺、谢绝或提出改动。",
-    },
-}  # fmt: skip
+    "en": "{count} participants contributed over {rounds} rounds; what follows is taken from the record.",
+    "zh": "{count} 位参与者在 {rounds} 轮中作出了投影；以下内容直接取自记录。",
+}
 
 
 def block_in_text(text: str) -> PlanDraft | None:
@@ -52,7 +41,7 @@ def says_nothing(draft: PlanDraft) -> bool:
         for group in (role.contributions, role.benefits, role.costs, role.dependencies)
         for claim in group
     )
-    return not any(claim.text.strip() for claim in (*draft.panorama, *of_roles, *draft.order))
+    return not any(claim.text.strip() for claim in (*draft.about, *draft.panorama, *of_roles, *draft.order))
 
 
 def minimal_plan(request: PlannerRequest) -> PlanDraft:
@@ -62,10 +51,12 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
     by_alias = {alias: [item for item in items if item.id.split("/")[1] == alias] for alias in request.aliases}
     says = _SAYS[request.language]
     first = [item.id for alias in request.aliases for item in by_alias[alias][:1]]
+    about = [ClaimDraft(text=text, sources=[f"T/{name}"]) for name, text in request.tension.targets().items()]
     return PlanDraft(
+        about=about,
         panorama=[
             ClaimDraft(
-                text=says["panorama"].format(count=len(request.aliases), rounds=len(request.exchange)),
+                text=says.format(count=len(request.aliases), rounds=len(request.exchange)),
                 sources=first or ["T/T"],
             )
         ],
@@ -101,35 +92,6 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
             if name.startswith("B") and name not in _met(request)
         ],
     )
-
-
-def minimal_delivery(request: DeliveryRequest) -> str:
-    """What the plan is about, the alias's own claims and tasks out of it, and what was said for them."""
-    says, plan = _SAYS[request.language], request.plan
-    lines = [f"## {says['about']}", "", *(f"- {claim.text}{_cited(claim)}" for claim in plan.panorama), ""]
-    lines += [f"## {says['part'].format(revision=plan.revision)}", ""]
-    for role in plan.roles:
-        if role.alias == request.alias:
-            for group in ("contributions", "benefits", "costs", "dependencies"):
-                lines += [f"- **{says[group]}**: {claim.text}{_cited(claim)}" for claim in getattr(role, group)]
-    tasks = [task for task in plan.tasks if task.assignee == request.alias]
-    if tasks:
-        lines += [
-            "",
-            f"## {says['tasks']}",
-            "",
-            *(f"- **{task.id}** {task.title}" for task in tasks),
-            "",
-            says["terms"],
-        ]
-    said = [item.statement for projection in request.own for item in projection.items]
-    if said:
-        lines += ["", f"## {says['said']}", "", *(f"- {claim}" for claim in said)]
-    return "\n".join(lines) + "\n"
-
-
-def _cited(claim: Claim) -> str:
-    return f" ({', '.join(claim.sources)})" if claim.sources else ""
 
 
 def _candidates(text: str) -> Iterator[str]:

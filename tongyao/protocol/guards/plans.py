@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Literal
 
+from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import doubt
 from tongyao.protocol.model.plan import (
+    NOBODY,
+    OUTSIDE,
+    Absence,
     Claim,
     ClaimDraft,
     Plan,
@@ -17,82 +20,104 @@ from tongyao.protocol.model.plan import (
     ResidualDraft,
     Role,
     RoleDraft,
+    Source,
     Task,
     TaskDraft,
+    speakers,
 )
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
-from tongyao.protocol.rules.lineage import LENS_UNITS
+from tongyao.protocol.rules.lineage import LENS_UNITS, NEAR, cosine, grams
+
+TITLE_UNITS = 20
+"""Of a residual that was given no title: so much of its transition."""
 
 
 def settle_plan(
     draft: PlanDraft,
     *,
     revision: int,
-    language: Literal["zh", "en"],
+    language: Language,
     contributors: Collection[str],
     known: Mapping[str, str],
     lineage: Lineage,
+    tension: Tension | None = None,
+    absent: Sequence[Absence] = (),
     open_points: Sequence[str] = (),
     reduced: bool = False,
+    hidden: bool = False,
 ) -> Plan:
     """The plan in `draft`, as far as the record bears it out.
 
-    - Sources that do not exist are struck; a claim left without one is kept and marked unsupported.
+    - Ids in sentences become sources. Sources that do not exist are struck; a claim left without one is kept and marked
+      unsupported.
     - Roles of unknown aliases are dropped; a contributor without one gets an empty one, so that nobody is forgotten.
-    - Tasks of unknown assignees belong to nobody; prerequisites that are unknown or would close a cycle are dropped.
-    - Residuals without a transition are dropped; too long ones are cut lens by lens.
+    - Tasks of unknown assignees belong to nobody; prerequisites that are unknown or would close a cycle are dropped. `agreed`
+      needs the assignee's own word and somebody else's among the sources.
+    - Residuals without a transition are dropped; too long ones are cut lens by lens; those that stand on one gap, or say the
+      same, are one. What is `absent` and in no residual becomes one, with I and E of `tension`.
 
-    `known`: every id a source may name, with its text (`Record.item_ids`, and those of children).
+    Args:
+        known: every id a source may name, with its text (`Record.item_ids`, and those of children).
+        hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
     """
-    claims = _Claims(known)
+    claims = _Claims(known, language)
     roles = {
         named_alias(role.alias): claims.role(role) for role in draft.roles if named_alias(role.alias) in contributors
     }
-    assignable = {*contributors, DEMANDER}
-    return Plan(
+    plan = Plan(
         revision=revision,
         language=language,
+        about=claims.all(draft.about),
         panorama=claims.all(draft.panorama),
         roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(contributors)),
-        tasks=_tasks(draft.tasks, assignable, claims),
+        tasks=_tasks(draft.tasks, {*contributors, DEMANDER}, claims),
         order=claims.all(draft.order),
         offsets=claims.all(draft.offsets),
-        residuals=tuple(
-            residual
-            for number, one in enumerate(draft.residuals, 1)
-            if (residual := _residual(one, number, revision, language, claims, lineage)) is not None
-        ),
-        open_points=tuple(open_points),
+        residuals=_residuals(draft.residuals, absent, tension, claims, lineage, revision),
+        open_points=tuple(dict.fromkeys(claims.words(point) for point in open_points)),
+        remarks=tuple(draft.remarks),
         reduced=reduced,
-        markdown=draft.markdown,
     )
+    parts = [name for name in known if name.startswith("T/")]
+    references = (
+        Source(id=name, text="" if hidden and name not in parts else known[name])
+        for name in dict.fromkeys((*parts, *plan.cited()))
+    )
+    return plan.model_copy(update={"references": tuple(references)})
 
 
 class _Claims:
-    def __init__(self, known: Mapping[str, str]) -> None:
-        self._known = known
+    def __init__(self, known: Mapping[str, str], language: Language) -> None:
+        self._known, self.language = known, language
 
     def sources(self, named: Sequence[str]) -> tuple[str, ...]:
         return named_ids(named, self._known)
 
+    def words(self, text: str) -> str:
+        """`text` without ids."""
+        return without_ids(text, self.language)[0]
+
     def one(self, draft: ClaimDraft) -> Claim:
-        sources = self.sources(draft.sources)
+        text, found = without_ids(draft.text, self.language)
+        sources = self.sources([*draft.sources, *found])
         return Claim(
-            text=draft.text.strip(),
+            text=text,
             sources=sources,
             supported=bool(sources),
-            doubt=doubt(draft.text, [self._known[source] for source in sources]) if sources else "",
+            concluded=draft.concluded and bool(sources),
+            doubt=doubt(text, [self._known[source] for source in sources]) if sources else "",
         )
 
     def all(self, drafts: Sequence[ClaimDraft]) -> tuple[Claim, ...]:
-        return tuple(self.one(draft) for draft in drafts if draft.text.strip())
+        return tuple(claim for draft in drafts if (claim := self.one(draft)).text)
 
     def role(self, draft: RoleDraft) -> Role:
         return Role(
             alias=named_alias(draft.alias),
-            role=draft.role.strip(),
+            role=self.words(draft.role),
             tier=draft.tier.strip(),
             contributions=self.all(draft.contributions),
             benefits=self.all(draft.benefits),
@@ -104,7 +129,7 @@ class _Claims:
 def _tasks(drafts: Sequence[TaskDraft], assignable: Collection[str], claims: _Claims) -> tuple[Task, ...]:
     unique: dict[str, TaskDraft] = {}
     for draft in drafts:
-        if draft.id.strip() and draft.title.strip():
+        if draft.id.strip() and claims.words(draft.title):
             unique.setdefault(draft.id.strip(), draft)
     prerequisites: dict[str, list[str]] = {}
     for task_id, draft in unique.items():
@@ -114,16 +139,27 @@ def _tasks(drafts: Sequence[TaskDraft], assignable: Collection[str], claims: _Cl
                 prerequisites[task_id].append(wanted)
                 if _has_cycle(prerequisites):
                     prerequisites[task_id].pop()
-    return tuple(
-        Task(
-            id=task_id,
-            title=draft.title.strip(),
-            assignee=named_alias(draft.assignee) if named_alias(draft.assignee) in assignable else "",
-            prerequisites=tuple(prerequisites[task_id]),
-            sources=claims.sources(draft.sources),
-            agreed=draft.agreed,
-        )
-        for task_id, draft in unique.items()
+    return tuple(_task(task_id, draft, prerequisites[task_id], assignable, claims) for task_id, draft in unique.items())
+
+
+def _task(
+    task_id: str, draft: TaskDraft, prerequisites: Sequence[str], assignable: Collection[str], claims: _Claims
+) -> Task:
+    sources = claims.sources([*draft.sources, *without_ids(draft.title, claims.language)[1]])
+    named, outside = named_alias(draft.assignee), claims.words(draft.outside)
+    if named not in assignable:
+        away = named.casefold() == OUTSIDE or (named.casefold() in ("", NOBODY) and bool(outside))
+        named = OUTSIDE if away else NOBODY
+    said_by = speakers(sources)
+    return Task(
+        id=task_id,
+        title=claims.words(draft.title),
+        assignee=named,
+        outside=outside if named == OUTSIDE else "",
+        when=claims.words(draft.when),
+        prerequisites=tuple(prerequisites),
+        sources=sources,
+        agreed=draft.agreed and named in said_by and len(said_by) > 1,
     )
 
 
@@ -135,27 +171,66 @@ def _has_cycle(prerequisites: Mapping[str, Sequence[str]]) -> bool:
     return False
 
 
-def _residual(
-    draft: ResidualDraft,
-    number: int,
-    revision: int,
-    language: Literal["zh", "en"],
+def _residuals(
+    drafts: Sequence[ResidualDraft],
+    absent: Sequence[Absence],
+    tension: Tension | None,
     claims: _Claims,
     lineage: Lineage,
-) -> Residual | None:
-    if not draft.transition.strip():
-        return None
+    revision: int,
+) -> tuple[Residual, ...]:
+    """What is said once of what stayed unresolved, numbered; then what is absent and was left out."""
+    kept: list[ResidualDraft] = []
+    for draft in drafts:
+        if not draft.transition.strip():
+            continue
+        same = next((one for one in kept if _same(one, draft, absent, claims)), None)
+        if same is None:
+            kept.append(draft.model_copy(update={"sources": list(claims.sources(draft.sources))}))
+        else:
+            same.sources = list(dict.fromkeys([*same.sources, *claims.sources(draft.sources)]))
+    named = {source for one in kept for source in one.sources}
+    kept += [_of_absence(one, tension) for one in absent if tension is not None and not named & set(one.gaps)]
+    return tuple(_residual(one, number, claims, lineage, revision) for number, one in enumerate(kept, 1))
+
+
+def _same(one: ResidualDraft, other: ResidualDraft, absent: Sequence[Absence], claims: _Claims) -> bool:
+    """Whether two residuals stand on one absent thing and nothing else is named absent by either, or have one wording."""
+    a, b = (
+        {at for at, gap in enumerate(absent) if set(gap.gaps) & set(claims.sources(draft.sources))}
+        for draft in (one, other)
+    )
+    return (bool(a) and a == b) or cosine(grams(one.transition), grams(other.transition)) >= NEAR
+
+
+def _of_absence(absence: Absence, tension: Tension) -> ResidualDraft:
+    barrier = tension.targets().get(absence.target, "") if absence.target.startswith("B") else ""
+    return ResidualDraft(
+        title=cut(absence.text, TITLE_UNITS),
+        transition=absence.text,
+        initial_state=tension.initial_state,
+        barriers=[barrier or absence.text],
+        exchange=tension.exchange,
+        sources=[*absence.gaps, *([f"T/{absence.target}"] if absence.target in tension.targets() else [])],
+    )
+
+
+def _residual(draft: ResidualDraft, number: int, claims: _Claims, lineage: Lineage, revision: int) -> Residual:
     residual_id = f"plan/{revision}/residual/{number}"
-    barriers = tuple(cut(barrier.strip(), LENS_UNITS) for barrier in draft.barriers if barrier.strip())[:2]
+
+    def lens(text: str) -> str:
+        return cut(claims.words(text), LENS_UNITS)
+
+    barriers = tuple(said for barrier in draft.barriers if (said := lens(barrier)))[:2]
     return Residual(
         id=residual_id,
-        title=draft.title.strip() or cut(draft.transition.strip(), 20),
+        title=claims.words(draft.title) or cut(claims.words(draft.transition), TITLE_UNITS),
         tension=Tension(
-            transition=cut(draft.transition.strip(), LENS_UNITS),
-            initial_state=cut(draft.initial_state.strip(), LENS_UNITS) or MISSING,
+            transition=lens(draft.transition) or MISSING,
+            initial_state=lens(draft.initial_state) or MISSING,
             barriers=barriers or (MISSING,),
-            exchange=cut(draft.exchange.strip(), LENS_UNITS) or MISSING,
-            language=language,
+            exchange=lens(draft.exchange) or MISSING,
+            language=claims.language,
             lineage=lineage.model_copy(update={"residual": residual_id}),
         ),
         sources=claims.sources(draft.sources),

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Iterable
+from typing import Final
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Draft, Value
+
+NOBODY: Final = "nobody"
+"""The assignee of a task that nobody is known for."""
+OUTSIDE: Final = "outside"
+"""The assignee of a task of somebody who is known and not in the room; `Task.outside` says who."""
+
+
+class Absence(Value):
+    """One thing that nobody here has: the gaps that say so, oldest first, and the words of the last."""
+
+    gaps: tuple[str, ...]
+    target: str
+    text: str
+
+
+class Source(Value):
+    """One id that a plan cites, with what stands there."""
+
+    id: str
+    text: str = Field(default="", description="Empty where readers of the plan may not see it (`open_record` off).")
 
 
 class Claim(Value):
@@ -14,6 +39,7 @@ class Claim(Value):
     text: str
     sources: tuple[str, ...] = ()
     supported: bool = True
+    concluded: bool = Field(default=False, description="No source says it; the author concludes it from them.")
     doubt: str = Field(default="", description="Why code doubts that the cited items say this; empty when it does not.")
 
 
@@ -21,12 +47,15 @@ class Role(Value):
     """One participant's part of the plan."""
 
     alias: str
-    role: str
+    role: str = Field(description="A few words that tell this person from all others here.")
     tier: str = Field(default="", description="data giver, integrator, target user, … where such tiers show.")
-    contributions: tuple[Claim, ...] = ()
-    benefits: tuple[Claim, ...] = ()
-    costs: tuple[Claim, ...] = ()
-    dependencies: tuple[Claim, ...] = ()
+    contributions: tuple[Claim, ...] = Field(default=(), description="What they would do or give.")
+    benefits: tuple[Claim, ...] = Field(default=(), description="What they would get.")
+    costs: tuple[Claim, ...] = Field(default=(), description="What it costs them; what they do not do.")
+    dependencies: tuple[Claim, ...] = Field(default=(), description="What must be there first.")
+
+    def claims(self) -> tuple[Claim, ...]:
+        return (*self.contributions, *self.benefits, *self.costs, *self.dependencies)
 
 
 class Task(Value):
@@ -34,10 +63,24 @@ class Task(Value):
 
     id: str
     title: str
-    assignee: str = Field(description="An alias, `P00` for the demander, or empty when nobody is there for it.")
+    assignee: str = Field(
+        description="An alias; `P00`, the demander; `outside`, somebody who is not in the room; `nobody`."
+    )
+    outside: str = Field(default="", description="With the assignee `outside`: who that is, by function.")
+    when: str = Field(default="", description="The date or node it hangs on; empty where the record names none.")
     prerequisites: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     agreed: bool = Field(default=False, description="False: offered by one side only (docs/protocol.md §7.4).")
+
+    @property
+    def has_doer(self) -> bool:
+        """Whether somebody of this process is to do it: a participant or the demander."""
+        return self.assignee not in ("", NOBODY, OUTSIDE)
+
+    @property
+    def offered(self) -> bool:
+        """Whether a source of it is the assignee's own word: an item of theirs; of the demander, the exchange (E)."""
+        return self.has_doer and self.assignee in speakers(self.sources)
 
 
 class Residual(Value):
@@ -50,46 +93,64 @@ class Residual(Value):
 
 
 class Plan(Value):
-    """The whole. Markdown for people and this structure for machines are both kept."""
+    """The whole, in the order in which it is read. `documents.plan_page` lays it out for people."""
 
     revision: int = Field(default=1, ge=1)
     language: str = "en"
-    panorama: tuple[Claim, ...]
+    about: tuple[Claim, ...] = Field(default=(), description="What this is about.")
+    panorama: tuple[Claim, ...] = Field(description="What is possible now that was not before.")
     roles: tuple[Role, ...] = ()
+    offsets: tuple[Claim, ...] = Field(
+        default=(), description="What stands against it: offsets and dissent, both ends."
+    )
+    residuals: tuple[Residual, ...] = Field(default=(), description="What nobody here has.")
     tasks: tuple[Task, ...] = ()
     order: tuple[Claim, ...] = Field(default=(), description="Sequence and nodes, in words.")
-    offsets: tuple[Claim, ...] = Field(default=(), description="Offsets and dissent, kept rather than smoothed away.")
-    residuals: tuple[Residual, ...] = ()
     open_points: tuple[str, ...] = Field(default=(), description="What was open when rounds ended without converging.")
+    references: tuple[Source, ...] = Field(default=(), description="Every id cited, and the lines of the tension.")
+    remarks: tuple[str, ...] = Field(default=(), description="What its author has to say of how it was made.")
     reduced: bool = Field(
         default=False, description="True when it was assembled from the record: no answer could be read."
     )
     removed: tuple[str, ...] = Field(default=(), description="Aliases of those whose part was erased at their request.")
-    markdown: str = ""
+    markdown: str = Field(default="", description="All of it for people, written by `documents.plan_page`.")
 
     def claims(self) -> tuple[Claim, ...]:
         """Every claim of the plan, in reading order."""
-        of_roles = (
-            claim
-            for role in self.roles
-            for group in (role.contributions, role.benefits, role.costs, role.dependencies)
-            for claim in group
-        )
-        return (*self.panorama, *of_roles, *self.order, *self.offsets)
+        of_roles = (claim for role in self.roles for claim in role.claims())
+        return (*self.about, *self.panorama, *of_roles, *self.offsets, *self.order)
+
+    def cited(self) -> tuple[str, ...]:
+        """Every id that a claim, a task or a residual names, each once, in reading order."""
+        groups = [one.sources for one in self.claims()]
+        groups += [one.sources for one in self.tasks] + [one.sources for one in self.residuals]
+        return tuple(dict.fromkeys(source for sources in groups for source in sources))
 
 
 class Delivery(Value):
-    """One participant's share of a plan, in their own language."""
+    """One participant's share of a plan, in their own language and the second person."""
 
     alias: str
     plan_revision: int = Field(ge=1)
     language: str
-    markdown: str
+    about: tuple[Claim, ...] = Field(default=(), description="What this is about and what came together.")
+    asked: tuple[Claim, ...] = Field(default=(), description="What is asked of them.")
+    gains: tuple[Claim, ...] = Field(default=(), description="What they get.")
+    conditions: tuple[Claim, ...] = Field(
+        default=(), description="What it costs them; their rules; what must be first."
+    )
+    open: tuple[Claim, ...] = Field(default=(), description="What does not fit or is open, as far as it touches them.")
+    remarks: tuple[str, ...] = ()
+    markdown: str = Field(default="", description="All of it for people, written by `documents.delivery_page`.")
+
+    def claims(self) -> tuple[Claim, ...]:
+        return (*self.about, *self.asked, *self.gains, *self.conditions, *self.open)
 
 
 class ClaimDraft(Draft):
     text: str
     sources: list[str] = Field(default_factory=list)
+    concluded: bool = False
 
 
 class RoleDraft(Draft):
@@ -106,6 +167,8 @@ class TaskDraft(Draft):
     id: str
     title: str
     assignee: str = ""
+    outside: str = ""
+    when: str = ""
     prerequisites: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
     agreed: bool = False
@@ -121,14 +184,32 @@ class ResidualDraft(Draft):
 
 
 class PlanDraft(Draft):
+    about: list[ClaimDraft] = Field(default_factory=list)
     panorama: list[ClaimDraft] = Field(default_factory=list)
     roles: list[RoleDraft] = Field(default_factory=list)
-    tasks: list[TaskDraft] = Field(default_factory=list)
-    order: list[ClaimDraft] = Field(default_factory=list)
     offsets: list[ClaimDraft] = Field(default_factory=list)
     residuals: list[ResidualDraft] = Field(default_factory=list)
-    markdown: str = ""
+    tasks: list[TaskDraft] = Field(default_factory=list)
+    order: list[ClaimDraft] = Field(default_factory=list)
+    remarks: SkipJsonSchema[list[str]] = Field(default_factory=list)
 
 
 class DeliveryDraft(Draft):
-    markdown: str = ""
+    about: list[ClaimDraft] = Field(default_factory=list)
+    asked: list[ClaimDraft] = Field(default_factory=list)
+    gains: list[ClaimDraft] = Field(default_factory=list)
+    conditions: list[ClaimDraft] = Field(default_factory=list)
+    open: list[ClaimDraft] = Field(default_factory=list)
+    remarks: SkipJsonSchema[list[str]] = Field(default_factory=list)
+
+
+def speakers(sources: Iterable[str]) -> frozenset[str]:
+    """Whose words these ids are: aliases of items; the demander of the exchange, for that is what they offer."""
+    found = set()
+    for source in sources:
+        parts = source.split("/")
+        if source == "T/E":
+            found.add(DEMANDER)
+        elif len(parts) == 3 and parts[1].startswith("P"):
+            found.add(parts[1])
+    return frozenset(found)

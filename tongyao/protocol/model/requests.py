@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tongyao.protocol.model.observation import Observation
-from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.plan import Absence, Plan
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.tension import Tension
@@ -118,7 +118,10 @@ class PlannerRequest(Request):
     exchange: tuple[Exchange, ...]
     aliases: tuple[str, ...] = Field(description="The contributors the plan must speak of, in alias order.")
     materials: dict[str, Material] = Field(default_factory=dict)
-    open_points: tuple[str, ...] = ()
+    open_points: tuple[str, ...] = Field(
+        default=(), description="What was open when the rounds ended, but what is absent."
+    )
+    absent: tuple[Absence, ...] = Field(default=(), description="What nobody here has, each thing once.")
     without: tuple[str, ...] = Field(default=(), description="Aliases that declined: a re-plan does without them.")
     proposals: dict[str, str] = Field(
         default_factory=dict, description="Alias → what they proposed in answer to the plan before, to be taken up."
@@ -128,8 +131,7 @@ class PlannerRequest(Request):
 
 
 class DeliveryRequest(Request):
-    """One participant's part of a finished plan."""
+    """One participant's part of a finished plan. The plan's references hold what its lines rest on, the tension among them."""
 
     alias: str
     plan: Plan
-    own: tuple[Projection, ...] = ()

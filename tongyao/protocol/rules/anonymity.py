@@ -28,7 +28,7 @@ SOMEBODY_ZH: Final = "[某人]"
 
 FREE_TEXT: Final = frozenset(
     "transition initial_state barriers exchange premise claim mapping markdown text a_words b_words name title role tier doubt "
-    "open_points".split()
+    "open_points when outside remarks".split()
 )
 """Names of the fields that hold people's or models' words. No other string of a model is ever touched: enumerations, ids, aliases."""
 

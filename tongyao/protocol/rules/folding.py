@@ -46,11 +46,13 @@ def _named(plan: Plan, process: str) -> Plan:
 
     return plan.model_copy(
         update={
+            "about": claims(plan.about),
             "panorama": claims(plan.panorama),
             "roles": tuple(role(one) for one in plan.roles),
             "order": claims(plan.order),
             "offsets": claims(plan.offsets),
             "tasks": tuple(task.model_copy(update={"sources": sources(task.sources)}) for task in plan.tasks),
+            "references": tuple(one.model_copy(update={"id": sources((one.id,))[0]}) for one in plan.references),
             "residuals": tuple(one.model_copy(update={"sources": sources(one.sources)}) for one in plan.residuals),
         }
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from tongyao.protocol.model.plan import Claim, Plan
+from tongyao.protocol.model.plan import NOBODY, OUTSIDE, Claim, Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 
@@ -65,7 +65,7 @@ def _roles(plan: Plan, contributors: Collection[str] | None) -> list[Fault]:
 
 def _tasks(plan: Plan) -> list[Fault]:
     known = [task.id for task in plan.tasks]
-    people = {*(role.alias for role in plan.roles), DEMANDER, ""}
+    people = {*(role.alias for role in plan.roles), DEMANDER, NOBODY, OUTSIDE}
     found = [
         Fault(where="tasks", what=f"{id} is the id of {times} tasks: ids are unique")
         for id, times in Counter(known).items()
@@ -73,7 +73,7 @@ def _tasks(plan: Plan) -> list[Fault]:
     ]
     for at, task in enumerate(plan.tasks):
         if task.assignee not in people:
-            what = f"{task.assignee!r} has no role: name somebody who has one, {DEMANDER}, or nobody"
+            what = f"{task.assignee!r} has no role: name somebody who has one, {DEMANDER}, {OUTSIDE} or {NOBODY}"
             found.append(Fault(where=f"tasks/{at}/assignee", what=what))
         for unknown in sorted(set(task.prerequisites) - set(known)):
             found.append(Fault(where=f"tasks/{at}/prerequisites", what=f"there is no task {unknown!r}"))
@@ -122,7 +122,8 @@ def _sources(plan: Plan, known: Mapping[str, str] | None) -> list[Fault]:
 
 def _placed(plan: Plan) -> list[tuple[str, Claim]]:
     """Every claim with where it stands."""
-    found = [(f"panorama/{at}", claim) for at, claim in enumerate(plan.panorama)]
+    found = [(f"about/{at}", claim) for at, claim in enumerate(plan.about)]
+    found += [(f"panorama/{at}", claim) for at, claim in enumerate(plan.panorama)]
     for number, role in enumerate(plan.roles):
         for name in ("contributions", "benefits", "costs", "dependencies"):
             found += [(f"roles/{number}/{name}/{at}", claim) for at, claim in enumerate(getattr(role, name))]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tongyao.protocol.documents.plan_markdown import plan_markdown
+from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.model.observation import Note, Observation, Pair
 from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
@@ -125,16 +125,22 @@ class Erasure:
     def plan(self, plan: Plan) -> Plan:
         """The plan without them; it says that something was removed, and is written anew from its structure."""
         tasks = {
-            task.id: task for task in plan.tasks if task.assignee != self._assignee and not self.touches(task.title)
+            task.id: task
+            for task in plan.tasks
+            if task.assignee != self._assignee and not any(map(self.touches, (task.title, task.when, task.outside)))
         }
         left = plan.model_copy(
             update={
+                "about": self._claims(plan.about),
                 "panorama": self._claims(plan.panorama),
                 "roles": tuple(self._role(role) for role in plan.roles if role.alias != self.alias),
                 "tasks": tuple(self._task(task, tasks) for task in tasks.values()),
                 "order": self._claims(plan.order),
                 "offsets": self._claims(plan.offsets),
                 "residuals": tuple(residual for residual in plan.residuals if not self._residual(residual)),
+                "references": tuple(
+                    one for one in plan.references if not self.is_theirs(one.id) and not self.touches(one.text)
+                ),
                 "open_points": tuple(point for point in plan.open_points if not self.touches(point)),
                 "removed": tuple(sorted({*plan.removed, self.alias or ERASED})),
             }

@@ -28,6 +28,7 @@ from tongyao.protocol.model.requests import (
 )
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.absent import absences
 from tongyao.protocol.rules.anonymity import Anonymizer
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 
@@ -255,15 +256,18 @@ def for_planner(
 ) -> PlannerRequest:
     """The record and the profiles it may read; those who declined stay in the record and out of the new plan."""
     names = anonymizer(record)
+    rounds = exchange(record, names, until=record.round)
+    observations = [turn.observation for turn in rounds if turn.observation is not None]
     return PlannerRequest(
         language=record.language,
         tension=names.model(_tension(record), author=DEMANDER),
-        exchange=exchange(record, names, until=record.round),
+        exchange=rounds,
         aliases=tuple(alias for alias in record.contributors() if alias not in without),
         materials={
             alias: names.model(material, author=alias) for alias, material in materials.items() if alias not in without
         },
-        open_points=tuple(open_points),
+        open_points=tuple(names.text(point) for point in open_points),
+        absent=absences(observations, [item for turn in rounds for said in turn.projections for item in said.items]),
         without=tuple(without),
         proposals={alias: names.text(record.answer_words.get(alias, ""), author=alias) for alias in proposals},
         children=tuple(children),
@@ -272,12 +276,8 @@ def for_planner(
 
 
 def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
-    names = anonymizer(record)
     return DeliveryRequest(
-        language=record.participant(alias).language,
-        alias=alias,
-        plan=names.model(plan),
-        own=tuple(names.model(p, author=alias) for p in record.projections if p.alias == alias),
+        language=record.participant(alias).language, alias=alias, plan=anonymizer(record).model(plan)
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from tongyao.protocol.guards.fallback import minimal_delivery
+from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
-from tongyao.protocol.model.requests import DeliveryRequest, Language
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.redaction import Erasure
@@ -140,8 +140,9 @@ class _Rewriting:
             plan = (await get_texts(self._connection, [row["plan"]], erased=""))[row["plan"]]
             if plan:
                 language: Language = "zh" if row["language"] == "zh" else "en"
-                request = DeliveryRequest(language=language, alias=row["alias"], plan=Plan.model_validate_json(plan))
-                await self._replace(row["text_id"], minimal_delivery(request))
+                left, alias = Plan.model_validate_json(plan), row["alias"]
+                delivery = settle_delivery(delivery_of_plan(left, alias), alias=alias, plan=left, language=language)
+                await self._replace(row["text_id"], delivery.model_dump_json())
 
     async def _replace(self, text_id: str, text: str) -> None:
         await replace_text(self._connection, text_id, text)

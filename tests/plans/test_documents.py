@@ -1,0 +1,217 @@
+"""Plans and deliveries as people read them: the order, no ids in sentences, sources as notes, everything once."""
+
+from __future__ import annotations
+
+import re
+
+from tongyao.protocol.documents.delivery_page import delivery_page
+from tongyao.protocol.documents.page import Page, markdown
+from tongyao.protocol.documents.plan_page import plan_markdown, plan_page
+from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
+from tongyao.protocol.guards.ids_in_text import without_ids
+from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.model.observation import Gap, GapKind, Observation, Verdict
+from tongyao.protocol.model.plan import Absence, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.tension import Lineage, Tension
+from tongyao.protocol.rules.absent import absences
+
+KNOWN = {
+    "T/T": "bread reaches people on movements that happen anyway",
+    "T/I": "forty loaves, nine villages, one car",
+    "T/B1": "the morning tour ends too late",
+    "T/E": "loaves at cost",
+    "R1/P01/1": "drives an empty bus up the east side at 05:40",
+    "R1/P01/2": "carries nothing while a child is on board",
+    "R1/P02/1": "holds the door keys of 26 houses",
+    "R1/catalyst/4": "nobody drives on the west side",
+    "R2/catalyst/3": "nobody here drives on the west side before noon",
+}
+TENSION = Tension(transition=KNOWN["T/T"], initial_state=KNOWN["T/I"], barriers=(KNOWN["T/B1"],), exchange=KNOWN["T/E"])
+ID = re.compile(r"R\d+/(?:P\d+|catalyst)/\d+|T/[TIBE]")
+
+
+def claim(text: str, *sources: str) -> ClaimDraft:
+    return ClaimDraft(text=text, sources=list(sources))
+
+
+DRAFT = PlanDraft(
+    about=[claim("Bread is to reach nine villages before work.", "T/T", "T/I")],
+    panorama=[claim("An empty bus goes up at 05:40 [R1/P01/1], and P02 has keys.", "R1/P02/1")],
+    roles=[
+        RoleDraft(
+            alias="P01",
+            role="drives the school bus",
+            contributions=[claim("Takes crates up.", "R1/P01/1")],
+            benefits=[claim("Bread at cost.", "T/E")],
+            costs=[claim("Nothing while a child is on board.", "R1/P01/2")],
+        ),
+        RoleDraft(alias="P02", role="holds door keys", contributions=[claim("Sets crates down.", "R1/P02/1")]),
+    ],
+    offsets=[claim("Crates must be out before the children come.", "R1/P01/2")],
+    residuals=[
+        ResidualDraft(
+            title="The west side",
+            transition="Somebody drives there before noon",
+            initial_state="four villages lie on the west side",
+            barriers=["nobody here drives there"],
+            exchange="loaves at cost",
+            sources=["R2/catalyst/3"],
+        )
+    ],
+    tasks=[
+        TaskDraft(id="t1", title="Load the bus", assignee="P01", when="at 05:30", sources=["R1/P01/1"]),
+        TaskDraft(id="t2", title="Set down", assignee="P02", prerequisites=["t1"], sources=["R1/P02/1"]),
+    ],
+)
+
+
+def settled(
+    draft: PlanDraft = DRAFT, *, language: Language = "en", absent: tuple[Absence, ...] = (), hidden: bool = False
+) -> Plan:
+    return settle_plan(
+        draft,
+        revision=1,
+        language=language,
+        contributors=("P01", "P02"),
+        known=KNOWN,
+        lineage=Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1),
+        tension=TENSION,
+        absent=absent,
+        hidden=hidden,
+    )
+
+
+def sentences(page: Page) -> list[str]:
+    return [
+        text
+        for section in page.sections
+        for group in section.groups
+        for text in (group.heading, *(entry.text for entry in group.entries))
+    ]
+
+
+def test_a_plan_is_read_in_this_order() -> None:
+    page = plan_page(settled())
+    assert [section.kind for section in page.sections] == ["about", "possible", "roles", "against", "lacking", "first"]
+
+
+def test_no_id_stands_in_a_sentence_and_every_note_quotes_what_is_there() -> None:
+    page = plan_page(settled())
+    assert not [text for text in sentences(page) if ID.search(text)]
+    assert not ID.search(markdown(page))
+    numbers = {entry.note for section in page.sections for group in section.groups for entry in group.entries} - {0}
+    assert numbers == {note.number for note in page.notes}
+    bus = next(note for note in page.notes if {line.id for line in note.lines} == {"R1/P01/1", "R1/P02/1"})
+    assert [(line.label, line.text) for line in bus.lines] == [
+        ("P02, round 1, item 1", "holds the door keys of 26 houses"),
+        ("P01, round 1, item 1", "drives an empty bus up the east side at 05:40"),
+    ]
+
+
+def test_everybody_is_introduced_before_anything_is_said_of_them() -> None:
+    told = plan_markdown(settled())
+    people = told.index("P00: brought this; P01: drives the school bus; P02: holds door keys")
+    assert people < told.index("and P02 has keys")
+
+
+def test_the_same_sources_have_one_note_and_a_conclusion_says_that_it_is_one() -> None:
+    draft = DRAFT.model_copy(update={"order": [ClaimDraft(text="So P02 waits.", sources=["R1/P01/1"], concluded=True)]})
+    notes = plan_page(settled(draft)).notes
+    assert len({(note.kind, note.doubt, tuple(line.id for line in note.lines)) for note in notes}) == len(notes)
+    assert next(note for note in notes if note.kind == "concluded").says == "Concluded from"
+
+
+def test_a_claim_without_a_source_is_told_apart() -> None:
+    page = plan_page(settled(DRAFT.model_copy(update={"order": [claim("Ten crates fit.", "R9/P09/9")]})))
+    (note,) = [note for note in page.notes if note.kind == "unsupported"]
+    assert not note.lines and "Nothing in the record says this" in note.says
+
+
+def test_steps_say_who_when_and_after_what() -> None:
+    told = plan_markdown(settled())
+    assert "1. Load the bus. at 05:30 *(P01 offered it; not agreed)*" in told
+    assert "2. Set down. *(P02 offered it; not agreed; after step 1)*" in told
+
+
+def test_a_closed_record_is_quoted_nowhere_but_in_the_tension() -> None:
+    plan = settled(hidden=True)
+    assert {one.id for one in plan.references if one.text} == {"T/T", "T/I", "T/B1", "T/E"}
+    assert "holds the door keys" not in plan_markdown(plan)
+
+
+def test_ids_in_sentences_become_words_and_sources() -> None:
+    assert without_ids("It starts (R1/P01/1, T/B1).", "en") == ("It starts.", ("R1/P01/1", "T/B1"))
+    assert without_ids("As R1/P01/2 says, B1 stays.", "en") == (
+        "As what P01 said in round 1 says, obstacle 1 stays.", ("R1/P01/2",)
+    )  # fmt: skip
+    assert (
+        without_ids("照 R2/catalyst/3，对着 B2 没有人。", "zh")[0] == "照 第 2 轮的催化观察，对着 第 2 个阻碍 没有人。"
+    )
+    assert without_ids("Ride bus R12 to pier B12.", "en") == ("Ride bus R12 to pier B12.", ())
+
+
+def gap(id: str, text: str, kind: GapKind = GapKind.ABSENT, target: str = "B1") -> Gap:
+    return Gap(id=id, kind=kind, target=target, text=text)
+
+
+def seen(round: int, *gaps: Gap) -> Observation:
+    return Observation(round=round, verdict=Verdict.MORE, gaps=gaps)
+
+
+def test_a_gap_said_again_is_one_absence_and_its_last_label_counts() -> None:
+    found = absences(
+        [
+            seen(1, gap("R1/catalyst/4", KNOWN["R1/catalyst/4"]), gap("R1/catalyst/5", "nobody owns a heated yard")),
+            seen(2, gap("R2/catalyst/3", KNOWN["R2/catalyst/3"])),
+            seen(3, gap("R3/catalyst/2", "nobody here owns a heated yard", GapKind.OVERLOOKED)),
+        ]
+    )
+    assert found == (Absence(gaps=("R1/catalyst/4", "R2/catalyst/3"), target="B1", text=KNOWN["R2/catalyst/3"]),)
+
+
+def test_a_gap_that_a_stated_item_answers_is_absent_no_longer() -> None:
+    answer = Item(id="R2/P02/9", dimension=Dimension.CAPABILITY, claim="drives there", answers=("R1/catalyst/4",))
+    rounds = [seen(1, gap("R1/catalyst/4", KNOWN["R1/catalyst/4"]))]
+    assert absences(rounds, [answer]) == ()
+    assert len(absences(rounds, [answer.model_copy(update={"inferred": True})])) == 1
+
+
+def test_one_residual_for_each_absence_however_often_it_was_said() -> None:
+    twice = DRAFT.residuals[0].model_copy(
+        update={"title": "West again", "transition": "A car in the west", "sources": ["R1/catalyst/4"]}
+    )
+    absent = (
+        Absence(gaps=("R1/catalyst/4", "R2/catalyst/3"), target="B1", text=KNOWN["R2/catalyst/3"]),
+        Absence(gaps=("R2/catalyst/9",), target="E", text="nobody keeps accounts"),
+    )
+    plan = settled(DRAFT.model_copy(update={"residuals": [*DRAFT.residuals, twice]}), absent=absent)
+    west, accounts = plan.residuals
+    assert (west.title, west.sources) == ("The west side", ("R2/catalyst/3", "R1/catalyst/4"))
+    assert accounts.tension.transition == "nobody keeps accounts"
+    assert accounts.tension.initial_state == TENSION.initial_state
+
+
+def test_a_delivery_speaks_to_its_reader_and_says_what_they_never_offered() -> None:
+    plan = settled()
+    draft = delivery_of_plan(plan, "P01")
+    draft.asked.append(claim("Take the keys of the houses along.", "R1/P02/1"))
+    page = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan)
+    assert [section.kind for section in page.sections] == ["about", "asked", "gains", "conditions", "answer"]
+    assert "You are P01 here: drives the school bus." in sentences(page)[1]
+    labels = {line.label for note in page.notes for line in note.lines}
+    assert "you, round 1, item 1" in labels and "P01, round 1, item 1" not in labels
+    assert [note.kind for note in page.notes].count("unsaid") == 1
+
+
+def test_a_residual_that_touches_the_reader_is_whole_in_their_delivery() -> None:
+    residual = DRAFT.residuals[0].model_copy(update={"sources": ["R1/P01/2"]})
+    plan = settled(DRAFT.model_copy(update={"residuals": [residual]}))
+    mine, other = (
+        settle_delivery(delivery_of_plan(plan, alias), alias=alias, plan=plan, language="en").markdown
+        for alias in ("P01", "P02")
+    )
+    for said in ("Somebody drives there before noon", "four villages lie on the west side", "loaves at cost"):
+        assert said in mine
+    assert "four villages lie on the west side" not in other

@@ -1,0 +1,107 @@
+"""One participant's part of a plan, laid out for them (docs/plans.md). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tongyao.protocol.documents.footnotes import Footnotes
+from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
+from tongyao.protocol.documents.plan_page import people, residual_entries, words_of_people
+from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
+from tongyao.protocol.model.requests import Language
+
+_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {
+        "title": "Your part of the plan",
+        "you": "You are {alias} here: {words}. The others see this alias and not your name.",
+        "you_bare": "You are {alias} here. The others see this alias and not your name.",
+        "others": "Of the others you meet below:",
+        "about": "What this is about",
+        "asked": "What is asked of you",
+        "nothing": "The plan asks nothing of you.",
+        "gains": "What you get",
+        "conditions": "What it costs you, and your conditions as the plan states them",
+        "open": "What is not solved, as far as it touches you",
+        "lacking": "What nobody here has, and touches you",
+        "answer": "Your answer",
+        "terms": "Nothing was promised for you. What is asked of you is an offer of your side or a question to you, and it is "
+        "agreed only when you say so. You can commit, decline, or propose a change. Declining needs no reason. "
+        "If you commit, the others who commit and whoever brought this are shown your name, and you are shown theirs.",
+        "notes": "What this rests on",
+    },
+    "zh": {
+        "title": "方案里你的那一份",
+        "you": "你在这里的代号是 {alias}：{words}。别人看到的是这个代号，不是你的名字。",
+        "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号，不是你的名字。",
+        "others": "下面会提到的人：",
+        "about": "这是怎么一回事",
+        "asked": "要你做的",
+        "nothing": "方案里没有要你做的事。",
+        "gains": "你得到的",
+        "conditions": "你付出的，和你的条件，方案里是这样写的",
+        "open": "与你有关、还没有解开的",
+        "lacking": "与你有关、在场没有人有的",
+        "answer": "你的答复",
+        "terms": "没有人替你答应过任何事。要你做的，是你这一方提出的，或者是向你提的问题；你说了算数，才算谈定。"
+        "你可以接下（commit）、不接（decline），或者另提一个办法（propose）。不接不用解释。"
+        "你接下以后，同样接下的人和提出这件事的人会看到你的名字，你也看到他们的。",
+        "notes": "依据",
+    },
+}
+_ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
+
+
+def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
+    """The delivery as Markdown. `plan`: the one that it is a part of."""
+    return markdown(delivery_page(delivery, plan))
+
+
+def delivery_page(delivery: Delivery, plan: Plan) -> Page:
+    """The delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `open`, `lacking`, `answer`."""
+    language: Language = "zh" if delivery.language == "zh" else "en"
+    words = _WORDS[language]
+    notes = Footnotes(language, plan.references, reader=delivery.alias)
+    known = people(plan, language)
+
+    def section(kind: str, claims: Iterable[Claim], before: tuple[Entry, ...] = (), without: str = "") -> Section:
+        told = tuple(Entry(text=claim.text, note=_note(notes, kind, claim, delivery.alias)) for claim in claims)
+        entries = (*before, *told) or ((Entry(text=without),) if without else ())
+        return Section(kind=kind, heading=words[kind], groups=(Group(entries=entries),) if entries else ())
+
+    mine = known.get(delivery.alias, "")
+    you = words["you" if mine else "you_bare"].format(alias=delivery.alias, words=mine)
+    touching = [one for one in plan.residuals if delivery.alias in speakers(one.sources)]
+    spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(one.title for one in touching)])
+    met = sorted({alias for alias in _ALIAS.findall(spoken) if alias in known} - {delivery.alias})
+    others = words_of_people({alias: known[alias] for alias in met}, language)
+    intro = [Entry(text=you), *([Entry(text=f"{words['others']} {others}")] if met else [])]
+    sections = [
+        section("about", delivery.about, before=tuple(intro)),
+        section("asked", delivery.asked, without=words["nothing"]),
+        section("gains", delivery.gains),
+        section("conditions", delivery.conditions),
+        section("open", delivery.open),
+    ]
+    lacking = tuple(
+        Group(heading=one.title, ref=one.id, entries=residual_entries(one, language, notes)) for one in touching
+    )
+    sections.append(Section(kind="lacking", heading=words["lacking"], groups=lacking))
+    sections.append(
+        Section(kind="answer", heading=words["answer"], groups=(Group(entries=(Entry(text=words["terms"]),)),))
+    )
+    return Page(
+        title=words["title"],
+        remarks=delivery.remarks,
+        sections=tuple(one for one in sections if one.groups),
+        notes_heading=words["notes"],
+        notes=notes.notes(),
+    )
+
+
+def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:
+    """What is asked of the reader is noted as unsaid where none of their own words offers it."""
+    if kind == "asked" and claim.sources and reader not in speakers(claim.sources):
+        return notes.mark("unsaid", claim.sources, claim.doubt)
+    return notes.of_claim(claim)

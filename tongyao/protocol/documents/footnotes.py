@@ -1,0 +1,102 @@
+"""Numbers the sources of a page's entries, so that no id stands in a sentence. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tongyao.protocol.documents.page import Note, NoteKind, NoteLine
+from tongyao.protocol.model.plan import Claim, Source
+from tongyao.protocol.model.requests import Language
+
+_SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
+    "en": {
+        "sources": "",
+        "concluded": "Concluded from",
+        "unsupported": "Nothing in the record says this; take it as a question",
+        "unsaid": "You have not said that you would; it is asked because of",
+    },
+    "zh": {
+        "sources": "",
+        "concluded": "由这几处推出",
+        "unsupported": "记录里没有这样说过，请当作一个问题",
+        "unsaid": "你还没有说过愿意，这样写的根据是",
+    },
+}
+_DOUBTFUL: Final[Mapping[Language, str]] = {"en": "doubtful: ", "zh": "出处存疑："}
+_LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {
+        "item": "{who}, round {round}, item {number}",
+        "you": "you, round {round}, item {number}",
+        "catalyst": "the observation of round {round}",
+        "T": "tension, the change that is wanted",
+        "I": "tension, how things stand",
+        "B": "tension, obstacle {number}",
+        "E": "tension, what is offered in return",
+        "child": "{rest} of the further process {process}",
+    },
+    "zh": {
+        "item": "{who}，第 {round} 轮第 {number} 条",
+        "you": "你，第 {round} 轮第 {number} 条",
+        "catalyst": "第 {round} 轮的催化观察",
+        "T": "张力，想要的变化",
+        "I": "张力，眼下的处境",
+        "B": "张力，第 {number} 个阻碍",
+        "E": "张力，可以拿出来换的",
+        "child": "后续过程 {process}：{rest}",
+    },
+}
+_ITEM: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/(?P<number>\d+)")
+_PART: Final = re.compile(r"T/(?P<lens>[TIBE])(?P<number>\d*)")
+
+
+class Footnotes:
+    """One note for each different set of sources, in the order in which they are first asked for."""
+
+    def __init__(self, language: Language, references: Iterable[Source], *, reader: str = "") -> None:
+        """`reader`: the alias of the person the page is written to, who is called "you"."""
+        self._language, self._reader = language, reader
+        self._texts = {one.id: one.text for one in references}
+        self._numbers: dict[tuple[NoteKind, tuple[str, ...], str], int] = {}
+
+    def of_claim(self, claim: Claim) -> int:
+        kind: NoteKind = "unsupported" if not claim.sources else "concluded" if claim.concluded else "sources"
+        return self.mark(kind, claim.sources, claim.doubt)
+
+    def mark(self, kind: NoteKind, sources: Iterable[str], doubt: str = "") -> int:
+        """The number of the note. 0 where there is nothing to say: no source, and none is missing."""
+        named = tuple(sources)
+        if kind == "unsupported":
+            named, doubt = (), ""
+        elif not named:
+            return 0
+        return self._numbers.setdefault((kind, named, doubt), len(self._numbers) + 1)
+
+    def notes(self) -> tuple[Note, ...]:
+        says = _SAYS[self._language]
+        return tuple(
+            Note(
+                number=number,
+                kind=kind,
+                says=says[kind],
+                lines=tuple(
+                    NoteLine(id=source, label=self._label(source), text=self._texts.get(source, ""))
+                    for source in sources
+                ),
+                doubt="" if not doubt else f"{_DOUBTFUL[self._language]}{doubt}",
+            )
+            for (kind, sources, doubt), number in self._numbers.items()
+        )
+
+    def _label(self, source: str) -> str:
+        words = _LABELS[self._language]
+        if part := _PART.fullmatch(source):
+            return words[part["lens"]].format(number=part["number"])
+        if item := _ITEM.fullmatch(source):
+            if item["who"] == "catalyst":
+                return words["catalyst"].format(round=item["round"])
+            name = "you" if item["who"] == self._reader else "item"
+            return words[name].format(who=item["who"], round=item["round"], number=item["number"])
+        process, _, rest = source.partition("/")
+        return words["child"].format(process=process, rest=self._label(rest)) if rest else source

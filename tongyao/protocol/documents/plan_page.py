@@ -1,0 +1,243 @@
+"""A plan laid out for somebody who reads nothing else (docs/plans.md). Pure.
+
+The order: what this is about; what is possible now; who would do what, for what, on which condition; what stands against
+it; what nobody here has; what happens first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tongyao.protocol.documents.footnotes import Footnotes
+from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
+from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.tension import MISSING
+
+_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {
+        "title": "The plan",
+        "revision": "The plan, version {revision}",
+        "about": "What this is about",
+        "possible": "What is possible now that was not before",
+        "roles": "Who would do what, for what, on which condition",
+        "roles_lead": "Nothing here is agreed until those concerned say so.",
+        "against": "What stands against it",
+        "lacking": "What nobody here has",
+        "first": "What happens first, and what after it",
+        "notes": "Sources",
+        "people": "People are called by aliases.",
+        "demander": "brought this",
+        "contributions": "Does:",
+        "benefits": "Gets:",
+        "costs": "Costs, and does not do:",
+        "dependencies": "Only if:",
+        "silent": "The rounds gave no part to this person.",
+        "changes": "What is looked for:",
+        "stands": "How things stand:",
+        "hinders": "In the way:",
+        "exchange": "In return:",
+        "open": "Still open when the rounds ended",
+        "agreed": "{who}; agreed by both sides",
+        "offered": "{who} offered it; not agreed",
+        "unasked": "{who} has not offered it; nobody has asked yet",
+        "nobody": "nobody is there for it",
+        "outside": "somebody outside this room: {who}",
+        "outside_unknown": "somebody outside this room",
+        "after": "after {steps}",
+        "step": "step {number}",
+        "reduced": "Assembled from the record: no plan could be read from the engine's answer.",
+        "removed": "Parts of this plan were removed at the request of {who}.",
+        "and": ", ",
+        "apart": "; ",
+    },
+    "zh": {
+        "title": "方案",
+        "revision": "方案，第 {revision} 版",
+        "about": "这是怎么一回事",
+        "possible": "现在可能、原来做不到的",
+        "roles": "谁做什么，得到什么，有什么条件",
+        "roles_lead": "有关的人答应之前，这里没有一件事算谈定。",
+        "against": "有什么挡着",
+        "lacking": "在场没有人有的",
+        "first": "先做什么，后做什么",
+        "notes": "出处",
+        "people": "参与的人都用代号。",
+        "demander": "提出这件事的人",
+        "contributions": "做的：",
+        "benefits": "得到：",
+        "costs": "付出的、不做的：",
+        "dependencies": "条件：",
+        "silent": "各轮里没有落到他身上的事。",
+        "changes": "要找的：",
+        "stands": "眼下：",
+        "hinders": "挡着的：",
+        "exchange": "可以换的：",
+        "open": "各轮结束时还开着的",
+        "agreed": "{who}；双方都说过",
+        "offered": "{who} 提出的，还没有谈定",
+        "unasked": "{who} 没有说过愿意，也还没有人问过他",
+        "nobody": "还没有人做",
+        "outside": "在场以外的人：{who}",
+        "outside_unknown": "在场以外的人",
+        "after": "在{steps}之后",
+        "step": "第 {number} 步",
+        "reduced": "由记录直接拼成：引擎的回答无法读取。",
+        "removed": "应 {who} 的要求，本方案中的部分内容已被移除。",
+        "and": "、",
+        "apart": "；",
+    },
+}
+
+
+def plan_markdown(plan: Plan) -> str:
+    """The whole plan as Markdown."""
+    return markdown(plan_page(plan))
+
+
+def plan_page(plan: Plan) -> Page:
+    """The whole plan as a page. Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`; empty ones are left out."""
+    return _Layout(plan).page()
+
+
+def people(plan: Plan, language: Language) -> dict[str, str]:
+    """Everybody a reader of the plan meets, by alias, with the words that tell them from all others."""
+    return {DEMANDER: _WORDS[language]["demander"], **{role.alias: role.role for role in plan.roles if role.role}}
+
+
+class _Layout:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        language: Language = "zh" if plan.language == "zh" else "en"
+        self._language, self._words = language, _WORDS[language]
+        self._notes = Footnotes(language, plan.references)
+
+    def page(self) -> Page:
+        plan, words = self._plan, self._words
+        remarks = list(plan.remarks)
+        if plan.removed:
+            remarks.append(words["removed"].format(who=words["and"].join(plan.removed)))
+        if plan.reduced:
+            remarks.append(words["reduced"])
+        sections = (
+            Section(kind="about", heading=words["about"], groups=self._about()),
+            Section(kind="possible", heading=words["possible"], groups=self._claims(plan.panorama)),
+            Section(kind="roles", heading=words["roles"], lead=words["roles_lead"], groups=self._roles()),
+            Section(kind="against", heading=words["against"], groups=self._claims(plan.offsets)),
+            Section(kind="lacking", heading=words["lacking"], groups=self._lacking()),
+            Section(kind="first", heading=words["first"], groups=self._steps(), ordered=True),
+        )
+        return Page(
+            title=words["title"] if plan.revision == 1 else words["revision"].format(revision=plan.revision),
+            remarks=tuple(remarks),
+            sections=tuple(section for section in sections if section.groups),
+            notes_heading=words["notes"],
+            notes=self._notes.notes(),
+        )
+
+    def _about(self) -> tuple[Group, ...]:
+        known = people(self._plan, self._language)
+        named = words_of_people(known, self._language)
+        return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']} {named}"),)))
+
+    def _claims(self, claims: Iterable[Claim]) -> tuple[Group, ...]:
+        entries = tuple(self._entry(claim) for claim in claims)
+        return (Group(entries=entries),) if entries else ()
+
+    def _entry(self, claim: Claim, label: str = "") -> Entry:
+        return Entry(text=claim.text, label=label, note=self._notes.of_claim(claim))
+
+    def _roles(self) -> tuple[Group, ...]:
+        return tuple(self._role(role) for role in self._plan.roles)
+
+    def _role(self, role: Role) -> Group:
+        words = self._words
+        entries = [
+            self._entry(claim, words[name])
+            for name in ("contributions", "benefits", "costs", "dependencies")
+            for claim in getattr(role, name)
+        ]
+        heading = words_of_people({role.alias: role.role}, self._language)
+        tier = f" ({role.tier})" if role.tier else ""
+        return Group(
+            heading=f"{heading}{tier}", alias=role.alias, entries=tuple(entries or [Entry(text=words["silent"])])
+        )
+
+    def _lacking(self) -> tuple[Group, ...]:
+        groups = [self._residual(residual) for residual in self._plan.residuals]
+        if self._plan.open_points:
+            points = tuple(Entry(text=point) for point in self._plan.open_points)
+            groups.append(Group(heading=self._words["open"], entries=points))
+        return tuple(groups)
+
+    def _residual(self, residual: Residual) -> Group:
+        return Group(
+            heading=residual.title,
+            ref=residual.id,
+            entries=residual_entries(residual, self._language, self._notes, before=self._said()),
+        )
+
+    def _said(self) -> str:
+        """What the page says of the tension before its residuals: a residual need not say it again."""
+        return "\n".join(claim.text for claim in self._plan.about)
+
+    def _steps(self) -> tuple[Group, ...]:
+        numbers = {task.id: number for number, task in enumerate(self._plan.tasks, 1)}
+        steps = tuple(
+            Entry(
+                text=self._step_text(task),
+                remark=self._standing(task, numbers),
+                note=self._notes.mark("sources", task.sources),
+            )
+            for task in self._plan.tasks
+        )
+        groups = (Group(entries=steps),) if steps else ()
+        return (*groups, *self._claims(self._plan.order))
+
+    def _step_text(self, task: Task) -> str:
+        ends = "" if task.title.rstrip().endswith((".", "。", "!", "?", "！", "？")) else "。" if self._zh else "."
+        when = f" {task.when.strip()}" if task.when.strip() else ""
+        return f"{task.title.strip()}{ends}{when}"
+
+    def _standing(self, task: Task, numbers: Mapping[str, int]) -> str:
+        """Who does it, whether that is agreed, and after which steps."""
+        words, known = self._words, people(self._plan, self._language)
+        if task.assignee == OUTSIDE:
+            who = words["outside" if task.outside else "outside_unknown"].format(who=task.outside)
+        elif not task.has_doer:
+            who = words["nobody"]
+        else:
+            name = (
+                f"{task.assignee}, {known[DEMANDER]}" if task.assignee == DEMANDER and not self._zh else task.assignee
+            )
+            state = "agreed" if task.agreed else "offered" if task.offered else "unasked"
+            who = words[state].format(who=name)
+        steps = [words["step"].format(number=numbers[one]) for one in task.prerequisites if one in numbers]
+        after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
+        return words["apart"].join([who, *after])
+
+    @property
+    def _zh(self) -> bool:
+        return self._language == "zh"
+
+
+def residual_entries(
+    residual: Residual, language: Language, notes: Footnotes, *, before: str = ""
+) -> tuple[Entry, ...]:
+    """A residual's tension, line by line, without what is missing and without lines that `before` holds word for word."""
+    words, tension = _WORDS[language], residual.tension
+    lines = [("changes", tension.transition), ("stands", tension.initial_state)]
+    lines += [("hinders", barrier) for barrier in tension.barriers]
+    lines.append(("exchange", tension.exchange))
+    told = [(words[name], text) for name, text in lines if MISSING not in text and text.strip() not in before]
+    note = notes.mark("sources", residual.sources)
+    return tuple(Entry(label=label, text=text, note=note if at == 0 else 0) for at, (label, text) in enumerate(told))
+
+
+def words_of_people(known: Mapping[str, str], language: Language) -> str:
+    """`P01: grows oysters; P02: leads a choir`; `P01（养牡蛎）；P02（带合唱团）`."""
+    if language == "zh":
+        return "；".join(f"{alias}（{words}）" if words else alias for alias, words in known.items())
+    return "; ".join(f"{alias}: {words}" if words else alias for alias, words in known.items())

@@ -1,0 +1,54 @@
+"""Ids out of sentences for people: they belong to the sources (docs/plans.md). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from tongyao.protocol.model.requests import Language
+
+_ID: Final = r"(?:[\w.-]+/)?(?:R\d+/(?:P\d+|catalyst)/\d+|T/(?:T|I|E|B\d+))"
+_BRACKETED: Final = re.compile(rf"\s*[\[(（【⟨]\s*{_ID}(?:\s*[,，、;；]\s*{_ID})*\s*[\])）】⟩]")
+_BARE: Final = re.compile(rf"(?<![\w/]){_ID}(?![\w/])")
+_PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
+_SAID: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/\d+")
+_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {
+        "item": "what {who} said in round {round}",
+        "catalyst": "the observation of round {round}",
+        "T": "the change that is wanted",
+        "I": "the present state",
+        "E": "what is offered in return",
+        "B": "obstacle {number}",
+    },
+    "zh": {
+        "item": "{who} 在第 {round} 轮说的",
+        "catalyst": "第 {round} 轮的催化观察",
+        "T": "想要的变化",
+        "I": "眼下的处境",
+        "E": "可以拿出来换的",
+        "B": "第 {number} 个阻碍",
+    },
+}
+
+
+def without_ids(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
+    """`text` without item ids, and the ids that stood in it, in order.
+
+    Ids in brackets are taken out. One that is a part of the sentence is put into words (`what P02 said in round 1`), and so
+    is a barrier by its number (`B2`: `obstacle 2`). Aliases stay.
+    """
+    found = tuple(dict.fromkeys(_BARE.findall(text)))
+    words = _WORDS[language]
+
+    def told(match: re.Match[str]) -> str:
+        said = _SAID.search(match[0])
+        if said is None:
+            lens = match[0].rsplit("/", 1)[1]
+            return words[lens[0]].format(number=lens[1:])
+        return words["catalyst" if said["who"] == "catalyst" else "item"].format(who=said["who"], round=said["round"])
+
+    bare = _BARE.sub(told, _BRACKETED.sub("", text)) if found else text
+    bare = _PART.sub(lambda match: words["B"].format(number=match["number"]), bare)
+    return bare.strip(), found

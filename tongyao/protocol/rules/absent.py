@@ -1,0 +1,41 @@
+"""What nobody in the room has, each thing once over all rounds (docs/protocol.md §7.7). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tongyao.protocol.guards.support import terms
+from tongyao.protocol.model.observation import Gap, GapKind, Observation
+from tongyao.protocol.model.plan import Absence
+from tongyao.protocol.model.projection import Item
+
+ALIKE = 0.5
+"""Two gaps on one target with at least this overlap of terms (of the shorter one's) are the same gap, said again."""
+
+
+def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) -> tuple[Absence, ...]:
+    """Every gap that was last called `absent`, repeats merged, in the order in which they were first stated.
+
+    A gap that a stated item (no inference) answers by id is no longer absent.
+    """
+    answered = {gap for item in items if not item.inferred for gap in item.answers}
+    groups: list[list[Gap]] = []
+    for seen in observations:
+        for gap in seen.gaps:
+            same = next((group for group in groups if _same(group[-1], gap)), None)
+            if same is None:
+                groups.append([gap])
+            else:
+                same.append(gap)
+    return tuple(
+        Absence(gaps=tuple(gap.id for gap in group), target=group[-1].target, text=group[-1].text)
+        for group in groups
+        if group[-1].kind is GapKind.ABSENT and not answered & {gap.id for gap in group}
+    )
+
+
+def _same(one: Gap, other: Gap) -> bool:
+    if one.target != other.target:
+        return False
+    a, b = terms(one.text), terms(other.text)
+    return one.text.strip() == other.text.strip() or (bool(a and b) and len(a & b) / min(len(a), len(b)) >= ALIKE)
