@@ -167,4 +167,4 @@ async def test_two_agents_live_through_a_process_over_streamable_http(home: Path
             answered = await jo.call_tool("decide", {"process": process, "message": commit, "key": "commit"})
             assert said_by(answered)["state"] == "applied"
             whole, mine = [said_by(await agent.call_tool("plan", {"process": process})) for agent in (ida, jo)]
-            assert whole["plan"]["panorama"] and mine["delivery"]["alias"] == ask["alias"]
+            assert whole["plan"]["about"] and mine["delivery"]["alias"] == ask["alias"]

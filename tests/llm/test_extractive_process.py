@@ -126,7 +126,7 @@ async def test_every_claim_of_the_plan_has_a_source_in_the_record(run: Run, case
         known=known,
         lineage=Lineage(root="p1", parent="p1", residual="-", depth=1),
     )
-    assert plan.panorama
+    assert plan.about
     assert all(claim.supported for claim in plan.claims())
     assert [task.prerequisites for task in plan.tasks] == [tuple(task.prerequisites) for task in ran.plan.tasks]
     assert len(plan.residuals) == len(ran.plan.residuals)

@@ -144,7 +144,7 @@ def test_a_closed_record_is_quoted_nowhere_but_in_the_tension() -> None:
 def test_ids_in_sentences_become_words_and_sources() -> None:
     assert without_ids("It starts (R1/P01/1, T/B1).", "en") == ("It starts.", ("R1/P01/1", "T/B1"))
     assert without_ids("As R1/P01/2 says, B1 stays.", "en") == (
-        "As what P01 said in round 1 says, obstacle 1 stays.", ("R1/P01/2",)
+        "As what P01 said in round 1 says, obstacle 1 stays.", ()
     )  # fmt: skip
     assert (
         without_ids("照 R2/catalyst/3，对着 B2 没有人。", "zh")[0] == "照 第 2 轮的催化观察，对着 第 2 个阻碍 没有人。"

@@ -33,7 +33,9 @@ from tongyao.protocol.rules.plan_validation import faults, plan_schema
 SCENES = Path(__file__).parents[2] / "scenes"
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").rglob("case.json"))
 LINEAGE = Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1)
-TENSION = Tension(transition="sell fish inland", initial_state="12 boats", barriers=("no cold room", "no van"))
+TENSION = Tension(
+    transition="sell fish inland", initial_state="12 boats", barriers=("no cold room", "no van"), exchange="ice at cost"
+)
 
 
 def item(alias: str, number: int, claim: str, dimension: Dimension = Dimension.CAPABILITY) -> Item:

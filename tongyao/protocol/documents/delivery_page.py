@@ -17,7 +17,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "title": "Your part of the plan",
         "you": "You are {alias} here: {words}. The others see this alias and not your name.",
         "you_bare": "You are {alias} here. The others see this alias and not your name.",
-        "others": "Of the others you meet below:",
+        "others": "Of the others you meet below: ",
         "about": "What this is about",
         "asked": "What is asked of you",
         "nothing": "The plan asks nothing of you.",
@@ -76,7 +76,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(one.title for one in touching)])
     met = sorted({alias for alias in _ALIAS.findall(spoken) if alias in known} - {delivery.alias})
     others = words_of_people({alias: known[alias] for alias in met}, language)
-    intro = [Entry(text=you), *([Entry(text=f"{words['others']} {others}")] if met else [])]
+    intro = [Entry(text=you), *([Entry(text=f"{words['others']}{others}")] if met else [])]
     sections = [
         section("about", delivery.about, before=tuple(intro)),
         section("asked", delivery.asked, without=words["nothing"]),
@@ -92,6 +92,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         Section(kind="answer", heading=words["answer"], groups=(Group(entries=(Entry(text=words["terms"]),)),))
     )
     return Page(
+        language=language,
         title=words["title"],
         remarks=delivery.remarks,
         sections=tuple(one for one in sections if one.groups),

@@ -9,6 +9,7 @@ from typing import Final
 from tongyao.protocol.documents.page import Note, NoteKind, NoteLine
 from tongyao.protocol.model.plan import Claim, Source
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.sizes import cut
 
 _SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
     "en": {
@@ -47,6 +48,8 @@ _LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
         "child": "后续过程 {process}：{rest}",
     },
 }
+_NOTE_UNITS: Final = 60
+"""The most that a note shows of one source: CJK characters or words. The plan's references hold all of it."""
 _ITEM: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/(?P<number>\d+)")
 _PART: Final = re.compile(r"T/(?P<lens>[TIBE])(?P<number>\d*)")
 
@@ -81,7 +84,7 @@ class Footnotes:
                 kind=kind,
                 says=says[kind],
                 lines=tuple(
-                    NoteLine(id=source, label=self._label(source), text=self._texts.get(source, ""))
+                    NoteLine(id=source, label=self._label(source), text=_shortened(self._texts.get(source, "")))
                     for source in sources
                 ),
                 doubt="" if not doubt else f"{_DOUBTFUL[self._language]}{doubt}",
@@ -100,3 +103,8 @@ class Footnotes:
             return words[name].format(who=item["who"], round=item["round"], number=item["number"])
         process, _, rest = source.partition("/")
         return words["child"].format(process=process, rest=self._label(rest)) if rest else source
+
+
+def _shortened(text: str) -> str:
+    short = cut(text, _NOTE_UNITS)
+    return short if len(short) == len(text) else f"{short}…"

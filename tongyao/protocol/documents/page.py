@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 NoteKind = Literal["sources", "concluded", "unsupported", "unsaid"]
@@ -62,6 +63,7 @@ class Section(Value):
 
 class Page(Value):
     title: str
+    language: Language = "en"
     remarks: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     notes_heading: str = ""
@@ -81,7 +83,7 @@ def markdown(page: Page) -> str:
             lines += [f"{mark} {_entry(entry)}" for mark, entry in zip(marks, group.entries, strict=True)]
             lines += [""] if group.entries else []
     if page.notes:
-        lines += [f"## {page.notes_heading}", "", *(_note(note) for note in page.notes)]
+        lines += [f"## {page.notes_heading}", "", *(_note(note, page.language) for note in page.notes)]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -91,9 +93,10 @@ def _entry(entry: Entry) -> str:
     return f"{label}{_one_line(entry.text)}{remark}{f' [{entry.note}]' if entry.note else ''}"
 
 
-def _note(note: Note) -> str:
-    told = "; ".join(f"{line.label}: {_quoted(line.text)}" if line.text else line.label for line in note.lines)
-    says = f"{note.says}{': ' if told and note.says else ''}"
+def _note(note: Note, language: Language) -> str:
+    colon, apart = ("：", "；") if language == "zh" else (": ", "; ")
+    told = apart.join(f"{line.label}{colon}{_quoted(line.text)}" if line.text else line.label for line in note.lines)
+    says = f"{note.says}{colon if told and note.says else ''}"
     return f"{note.number}. {says}{told}{f' ({note.doubt})' if note.doubt else ''}"
 
 

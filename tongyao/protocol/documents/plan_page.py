@@ -28,7 +28,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "lacking": "What nobody here has",
         "first": "What happens first, and what after it",
         "notes": "Sources",
-        "people": "People are called by aliases.",
+        "people": "People are called by aliases. ",
         "demander": "brought this",
         "contributions": "Does:",
         "benefits": "Gets:",
@@ -130,6 +130,7 @@ class _Layout:
             Section(kind="first", heading=words["first"], groups=self._steps(), ordered=True),
         )
         return Page(
+            language=self._language,
             title=words["title"] if plan.revision == 1 else words["revision"].format(revision=plan.revision),
             remarks=tuple(remarks),
             sections=tuple(section for section in sections if section.groups),
@@ -140,7 +141,7 @@ class _Layout:
     def _about(self) -> tuple[Group, ...]:
         known = people(self._plan, self._language)
         named = words_of_people(known, self._language)
-        return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']} {named}"),)))
+        return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']}{named}"),)))
 
     def _claims(self, claims: Iterable[Claim]) -> tuple[Group, ...]:
         entries = tuple(self._entry(claim) for claim in claims)
@@ -197,7 +198,13 @@ class _Layout:
         return (*groups, *self._claims(self._plan.order))
 
     def _step_text(self, task: Task) -> str:
-        ends = "" if task.title.rstrip().endswith((".", "。", "!", "?", "！", "？")) else "。" if self._zh else "."
+        ends = (
+            ""
+            if task.title.rstrip().endswith((".", "。", "!", "?", "！", "？", "」", "”"))
+            else "。"
+            if self._zh
+            else "."
+        )
         when = f" {task.when.strip()}" if task.when.strip() else ""
         return f"{task.title.strip()}{ends}{when}"
 

@@ -34,12 +34,12 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 
 
 def without_ids(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
-    """`text` without item ids, and the ids that stood in it, in order.
+    """`text` without item ids, and the ids that it cites in brackets, in order.
 
-    Ids in brackets are taken out. One that is a part of the sentence is put into words (`what P02 said in round 1`), and so
-    is a barrier by its number (`B2`: `obstacle 2`). Aliases stay.
+    Ids in brackets are taken out. One that is a part of the sentence is put into words (`what P02 said in round 1`) and is no
+    citation, and so is a barrier by its number (`B2`: `obstacle 2`). Aliases stay.
     """
-    found = tuple(dict.fromkeys(_BARE.findall(text)))
+    cited = tuple(dict.fromkeys(id for bracket in _BRACKETED.findall(text) for id in _BARE.findall(bracket)))
     words = _WORDS[language]
 
     def told(match: re.Match[str]) -> str:
@@ -49,6 +49,6 @@ def without_ids(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
             return words[lens[0]].format(number=lens[1:])
         return words["catalyst" if said["who"] == "catalyst" else "item"].format(who=said["who"], round=said["round"])
 
-    bare = _BARE.sub(told, _BRACKETED.sub("", text)) if found else text
+    bare = _BARE.sub(told, _BRACKETED.sub("", text)) if "/" in text else text
     bare = _PART.sub(lambda match: words["B"].format(number=match["number"]), bare)
-    return bare.strip(), found
+    return bare.strip(), cited
