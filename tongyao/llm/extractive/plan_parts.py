@@ -116,7 +116,7 @@ def gaps(record: Record) -> list[ResidualDraft]:
     """One residual per barrier that nobody faces, each a tension of its own within the limit."""
     words = PLAN[record.language]
     found = []
-    for target, gap in record.uncovered():
+    for target, named in record.uncovered():
         barrier = record.tension.targets()[target]
         found.append(
             _residual(
@@ -124,7 +124,7 @@ def gaps(record: Record) -> list[ResidualDraft]:
                 title=words["residual"].format(said=wording.repeated(barrier, record.language, 20)),
                 transition=words["remove"].format(said=cut(barrier, 40)),
                 barrier=cut(barrier, 60),
-                sources=[f"T/{target}", *([gap.id] if gap else [])],
+                sources=[f"T/{target}", *named],
             )
         )
     return found

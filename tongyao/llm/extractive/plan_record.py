@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in
-from tongyao.protocol.model.observation import Gap, Observation, Pair, Relation
+from tongyao.protocol.model.observation import Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import PlannerRequest
 
@@ -29,6 +29,7 @@ class Record:
     def __init__(self, request: PlannerRequest) -> None:
         self.language = request.language
         self.tension = request.tension
+        self.absent = request.absent
         self.aliases = [alias for alias in request.aliases if alias not in request.without]
         self.items: dict[str, list[Item]] = {alias: [] for alias in self.aliases}
         for turn in request.exchange:
@@ -101,20 +102,23 @@ class Record:
         said = (wording.said_in(self._item[source].claim) for source in sources if source in self._item)
         return [wording.repeated(one, self.language, 18) for one in said]
 
-    def uncovered(self) -> list[tuple[str, Gap | None]]:
-        """Barriers that no offer of those who stayed points at, with the catalyst's gap on each if it named
-        one."""
+    def uncovered(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Barriers that no offer of those who stayed points at, or that are absent; with the gaps that say so."""
         covered = {target for alias in self.aliases for item in self.offers(alias) for target in item.targets}
-        gaps = {gap.target: gap for gap in (self.last.gaps if self.last else ())}
+        gaps: dict[str, tuple[str, ...]] = {}
+        for one in self.absent:
+            gaps[one.target] = (*gaps.get(one.target, ()), *one.gaps)
         return [
-            (target, gaps.get(target))
+            (target, gaps.get(target, ()))
             for target in self.tension.targets()
-            if target[0] == "B" and target not in covered
+            if target[0] == "B" and (target not in covered or target in gaps)
         ]
 
 
 def needs(item: Item) -> bool:
-    return Cue.NEED in cues_in(wording.said_in(item.claim))
+    """Whether an item says what somebody lacks, and offers nothing in the same breath."""
+    cues = cues_in(wording.said_in(item.claim))
+    return Cue.NEED in cues and Cue.OFFER not in cues
 
 
 def faces(item: Item) -> bool:

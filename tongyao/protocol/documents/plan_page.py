@@ -210,17 +210,14 @@ class _Layout:
 
     def _standing(self, task: Task, numbers: Mapping[str, int]) -> str:
         """Who does it, whether that is agreed, and after which steps."""
-        words, known = self._words, people(self._plan, self._language)
+        words = self._words
         if task.assignee == OUTSIDE:
             who = words["outside" if task.outside else "outside_unknown"].format(who=task.outside)
         elif not task.has_doer:
             who = words["nobody"]
         else:
-            name = (
-                f"{task.assignee}, {known[DEMANDER]}" if task.assignee == DEMANDER and not self._zh else task.assignee
-            )
             state = "agreed" if task.agreed else "offered" if task.offered else "unasked"
-            who = words[state].format(who=name)
+            who = words[state].format(who=task.assignee)
         steps = [words["step"].format(number=numbers[one]) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
         return words["apart"].join([who, *after])
