@@ -1,27 +1,30 @@
-"""Who is to be asked whether a proxy may speak for them, before they get a seat (docs/protocol.md §3.1)."""
+"""Who is to be asked whether a proxy may speak for them, before they get a seat (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from temporalio import activity
 
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import CONSENT, ConsentInput, ConsentOutput
-from tongyao.protocol.model.process import Choice
+from tongyao.protocol.rules.consent import consents_of
+from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.repositories import Repositories
 
 
 class Consenting:
-    def __init__(self, repositories: Repositories) -> None:
-        self._library = repositories
+    def __init__(self, repositories: Repositories, quotas: ConsentQuotas) -> None:
+        self._library, self._quotas = repositories, quotas
 
     @activity.defn(name=CONSENT.name)
     async def consent(self, what: ConsentInput) -> ConsentOutput:
-        await write_outbox(self._library, what)
-        return await consent_of(self._library, what.choices)
-
-
-async def consent_of(repositories: Repositories, choices: Sequence[Choice]) -> ConsentOutput:
-    """Who of these is to be asked, and who has refused. Whoever is registered has allowed it: nobody is."""
-    return ConsentOutput()
+        """Look up what the chosen have decided for this scene, and whether they were asked too often."""
+        repositories, quotas = self._library, self._quotas
+        await write_outbox(repositories, what)
+        row = await repositories.processes.get(what.process_id)
+        people = [choice.profile_id for choice in what.choices]
+        return consents_of(
+            what,
+            await repositories.consents.standing(people, row.scene_id or ""),
+            over_quota=await repositories.consents.over_quota(row.demander, people, quotas),
+            may_ask=quotas.demander_per_day - await repositories.consents.asked_by(row.demander),
+        )

@@ -13,6 +13,7 @@ from activities.reindex import Indexing
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import Tension
+from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 
@@ -67,3 +68,4 @@ class Deps:
     reciting: ReciteLevel | None = None
     manifest: Mapping[str, object] = default(default_factory=dict)
     brief: Retriever | None = None
+    consent_quotas: ConsentQuotas = default(default_factory=ConsentQuotas)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from temporalio import activity
 
 from activities.dependencies import Deps
@@ -43,7 +45,7 @@ class Planning:
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
             request = views.for_planner(
                 record,
-                materials=await self._materials(record),
+                materials=await self._materials(record, what.readable),
                 open_points=open_points,
                 without=what.without,
                 proposals=what.proposals,
@@ -90,12 +92,13 @@ class Planning:
             return minimal_plan(request), True
         return (minimal_plan(request), True) if says_nothing(settled.draft) else (settled.draft, False)
 
-    async def _materials(self, record: Record) -> dict[str, Material]:
-        """The profiles of those who contributed, as far as their owners let their proxies speak."""
+    async def _materials(self, record: Record, readable: Sequence[str]) -> dict[str, Material]:
+        """The profiles of those who contributed, as far as their owners let their proxies speak. `readable`: aliases."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
-        profiles = {alias: profile for alias in record.contributors() if (profile := record.participant(alias).profile)}
-        mandates = await repositories.mandates([profile.profile_id for profile in profiles.values()])
+        speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
+        profiles = {one.alias: one.profile for one in speakers if one.profile is not None}
+        mandates = await repositories.mandates_in(record.scene, [one.profile_id for one in profiles.values()])
         texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():
             mandate, text = mandates[profile.profile_id], texts.get(profile)

@@ -87,7 +87,9 @@ class Projecting:
         return _Room(
             run=run,
             record=record.model_copy(update={"round": what.round}),
-            mandates=await repositories.mandates([run.process.demander, *(profile.profile_id for profile in profiles)]),
+            mandates=await repositories.mandates_in(
+                record.scene, [run.process.demander, *(profile.profile_id for profile in profiles)]
+            ),
             texts=await repositories.profile_texts(profiles),
         )
 

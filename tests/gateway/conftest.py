@@ -60,11 +60,23 @@ class GatewayHarness:
         await self.context.repositories.profiles.put_scene(scene, scene)
         return scene
 
-    async def join(self, scene: str, text: str = "I keep bees and sell honey at two markets.", **more: Any) -> Any:
+    async def join(
+        self,
+        scene: str,
+        text: str = "I keep bees and sell honey at two markets.",
+        *,
+        consent: str = "allow",
+        **more: Any,
+    ) -> Any:
+        """Somebody introduces themself, and says when a proxy may speak for them; `consent` empty: they say nothing of it."""
         said = {"scene": scene, "name": "Anna Example", "text": text, **more}
         answer = await self.ask("POST", "/profiles", json=said)
         assert answer.status_code == 201, answer.text
-        return answer.json()
+        joined = answer.json()
+        if consent:
+            path = f"/profiles/{joined['profile_id']}/consents/{scene}"
+            assert (await self.ask("PUT", path, joined["token"], json={"consent": consent})).status_code == 200
+        return joined
 
 
 def text_of(result: Any) -> str:

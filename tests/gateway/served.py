@@ -66,7 +66,10 @@ class ServedStack:
         said = {"scene": self.scene, "name": f"{name} Wexample", "text": text}
         answer = await self.http.post("/profiles", json=said, headers={"Idempotency-Key": uuid.uuid4().hex})
         assert answer.status_code == 201, answer.text
-        return Person(self, name, answer.json()["profile_id"], answer.json()["token"])
+        person = Person(self, name, answer.json()["profile_id"], answer.json()["token"])
+        allowed = await person.ask("PUT", f"/profiles/{person.id}/consents/{self.scene}", json={"consent": "allow"})
+        assert allowed.status_code == 200, allowed.text
+        return person
 
     def agent(self) -> McpClient:
         """A real client of the MCP server, over streamable HTTP."""

@@ -20,6 +20,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("put", "/scenes/{scene}"): {"title": "t"},
     ("put", "/profiles/{profile_id}"): {"text": "I keep bees, and sheep now."},
     ("put", "/profiles/{profile_id}/mandate"): {},
+    ("put", "/profiles/{profile_id}/consents/{scene}"): {"consent": "ask"},
     ("post", "/scenes/{scene}/search"): {"text": "honey"},
     ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
     ("post", "/tokens"): {"role": "operator"},

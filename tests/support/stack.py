@@ -30,6 +30,7 @@ from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
 from tongyao.records.privacy.keys import Keyring
@@ -96,7 +97,7 @@ class Stack:
 
     async def register(self, profile_id: str, *, scene: str, name: str, text: str) -> None:
         """Store a profile in a scene that is there."""
-        await register_profile(self.context, profile_id, scene=scene, name=name, text=text)
+        await register_profile(self.context, profile_id, scene=scene, name=name, text=text, origin=Origin.FILE)
 
     async def start(self, people: Sequence[str | Choice], *, intent: str = "", key: str = "", **given: Any) -> str:
         """Start a process; settings are given as keywords besides the fields of `StartProcessBody`."""

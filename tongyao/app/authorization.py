@@ -70,6 +70,8 @@ class ProcessAccess:
     def author(self) -> Author:
         if self.role is Role.OPERATOR:
             return Author(role="operator")
+        if self.role is Role.INVITED:
+            return Author(role="invited", alias=self.alias)
         return Author(role="demander" if self.role is Role.DEMANDER else "participant", alias=self.alias)
 
 
@@ -118,7 +120,42 @@ async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -
     for seat in await repositories.seats.seats(row.id):
         if seat.person == caller.person and caller.alias in ("", seat.alias):
             return ProcessAccess(row, Role.PARTICIPANT, caller.person, seat.alias, f"participant:{caller.person}")
-    return None
+    return await _invited(repositories, caller, row)
+
+
+async def authorize_invited(
+    repositories: Repositories, caller: Caller, process_id: str, number: int | None = None
+) -> ProcessAccess:
+    """The access of somebody who was asked for their consent, also once they have a seat. `number`: None for the last question.
+
+    Raises `NotFound` for whoever was not asked, or not by this number.
+    """
+    if caller.anonymous:
+        raise Unauthenticated("token_missing", TOKEN_NEEDED)
+    try:
+        row = await repositories.processes.get(process_id)
+    except ProcessUnknown:
+        raise _no_process(process_id) from None
+    access = await _invited(repositories, caller, row, number)
+    if access is None:
+        raise NotFound("no_such_invitation", f"nobody asks you for your consent in {process_id!r}")
+    return access
+
+
+async def _invited(
+    repositories: Repositories, caller: Caller, row: ProcessRow, number: int | None = None
+) -> ProcessAccess | None:
+    if caller.role is not Role.PERSON:
+        return None
+    asked = await repositories.inbox.invitation(row.id, caller.person, number)
+    if asked is None:
+        return None
+    return ProcessAccess(row, Role.INVITED, caller.person, asked.alias, invited_author(caller.person))
+
+
+def invited_author(person: str) -> str:
+    """`author_id` of what somebody answers to a question for their consent."""
+    return f"invited:{person}"
 
 
 def authorize_for_profile(caller: Caller, profile_id: str, action: Action) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field
 from tongyao.app.authorization import Caller, authorize_in_process, permit
 from tongyao.app.choices import Choices, choices_of
 from tongyao.app.context import AppContext
+from tongyao.app.people.consents import ConsentQuestion, question_of
 from tongyao.app.permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.processes import party_view
 from tongyao.protocol.model.value import Value
@@ -25,6 +26,7 @@ ANSWER_WITH: Final[dict[str, str]] = {
     "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
     "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
     "declined",
+    "consent": '{"kind": "consent", "allow": true or false}: may a proxy speak for you in this process? No answer is no',
     "resume": '{"kind": "resume"}, once the cause is mended',
 }
 """Which message answers which ask."""
@@ -46,6 +48,7 @@ class Ask(Value):
     opened_at: str
     answer_with: str
     choices: Choices | None = None
+    consent: ConsentQuestion | None = Field(default=None, description="Of `consent`: what you are asked.")
     view: PartyView | None = None
 
 
@@ -62,7 +65,7 @@ async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False)
 
 async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:
     view = None
-    if with_view:
+    if with_view and row.ask != "consent":
         access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
         view = await party_view(context, access)
     answer_with = ANSWER_WITH.get(row.ask, "")
@@ -75,7 +78,8 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         remaining_seconds=row.remaining_seconds,
         opened_at=row.opened_at.isoformat(),
         answer_with=answer_with % row.round if "%d" in answer_with else answer_with,
-        subject=row.subject,
+        subject=row.subject if row.ask != "consent" else "",
         choices=await choices_of(context.repositories, row) if not caller.operator else None,
+        consent=await question_of(context, row) if not caller.operator else None,
         view=view,
     )

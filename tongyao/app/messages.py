@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
+from tongyao.app.authorization import (
+    Caller,
+    ProcessAccess,
+    authorize_in_process,
+    authorize_invited,
+    invited_author,
+    permit,
+)
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.permissions import MESSAGE_PERMISSIONS, Action, Role
 from tongyao.app.start import start_child
 from tongyao.app.wire import (
     AnswerPlanBody,
+    ConsentBody,
     DecideBody,
     ExtendDeadlineBody,
     LeaveBody,
@@ -24,7 +32,9 @@ from tongyao.app.wire import (
 )
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
+from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.consent import Consent
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 
 APPLIED: Final[dict[str, tuple[str, str]]] = {
@@ -43,6 +53,10 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "从现在起由它代你发言，直到再次切换",
     ),
     "leave": ("you have left; what you said stays", "你已离开；说过的话会保留"),
+    "consent": (
+        "your answer is noted; no answer counts as no, and only how many said yes is told to the demander",
+        "你的答复已记录；未答复视为不同意，需求方只知道有多少人同意",
+    ),
     "answer_plan": ("your answer is noted; a plan is answered once", "你的答复已记录；每份方案只答复一次"),
 }
 """What an applied message means for its sender, and what to do next."""
@@ -66,8 +80,28 @@ async def send_message(
 ) -> Receipt:
     """Send a message to a process. Raises `Refused` when the process refuses it, and other `Problem`s."""
     key = checked_key(key)
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
+    if isinstance(body, ConsentBody):
+        access = await authorize_invited(context.repositories, caller, process_id, body.invitation)
+    else:
+        access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
+    await _check_own_proxy(context, access, body)
     return await send_as(context, access, body, key=key, via=via)
+
+
+async def _check_own_proxy(context: AppContext, access: ProcessAccess, body: MessageBody) -> None:
+    """Whoever said `never` for the scene is told that a proxy would say nothing for them. Raises `BadInput`."""
+    switches = isinstance(body, SwitchEndpointBody) and to_proxy(body.endpoint, body.fallback)
+    allows = isinstance(body, ConsentBody) and body.allow
+    if not (switches or allows) or not access.person:
+        return
+    known = await context.repositories.consents.standing([access.person], access.process.scene_id or "")
+    if access.person in known and known[access.person].consent is Consent.NEVER:
+        raise BadInput(
+            "consent_never",
+            "you decided that no proxy ever speaks for you in this scene: change that first "
+            "(`PUT /profiles/ID/consents/SCENE`, over MCP `set_consent`)",
+            field="kind",
+        )
 
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
@@ -126,6 +160,8 @@ def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[M
                 "tokens": body.tokens,
                 "cost": str(body.cost) if body.cost is not None else None,
             }
+        case ConsentBody():
+            fields = {"invitation": int(access.alias.removeprefix("invited/")), "allow": body.allow}
         case _:
             fields = body.model_dump(exclude={"kind"})
     message = MESSAGE.validate_python({"kind": body.kind, "key": key, "author": access.author, **fields})
@@ -171,7 +207,8 @@ async def message_state(context: AppContext, caller: Caller, message_id: str) ->
         raise unknown from None
     if not caller.operator:
         access = await authorize_in_process(context.repositories, caller, stored.process_id, Action.SEND_MESSAGE)
-        if stored.author_id != access.author_id:
+        own = {access.author_id, *({invited_author(caller.person)} if caller.role is Role.PERSON else ())}
+        if stored.author_id not in own:
             raise unknown
     return _receipt(stored)
 

@@ -17,6 +17,7 @@ class Role(StrEnum):
     OWNER = "owner"  # towards their own profile and their own tokens
     DEMANDER = "demander"
     PARTICIPANT = "participant"
+    INVITED = "invited"  # asked whether a proxy may speak for them, and without a seat
     OPERATOR = "operator"
 
 
@@ -34,6 +35,7 @@ class Action(StrEnum):
     WRITE_PROFILE = "write_profile"
     DELETE_PROFILE = "delete_profile"
     MANDATE = "mandate"
+    CONSENTS = "consents"
     CHANNELS = "channels"
     SOURCE = "source"
     START_PROCESS = "start_process"
@@ -70,6 +72,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.WRITE_PROFILE: _OWN_OR_OPERATOR,
     Action.DELETE_PROFILE: _OWN_OR_OPERATOR,
     Action.MANDATE: _OWN,
+    Action.CONSENTS: _OWN,
     Action.CHANNELS: _OWN,
     Action.SOURCE: _OWN,
     Action.START_PROCESS: frozenset({Role.PERSON, Role.OPERATOR}),
@@ -79,7 +82,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.READ_CANDIDATES: frozenset({Role.DEMANDER}),
     Action.READ_PLAN: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
     Action.READ_DELIVERY: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
-    Action.SEND_MESSAGE: _IN_THE_PROCESS,
+    Action.SEND_MESSAGE: _IN_THE_PROCESS | {Role.INVITED},
     Action.READ_MESSAGE: _OWN_OR_OPERATOR,
     Action.READ_INBOX: _ANY_TOKEN,
     Action.READ_OPERATIONS: frozenset({Role.OPERATOR}),
@@ -108,7 +111,7 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "answer_plan": _SPEAKERS,
     "approve_residual": _DEMANDERS,
     "replan": _DEMANDERS,
-    "consent": frozenset(),
+    "consent": frozenset({Role.INVITED}),
     "child_ended": frozenset(),
     "upgrade": frozenset({Role.OPERATOR}),
 }

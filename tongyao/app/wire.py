@@ -206,6 +206,14 @@ class ReplanBody(Body):
     proposals: tuple[Alias, ...] = Field(default=(), max_length=20)
 
 
+class ConsentBody(Body):
+    """Answer whether a proxy may speak for you in this process. `invitation`: left out, the last question."""
+
+    kind: Literal["consent"]
+    allow: bool
+    invitation: int | None = Field(default=None, ge=1, le=10_000)
+
+
 MessageBody = Annotated[
     ReviseTensionBody
     | BareBody
@@ -218,7 +226,8 @@ MessageBody = Annotated[
     | CancelBody
     | AnswerPlanBody
     | ApproveResidualBody
-    | ReplanBody,
+    | ReplanBody
+    | ConsentBody,
     Field(discriminator="kind"),
 ]
 MESSAGE_BODY: Final[TypeAdapter[MessageBody]] = TypeAdapter(MessageBody, config=ConfigDict(hide_input_in_errors=True))

@@ -16,6 +16,7 @@ from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, OPERATOR, conso
 from tongyao.evals.cases import Case, CaseError, load, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.names import name_in_heading
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
@@ -131,11 +132,23 @@ async def _run_case(installed: Installation, case: Case) -> tuple[str, dict[str,
     ids = {f"{scene}.{name}": name for name in case.profiles}
     for profile_id, key in ids.items():
         text = case.profiles[key]
-        await register_profile(installed.context, profile_id, scene=scene, name=name_in_heading(text), text=text)
+        await register_profile(
+            installed.context,
+            profile_id,
+            scene=scene,
+            name=name_in_heading(text),
+            text=text,
+            origin=Origin.FILE,
+        )
     demander = f"{scene}.demander"
     if case.demander_text:
         await register_profile(
-            installed.context, demander, scene=scene, name=name_in_heading(case.demander_text), text=case.demander_text
+            installed.context,
+            demander,
+            scene=scene,
+            name=name_in_heading(case.demander_text),
+            text=case.demander_text,
+            origin=Origin.FILE,
         )
     process = await start_process(
         installed.context,

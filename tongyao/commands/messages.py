@@ -6,16 +6,19 @@ import uuid
 from typing import Annotated, Any, Final
 
 import typer
+from rich.table import Table
 
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound
 from tongyao.app.messages import Receipt, send_message
+from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
 from tongyao.app.permissions import Role
 from tongyao.app.resume_all import Resumed, resume_all
 from tongyao.app.wire import MessageBody
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_PENDING, OPERATOR, app_context, console, fail, run, validated
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.rules.consent import Consent
 
 OPERATORS: Final = "operator"
 Process = Annotated[str, typer.Argument(help="Id of the process.")]
@@ -41,6 +44,8 @@ def add_to(app: typer.Typer) -> None:
         switch,
         extend,
         leave,
+        consent,
+        consents,
     ):
         app.command()(command)
 
@@ -199,10 +204,53 @@ def leave(process: Process, alias: Alias, key: Key = None) -> None:
     _send(process, "leave", key, sender=OPERATORS, alias=alias)
 
 
+def consent(
+    process: Process,
+    person: Annotated[str, typer.Option("--as", help="Id of the profile that is asked.")],
+    allow: Annotated[bool, typer.Option("--allow/--refuse", help="Whether a proxy may speak for them here.")],
+    key: Key = None,
+) -> None:
+    """Answer whether a proxy may speak for somebody in a process. No answer is no."""
+    body = validated(MessageBody, {"kind": "consent", "allow": allow})
+    _report(run(_answer(process, body, key or uuid.uuid4().hex, person)))
+
+
+async def _answer(process: str, body: MessageBody, key: str, person: str) -> Receipt:
+    async with app_context() as context:
+        return await send_message(context, Caller(Role.PERSON, person), process, body, key=key, via="cli")
+
+
+def consents(
+    person: Annotated[str, typer.Argument(help="Id of the profile.")],
+    scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
+    decision: Annotated[
+        Consent | None, typer.Option("--set", help="ask: each time; allow: in this scene; never.")
+    ] = None,
+) -> None:
+    """Show where a proxy may speak for somebody, or decide it for a scene."""
+    if (scene is None) != (decision is None):
+        fail("to decide, say both --scene and --set", EXIT_BAD_INPUT)
+    table = Table("scene", "consent", "", box=None)
+    for one in run(_consents(person, scene, decision)):
+        table.add_row(one.scene, one.consent.value, "" if one.own else f"by default ({one.origin.value})")
+    console.print(table)
+
+
+async def _consents(person: str, scene: str | None, decision: Consent | None) -> list[ConsentView]:
+    caller = Caller(Role.PERSON, person)
+    async with app_context() as context:
+        if scene is not None and decision is not None:
+            return [await set_consent(context, caller, person, scene, ConsentBody(consent=decision))]
+        return await read_consents(context, caller, person)
+
+
 def _send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, **fields: Any) -> None:
     """Send a message for `sender`: an alias (`P00`: the demander) or an operator."""
     body = validated(MessageBody, {"kind": kind, **fields})
-    receipt = run(_deliver(process, body, key or uuid.uuid4().hex, sender))
+    _report(run(_deliver(process, body, key or uuid.uuid4().hex, sender)))
+
+
+def _report(receipt: Receipt) -> None:
     if receipt.state == "waiting":
         console.print(f"accepted and kept as {receipt.id}: it is delivered as soon as a worker answers", style="yellow")
         raise typer.Exit(EXIT_PENDING)

@@ -9,6 +9,7 @@ from typing import Final
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.people.registration import checked_name, checked_text, register_profile
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.names import name_in_heading
 
 _NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
@@ -42,5 +43,5 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
     else:
         profile_id = f"{scene}-{profile_id}"
     name = checked_name(name_in_heading(text), where=f"the heading of {path.name}")
-    await register_profile(context, profile_id, scene=scene or LOCAL_SCENE, name=name, text=text)
+    await register_profile(context, profile_id, scene=scene or LOCAL_SCENE, name=name, text=text, origin=Origin.FILE)
     return profile_id

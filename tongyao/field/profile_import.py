@@ -18,6 +18,7 @@ from typing import Any, Final
 from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
@@ -95,13 +96,14 @@ async def import_profiles(
         return NewProfile(
             id=id, display_name=_display_name(value), text=text, grade=grade_profile(text).value,
             language=language_of(text), contact={"sample": True} if sample else {},
+            origin=Origin.SAMPLE if sample else Origin.IMPORT,
         )  # fmt: skip
 
     async def alone(one: NewProfile) -> None:
         try:
             await profiles.save(
                 one.id, scene_id=scene, display_name=one.display_name, text=one.text, grade=one.grade,
-                language=one.language, contact=one.contact,
+                language=one.language, contact=one.contact, origin=one.origin,
             )  # fmt: skip
         except DatabaseUnreachable:
             raise

@@ -14,10 +14,12 @@ from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.consent import Consent
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool
 from tongyao.records.model_calls import Ledger
 from tongyao.records.overview import Overview
+from tongyao.records.people.consents import Consents
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.profiles import Profiles, ProfileSummary
 from tongyao.records.people.sources import Sources
@@ -62,6 +64,7 @@ class Repositories:
         self.door = Door(pool)
         self.operators = OperatorLog(pool)
         self.inbox = Inbox(pool)
+        self.consents = Consents(pool)
         self.budgets = Budgets(pool)
         self.tokens = Tokens(pool)
         self.notifications = Notifications(pool)
@@ -121,6 +124,14 @@ class Repositories:
                 one.alias: said for one in answers if one.revision == latest and (said := texts.get(one.text_id or ""))
             },
         )
+
+    async def mandates_in(self, scene: str, profile_ids: Sequence[str]) -> dict[str, Mandate]:
+        """As `mandates`, of people in a process of this scene: who said `never` for it, now, lets no proxy speak."""
+        mandates = await self.mandates(profile_ids)
+        for one in (await self.consents.standing(profile_ids, scene)).values():
+            if one.consent is Consent.NEVER:
+                mandates[one.profile_id] = mandates[one.profile_id].model_copy(update={"may_speak": False})
+        return mandates
 
     async def profile_text(self, profile: ProfileRef) -> str:
         """The text of one profile version. Raises `ProfileUnknown`, `TextErased`."""

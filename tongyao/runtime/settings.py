@@ -37,6 +37,7 @@ from tongyao.app.context import GatewayOptions
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
+from tongyao.records.people.consents import ConsentQuotas
 
 PREFIX = "TONGYAO_"
 ENGINES = ("auto", "anthropic", "extractive", "recorded")
@@ -199,6 +200,9 @@ class Settings(BaseSettings):
 
     process: ProcessSettings = Field(
         default=ProcessSettings(), description="Defaults of new processes (docs/protocol.md §10)."
+    )
+    consent: ConsentQuotas = Field(
+        default=ConsentQuotas(), description="How often people are asked whether a proxy may speak for them."
     )
     profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
     day_cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars per day, all processes.")

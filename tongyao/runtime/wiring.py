@@ -108,6 +108,7 @@ def deps(
         indexing=field.indexer,
         memory=memory,
         reciting=reciting,
+        consent_quotas=settings.consent,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},

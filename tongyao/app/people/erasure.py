@@ -18,10 +18,10 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from tongyao.app.authorization import Caller, authorize_for_profile
+from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
 from tongyao.app.permissions import Action
-from tongyao.protocol.model.messages import Author, Cancel, Leave
+from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.privacy import erasure
@@ -104,6 +104,14 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     for seat in cancelled:
         cancel = Cancel(key="erased", author=operator, branch=True)
         await context.relay.send(seat.process_id, cancel, author_id="operator:erasure", via="erasure")
+    for process_id, alias in await records.questions(person):
+        no = Consent(
+            key=f"erased/{alias}",
+            author=Author(role="invited", alias=alias),
+            invitation=int(alias.removeprefix("invited/")),
+            allow=False,
+        )
+        await context.relay.send(process_id, no, author_id=invited_author(person), via="erasure")
     for store in context.personal_data_stores:
         await store.forget(person)
     await records.rewrite(person)

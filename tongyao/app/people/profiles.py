@@ -25,6 +25,7 @@ from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import views
+from tongyao.protocol.rules.consent import Origin
 from tongyao.records.people.profiles import ProfileVersion
 
 log = structlog.get_logger()
@@ -90,7 +91,9 @@ class MandateBody(Body):
     addition: str = Field(default="", max_length=2_000)
 
 
-async def register(context: AppContext, caller: Caller, body: RegisterBody, *, key: str | None) -> Registered:
+async def register(
+    context: AppContext, caller: Caller, body: RegisterBody, *, key: str | None, origin: Origin
+) -> Registered:
     """Store a new profile and issue its owner's token. It is never an existing person's, even for a known mail address.
 
     The same key with the same input is the same registration. As long as its token has not been used, a repetition
@@ -104,7 +107,9 @@ async def register(context: AppContext, caller: Caller, body: RegisterBody, *, k
     profile_id = f"p-{uuid5(_NAMESPACE, checked_key(key) + hashlib.sha256(content.encode()).hexdigest()).hex[:20]}"
     known = await context.repositories.tokens.list(person=profile_id)
     contact = {"email": body.email} if body.email else None
-    version = await register_profile(context, profile_id, scene=body.scene, name=name, text=body.text, contact=contact)
+    version = await register_profile(
+        context, profile_id, scene=body.scene, name=name, text=body.text, contact=contact, origin=origin
+    )
     if any(token.used_at is not None for token in known):
         return Registered(
             profile_id=profile_id,
@@ -213,6 +218,8 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
         },
         "versions": [{**version_view(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
         "mandate": (await repositories.mandate(profile_id)).model_dump(mode="json"),
+        "origin": profile.origin.value,
+        "consents": [one.model_dump(mode="json") for one in await repositories.consents.of_person(profile_id)],
         "channels": [
             one.model_dump(exclude={"secret"}) for one in await repositories.notifications.channels(profile_id)
         ],

@@ -10,6 +10,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
@@ -26,8 +27,11 @@ async def register_profile(
     name: str,
     text: str,
     contact: dict[str, Any] | None = None,
+    origin: Origin = Origin.API,
 ) -> ProfileVersion:
     """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`.
+
+    `origin`: how it came in; kept from the first time.
 
     `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
     """
@@ -45,6 +49,7 @@ async def register_profile(
             grade=grade,
             language=language,
             contact=contact,
+            origin=origin,
         )
     except ProfileUnknown as error:
         raise BadInput("profile_taken", str(error), field="id") from None

@@ -6,11 +6,12 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from tongyao.app.people import erasure, profiles
+from tongyao.app.people import consents, erasure, profiles
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, Key, action, address_of, rate_limits_of
 from tongyao.protocol.model.requests import Mandate
+from tongyao.protocol.rules.consent import Origin
 
 router = APIRouter(prefix="/profiles", tags=["profiles"])
 
@@ -21,7 +22,7 @@ async def join(
 ) -> profiles.Registered:
     """Introduce yourself: you get an id and a token, shown this once."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
-    return await profiles.register(context, caller, body, key=key)
+    return await profiles.register(context, caller, body, key=key, origin=Origin.API)
 
 
 @router.get("/{profile_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROFILE))
@@ -60,3 +61,17 @@ async def read_mandate(profile_id: Id, context: Context, caller: Caller) -> Mand
 async def set_mandate(profile_id: Id, body: profiles.MandateBody, context: Context, caller: Caller) -> Mandate:
     """What your proxy may say, from its next call on; noted in every open process of yours."""
     return await profiles.set_mandate(context, caller, profile_id, body)
+
+
+@router.get("/{profile_id}/consents", openapi_extra=action(Action.CONSENTS))
+async def read_consents(profile_id: Id, context: Context, caller: Caller) -> list[consents.ConsentView]:
+    """Where a proxy may speak for you, scene by scene."""
+    return await consents.read_consents(context, caller, profile_id)
+
+
+@router.put("/{profile_id}/consents/{scene}", openapi_extra=action(Action.CONSENTS))
+async def set_consent(
+    profile_id: Id, scene: Id, body: consents.ConsentBody, context: Context, caller: Caller
+) -> consents.ConsentView:
+    """Whether a proxy may speak for you in a scene: `ask` each time, `allow`, or `never`."""
+    return await consents.set_consent(context, caller, profile_id, scene, body)

@@ -12,10 +12,13 @@ from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
+from tongyao.app.people import consents as own_consents
 from tongyao.app.permissions import Action
 from tongyao.gateway.mcp.common import Callers, Token, as_json
 
 ACTIONS: Final[dict[str, Action]] = {
+    "consents": Action.CONSENTS,
+    "set_consent": Action.CONSENTS,
     "channels": Action.CHANNELS,
     "set_channel": Action.CHANNELS,
     "confirm_channel": Action.CHANNELS,
@@ -37,6 +40,27 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         caller = await callers.authenticate(token, ctx)
         permit_own(caller, action)
         return caller
+
+    async def consents(ctx: Context, token: Token = "") -> Any:
+        """Where a proxy may speak for you, scene by scene."""
+        caller = await owner(token, ctx, Action.CONSENTS)
+        return {"consents": [as_json(one) for one in await own_consents.read_consents(context, caller, caller.person)]}
+
+    async def set_consent(
+        ctx: Context,
+        scene: str,
+        consent: Annotated[
+            Literal["ask", "allow", "never"],
+            Field(
+                description="ask: I am asked each time; allow: it may, in this scene; never: it may not, do not ask."
+            ),
+        ],
+        token: Token = "",
+    ) -> Any:
+        """Decide whether a proxy may speak for you in a scene."""
+        caller = await owner(token, ctx, Action.CONSENTS)
+        body = own_consents.ConsentBody.model_validate({"consent": consent})
+        return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def channels(ctx: Context, token: Token = "") -> Any:
         """Where you are told that something waits for you."""
@@ -111,4 +135,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         caller = await owner(token, ctx, Action.SOURCE)
         return as_json(await agents.fetch_profile(context, caller, caller.person))
 
-    return [channels, set_channel, confirm_channel, remove_channel, source, set_source, remove_source, fetch_profile]
+    return [
+        consents, set_consent, channels, set_channel, confirm_channel, remove_channel, source, set_source, remove_source,
+        fetch_profile,
+    ]  # fmt: skip

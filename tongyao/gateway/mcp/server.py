@@ -21,6 +21,7 @@ from tongyao.app.start import StartProcessBody, start_process
 from tongyao.app.wire import MESSAGE_BODY
 from tongyao.gateway.mcp import account
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
+from tongyao.protocol.rules.consent import Origin
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +39,7 @@ ACTIONS: Final[dict[str, Action]] = {
     "plan": Action.READ_PLAN,
     "switch": Action.SEND_MESSAGE,
     "leave": Action.SEND_MESSAGE,
+    "consent": Action.SEND_MESSAGE,
     **account.ACTIONS,
 }
 """Each tool's action in the table of permissions."""
@@ -98,7 +100,7 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
         caller = await callers.authenticate("", ctx)
         await callers.count_registration(caller, ctx)
         body = profiles.RegisterBody(scene=scene, name=name, text=text, email=email)
-        return as_json(await profiles.register(context, caller, body, key=key))
+        return as_json(await profiles.register(context, caller, body, key=key, origin=Origin.MCP))
 
     async def demand(
         ctx: Context,
@@ -196,7 +198,18 @@ def make_server(context: AppContext, *, token: str = "") -> MCPServer:
         """Leave a process. What you said stays."""
         return await send(token, ctx, process, key, {"kind": "leave"})
 
-    for function in (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave):
+    async def consent(
+        ctx: Context,
+        process: ProcessId,
+        allow: Annotated[bool, Field(description="Whether a proxy may speak for you in this process.")],
+        key: Key,
+        token: Token = "",
+    ) -> Any:
+        """Answer whether your proxy may speak for you, as `pending` asks. No answer is no."""
+        return await send(token, ctx, process, key, {"kind": "consent", "allow": allow})
+
+    tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)
+    for function in tools:
         tool(function)
     for function in account.own_tools(context, callers):
         tool(function)

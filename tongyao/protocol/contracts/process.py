@@ -15,7 +15,7 @@ from pydantic import Field
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.observation import Verdict
-from tongyao.protocol.model.process import Choice, Phase, ProfileRef, Seat, Spent, TensionRef
+from tongyao.protocol.model.process import ROOM_OF_OTHERS, Choice, Phase, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.steps import Step
@@ -213,6 +213,9 @@ class PlanInput(ActivityInput):
     unconverged: bool = Field(default=False, description="Rounds ended without converging: name what is open.")
     without: tuple[str, ...] = ()
     proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals the plan is made anew with.")
+    readable: tuple[str, ...] = Field(
+        default=(), description="Aliases whose profiles may be read: their owners allow a proxy to speak for them."
+    )
     children: tuple[str, ...] = ()
 
 
@@ -253,13 +256,22 @@ class ConsentInput(ActivityInput):
     """Who of these is to be asked whether a proxy may speak for them."""
 
     choices: tuple[Choice, ...]
+    others: int = Field(default=0, ge=0, description="So many are in the room already, the demander left out.")
+
+    @property
+    def alone(self) -> bool:
+        """Whether somebody would be the only participant beside the demander."""
+        return self.others + len(self.choices) < ROOM_OF_OTHERS
 
 
 class ConsentOutput(Value):
-    """Profile ids. Who is in neither list takes part without being asked."""
+    """Profile ids. Who is in none of the lists takes part without being asked, and a proxy may speak for them."""
 
     ask: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
+    refused: tuple[str, ...] = Field(default=(), description="They take no part.")
+    without_proxy: tuple[str, ...] = Field(
+        default=(), description="Chosen as a person or agent: they take part, and no proxy may speak for them."
+    )
 
 
 class ConcludeInput(ActivityInput):

@@ -27,7 +27,7 @@ def apply(state: State, message: m.Message, now: datetime) -> None:
         case m.SubmitProjection():
             _submit(state, message, now)
         case m.SwitchEndpoint():
-            turns.switch(state, message.alias, message.endpoint, message.fallback, now)
+            turns.switch(state, message.alias, message.endpoint, message.fallback, now, own=m.is_own(message))
         case m.ExtendDeadline():
             _extend(state, message, now)
         case m.Leave():

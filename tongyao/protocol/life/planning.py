@@ -23,6 +23,7 @@ def wanted(state: State) -> dict[str, Step]:
             unconverged=state.unconverged,
             without=children.without(state) if state.folded else state.left_out,
             proposals=state.replan.proposals if state.replan else (),
+            readable=tuple(alias for alias, seat in sorted(state.seats.items()) if seat.consented),
             children=children.completed(state) if state.folded else (),
         )
         return {f"plan/{revision}": Step(PLAN, plan, f"plan {revision}")}

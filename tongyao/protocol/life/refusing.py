@@ -13,7 +13,7 @@ from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import Fallback, NewsRule
+from tongyao.protocol.model.settings import NewsRule, to_proxy
 from tongyao.protocol.rules.refusals import Refusal
 
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
@@ -81,7 +81,8 @@ def _not_yours(message: m.Message) -> Refusal | None:
     if isinstance(message, m.ChildEnded):
         return None if author.role == "child" and author.alias == message.child else Refusal.NOT_YOURS
     if isinstance(message, m.Consent):
-        return None if author.alias == f"invited/{message.invitation}" else Refusal.NOT_YOURS
+        own = author.role == "invited" and author.alias == f"invited/{message.invitation}" and m.is_own(message)
+        return None if own else Refusal.NOT_YOURS
     if author.role == "operator":
         return None
     if author.role in ("invited", "child") or isinstance(message, m.Upgrade):
@@ -166,9 +167,11 @@ def _turn_over(state: State, alias: str) -> Refusal | None:
 
 def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
     seat = state.seats[message.alias]
-    to_proxy = message.endpoint is EndpointKind.PROXY or message.fallback is Fallback.PROXY
-    if to_proxy and seat.profile is None:
+    proxy = to_proxy(message.endpoint, message.fallback)
+    if proxy and seat.profile is None:
         return Refusal.NO_PROFILE
+    if proxy and not seat.consented:
+        return None if m.is_own(message) else Refusal.NO_CONSENT
     same = message.endpoint is seat.endpoint and message.fallback in (None, seat.fallback)
     return Refusal.NO_CHANGE if same else None
 

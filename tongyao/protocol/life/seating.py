@@ -26,7 +26,7 @@ from tongyao.protocol.life.phases import enter
 from tongyao.protocol.life.state import Invitation, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import DEMANDER, Choice, Phase, next_alias
+from tongyao.protocol.model.process import DEMANDER, ROOM_OF_OTHERS, Choice, Phase, next_alias
 
 
 def wanted(state: State) -> dict[str, Step]:
@@ -44,7 +44,7 @@ def wanted(state: State) -> dict[str, Step]:
     if state.phase is not Phase.CONSENTING:
         return {}
     if not state.consents_known:
-        ask = ConsentInput(process_id=start.process_id, choices=state.selected)
+        ask = ConsentInput(process_id=start.process_id, choices=state.selected, others=len(state.others))
         summary = f"look up the consent of {len(state.selected)} people"
         return {f"consent/{state.seatings}": Step(CONSENT, ask, summary)}
     if any(invitation.waits for invitation in state.invitations):
@@ -94,11 +94,16 @@ def ask_consent(state: State, choices: tuple[Choice, ...], now: datetime) -> Non
     state.seatings += 1
     state.invitations = []
     state.consents_known = False
+    state.refused = 0
+    state.without_proxy = ()
 
 
 def consents_found(state: State, output: ConsentOutput, now: datetime) -> None:
     state.consents_known = True
-    state.selected = tuple(choice for choice in state.selected if choice.profile_id not in output.refused)
+    state.without_proxy = output.without_proxy
+    taking_part = tuple(choice for choice in state.selected if choice.profile_id not in output.refused)
+    state.refused = len(state.selected) - len(taking_part)
+    state.selected = taking_part
     for choice in state.selected:
         if choice.profile_id in output.ask:
             state.invited += 1
@@ -122,19 +127,30 @@ def answer_invitation(state: State, number: int, allowed: bool, now: datetime) -
 
 
 def _close_if_answered(state: State, now: datetime) -> None:
-    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise."""
+    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise.
+
+    Whoever agreed to be one of several is not left alone with the demander; who was asked as the only one has agreed to it.
+    """
     if any(invitation.waits for invitation in state.invitations):
         return
-    if state.invitations:
+    asked = len(state.invitations) + state.refused
+    if asked:
         allowed = sum(invitation.allowed is True for invitation in state.invitations)
-        note(state, EventKind.CONSENT_CLOSED, now, asked=len(state.invitations), allowed=allowed)
-    if enough(state, len(state.selected)):
+        note(state, EventKind.CONSENT_CLOSED, now, asked=asked, allowed=allowed)
+    room = len(state.others) + len(state.selected)
+    if enough(state, len(state.selected)) and (room >= ROOM_OF_OTHERS or others_at_most(state) < ROOM_OF_OTHERS):
         return  # the step that seats them is wanted now
     state.selected = ()
     if state.round:
         deciding.ask(state, now)
     else:
         enter(state, Phase.SELECTING, now)
+
+
+def others_at_most(state: State) -> int:
+    """How many would sit beside the demander if everybody who was chosen took part."""
+    said_no = sum(invitation.allowed is not True for invitation in state.invitations)
+    return len(state.others) + len(state.selected) + said_no + state.refused
 
 
 def enough(state: State, newcomers: int) -> bool:
@@ -160,11 +176,13 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 def seated(state: State, output: FreezeOutput, now: datetime) -> None:
     for seat in output.seats:
+        seat.consented = seat.profile is not None and seat.profile.profile_id not in state.without_proxy
         state.seats[seat.alias] = seat
         if state.round:
             note(state, EventKind.PARTICIPANT_JOINED, now, urgent=False, alias=seat.alias, round=seat.joined_round)
     note(state, EventKind.PARTICIPANTS_SELECTED, now, urgent=False, aliases=[seat.alias for seat in output.seats])
     state.selected = ()
+    state.without_proxy = ()
     state.invitations = []
     if state.round:
         deciding.go_on(state)

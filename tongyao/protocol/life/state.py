@@ -154,6 +154,10 @@ class State(BaseModel):
     invitations: list[Invitation] = Field(default_factory=list)
     invited: int = Field(default=0, description="Invitations given so far; each has a number of its own.")
     consents_known: bool = Field(default=False, description="Whose consent is needed is known.")
+    refused: int = Field(default=0, description="How many of the chosen take no part and were not asked.")
+    without_proxy: tuple[str, ...] = Field(
+        default=(), description="Profile ids of the chosen for whom a person or an agent speaks, and no proxy may."
+    )
     seatings: int = Field(default=0, description="How often people were asked to take part, this time included.")
     seats: dict[str, Seat] = Field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from tongyao.protocol.life.state import State, Turn
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import Fallback
+from tongyao.protocol.model.settings import Fallback, to_proxy
 
 
 def wait_for(state: State, turn: Turn, now: datetime) -> None:
@@ -59,7 +59,7 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
     note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
     seat = state.seats[turn.alias]
     turn.deadline = None
-    if seat.fallback is Fallback.PROXY and seat.profile is not None:
+    if seat.fallback is Fallback.PROXY and seat.consented:
         seat.endpoint = EndpointKind.PROXY
         note(state, EventKind.ENDPOINT_SWITCHED, now, alias=turn.alias, to=seat.endpoint.value)
     elif seat.fallback is Fallback.LEAVE:
@@ -78,9 +78,16 @@ def leave(state: State, alias: str, now: datetime) -> None:
         end(state, turn, Outcome.LEFT, now)
 
 
-def switch(state: State, alias: str, endpoint: EndpointKind, fallback: Fallback | None, now: datetime) -> None:
-    """Change what speaks for a seat, in this round too where nobody has spoken yet."""
+def switch(
+    state: State, alias: str, endpoint: EndpointKind, fallback: Fallback | None, now: datetime, *, own: bool
+) -> None:
+    """Change what speaks for a seat, in this round too where nobody has spoken yet.
+
+    `own`: the person themself switches. Their switch to a proxy, now or as their fallback, is their consent to it.
+    """
     seat = state.seats[alias]
+    if own and to_proxy(endpoint, fallback):
+        seat.consented = True
     before, seat.endpoint = seat.endpoint, endpoint
     seat.fallback = fallback or seat.fallback
     note(state, EventKind.ENDPOINT_SWITCHED, now, alias=alias, to=endpoint.value)

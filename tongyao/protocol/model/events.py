@@ -26,7 +26,7 @@ class EventKind(StrEnum):
     FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score]], round: of those found later]
     CONSENT_ASKED = "consent_asked"  # [number]; of one person who is asked whether a proxy may speak for them
     CONSENT_ANSWERED = "consent_answered"  # [number]; yes, no, or the time is over: which of these is told to nobody
-    CONSENT_CLOSED = "consent_closed"  # [asked, allowed]; counts
+    CONSENT_CLOSED = "consent_closed"  # [asked, allowed]; counts. Asked are also those whose answer was known before
     PARTICIPANTS_SELECTED = "participants_selected"  # [aliases]
     PARTICIPANT_JOINED = "participant_joined"  # [alias, round]
     PARTICIPANT_LEFT = "participant_left"  # [alias, round]
@@ -100,6 +100,9 @@ class Waiting(Value):
     due: datetime | None = None
     remaining_seconds: int | None = None
     subject: str = ""
+    others: int | None = Field(
+        default=None, description="Of `consent`: how many others would take part at most, the demander left out."
+    )
 
 
 class Snapshot(Value):

@@ -195,6 +195,11 @@ KINDS: Final[dict[str, type[Message]]] = {
 """Every kind of message and its type."""
 
 
+def is_own(message: Message) -> bool:
+    """Whether a person sends it for themself. A signal's author is what its sender wrote, so a signal never counts as one."""
+    return message.author.role != "operator" and message.number > 0
+
+
 def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
     """The lane by which a message goes. What must never wait behind another goes by a lane of its own.
 

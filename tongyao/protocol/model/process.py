@@ -16,6 +16,9 @@ from tongyao.protocol.model.value import Value
 DEMANDER: Final = "P00"
 """The alias of whoever brought the intent."""
 
+ROOM_OF_OTHERS: Final = 2
+"""With fewer participants beside the demander, everything that is said is known to be one person's."""
+
 
 class Phase(StrEnum):
     """Where a process stands. Suspension is not a phase: a process is suspended in the phase it is in."""
@@ -93,6 +96,7 @@ class Seat(BaseModel):
     joined_round: int = 1
     active: bool = True
     long: bool = Field(default=False, description="The profile is shown in retrieved pieces, not as a whole.")
+    consented: bool = Field(default=False, description="The person allows a proxy to speak for them in this process.")
 
 
 class Spent(BaseModel):

@@ -33,6 +33,11 @@ class Fallback(StrEnum):
     LEAVE = "leave"
 
 
+def to_proxy(endpoint: EndpointKind, fallback: Fallback | None) -> bool:
+    """Whether such a switch lets a proxy speak, at once or after a deadline."""
+    return endpoint is EndpointKind.PROXY or fallback is Fallback.PROXY
+
+
 class Residuals(StrEnum):
     """Whether residual tensions start children."""
 

@@ -40,12 +40,14 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
 
 SHOWN: Final[Mapping[PartyRole, Mapping[EventKind, frozenset[str]]]] = {
     "participant": _OF_THE_ROOM,
+    "invited": {},
     "demander": {
         **_OF_THE_ROOM,
         K.FORMULATION_READY: ALL,
         K.TENSION_REVISED: ALL,
         K.TENSION_CONFIRMED: ALL,
         K.FIELD_ACTIVATED: ALL,
+        K.CONSENT_CLOSED: ALL,
         K.ESCALATED: ALL,
         K.DECISION_NEEDED: ALL,
         K.DECIDED: ALL,

@@ -31,6 +31,7 @@ class Refusal(StrEnum):
     DEMANDER_APART = "demander_takes_no_part"
     DEMANDER_ALONE = "demander_alone"
     NO_PROFILE = "no_profile"
+    NO_CONSENT = "no_consent"
     NO_LIMIT = "no_limit"
     LIMIT_TOO_LOW = "limit_too_low"
     WRONG_REVISION = "wrong_revision"
@@ -87,6 +88,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.NO_PROFILE: (
         "there is no profile of the demander for a proxy to speak from: speak yourself, or through your own agent",
         "需求方没有档案，代理无从发言：请亲自发言，或由自己的智能体发言",
+    ),
+    Refusal.NO_CONSENT: (
+        "this participant has not allowed a proxy to speak for them: only they can switch to it",
+        "该参与者没有允许代理代其发言：只有本人可以切换到代理",
     ),
     Refusal.NO_LIMIT: ("say the new limit, in tokens or in dollars", "请给出新的上限（token 或美元）"),
     Refusal.LIMIT_TOO_LOW: ("the new limit is not above what has been spent", "新的上限不高于已花费的数额"),

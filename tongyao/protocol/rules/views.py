@@ -32,7 +32,7 @@ from tongyao.protocol.rules.absent import absences
 from tongyao.protocol.rules.anonymity import Anonymizer
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 
-PartyRole = Literal["demander", "participant", "operator"]
+PartyRole = Literal["demander", "participant", "invited", "operator"]
 
 
 class Part(StrEnum):
@@ -97,6 +97,7 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
         Part.ENDPOINTS: _NEVER,
         Part.COST: _NEVER,
     },
+    "invited": {**dict.fromkeys(Part, _NEVER), Part.TENSION: frozenset({Phase.CONSENTING})},
     "operator": {
         Part.ROSTER: _ALWAYS,
         Part.TURNS: _ALWAYS,
@@ -195,6 +196,14 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         identities=_identities(record, role, alias) if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )
+
+
+def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | None:
+    """What somebody is asked about before they have a seat. `invited`: names of those who are asked with them."""
+    if not may_see("invited", Part.TENSION, record.phase):
+        return None
+    names = anonymizer(record.model_copy(update={"others": (*record.others, *invited)}))
+    return _tension_for(record, "invited", names)
 
 
 def anonymizer(record: Record) -> Anonymizer:

@@ -12,6 +12,8 @@ CREATE TABLE profiles (
     scene_id         text NOT NULL REFERENCES scenes (id),
     display_name     text NOT NULL,
     contact          jsonb NOT NULL DEFAULT '{}',
+    origin           text NOT NULL DEFAULT 'api'  -- how it came in; decides what holds while there is no row in `consents`
+                     CHECK (origin IN ('api', 'mcp', 'sample', 'import', 'file')),
     current_version  integer NOT NULL DEFAULT 0,
     created_at       timestamptz NOT NULL DEFAULT now(),
     deleted_at       timestamptz
@@ -36,6 +38,15 @@ CREATE TABLE mandates (
     may_speak   boolean NOT NULL,
     text_id     uuid REFERENCES texts (id),       -- JSON of topics, never and addition
     updated_at  timestamptz NOT NULL DEFAULT now()
+);
+
+-- Whether a proxy may speak for a person, by scene (docs/protocol.md §3.11).
+CREATE TABLE consents (
+    profile_id  text NOT NULL REFERENCES profiles (id),
+    scene_id    text NOT NULL REFERENCES scenes (id),
+    consent     text NOT NULL CHECK (consent IN ('ask', 'allow', 'never')),
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (profile_id, scene_id)
 );
 
 -- Where a person is told that something waits. An address is used once its owner has shown that it is theirs.

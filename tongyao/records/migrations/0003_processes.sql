@@ -109,6 +109,7 @@ CREATE TABLE inbox (
     person             text,                      -- the demander, the profile on that seat, or who is invited
     round              integer NOT NULL DEFAULT 0,
     subject            text NOT NULL DEFAULT '',  -- the residual, or the person, that an ask is about
+    others             integer,                   -- of `consent`: how many others would take part at most
     due_at             timestamptz,               -- NULL while the process is suspended
     remaining_seconds  integer,                   -- while it is suspended: how much time will be left
     opened_at          timestamptz NOT NULL,
@@ -118,3 +119,4 @@ CREATE TABLE inbox (
 );
 CREATE INDEX inbox_open ON inbox (person, due_at) WHERE closed_at IS NULL;
 CREATE INDEX inbox_by_process ON inbox (process_id);
+CREATE INDEX inbox_consents ON inbox (person, opened_at) WHERE ask = 'consent';

@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.names import identities_of
 from tongyao.records.database import Pool, RecordsError, reading, session, transaction
 from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
@@ -49,6 +50,7 @@ class Profile(Value):
     scene_id: str
     display_name: str
     contact: dict[str, Any]
+    origin: Origin
     current_version: int
     created_at: datetime
     deleted_at: datetime | None
@@ -77,6 +79,7 @@ class NewProfile(Value):
     grade: str
     language: str
     contact: dict[str, Any] = Field(default_factory=dict)
+    origin: Origin = Origin.API
 
 
 class MandateRow(Value):
@@ -138,9 +141,12 @@ class Profiles:
         grade: str,
         language: str,
         contact: dict[str, Any] | None = None,
+        origin: Origin = Origin.API,
         sections: Sequence[Section] = (),
     ) -> ProfileVersion:
         """Store a profile: a new version if its text differs from the current one; name and contact always.
+
+        `origin`: how it came in, kept from the first time.
 
         Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted,
         or belongs to another scene.
@@ -150,12 +156,12 @@ class Profiles:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}")
             saved = await connection.execute(
-                """INSERT INTO profiles AS old (id, scene_id, display_name, contact) VALUES (%s, %s, %s, %s)
+                """INSERT INTO profiles AS old (id, scene_id, display_name, contact, origin) VALUES (%s, %s, %s, %s, %s)
                    ON CONFLICT (id) DO UPDATE
                    SET display_name = excluded.display_name, contact = excluded.contact
                    WHERE old.scene_id = excluded.scene_id AND old.deleted_at IS NULL
                    RETURNING current_version""",
-                [profile_id, scene_id, display_name, Jsonb(contact or {})],
+                [profile_id, scene_id, display_name, Jsonb(contact or {}), origin.value],
             )
             row = await saved.fetchone()
             if row is None:
@@ -195,11 +201,13 @@ class Profiles:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
             added = await connection.execute(
-                """INSERT INTO profiles (id, scene_id, display_name, contact)
-                   SELECT id, %s, name, contact FROM unnest(%s::text[], %s::text[], %s::jsonb[]) AS t (id, name, contact)
+                """INSERT INTO profiles (id, scene_id, display_name, contact, origin)
+                   SELECT id, %s, name, contact, origin
+                   FROM unnest(%s::text[], %s::text[], %s::jsonb[], %s::text[]) AS t (id, name, contact, origin)
                    ORDER BY id ON CONFLICT (id) DO NOTHING""",
-                [scene_id, ids, [one.display_name for one in new], [Jsonb(one.contact) for one in new]],
-            )
+                [scene_id, ids, [one.display_name for one in new], [Jsonb(one.contact) for one in new],
+                 [one.origin.value for one in new]],
+            )  # fmt: skip
             if added.rowcount != len(new):
                 raise ProfileKnown("one of these profiles is there already, or was deleted")
             await put_first_texts(

@@ -78,6 +78,16 @@ class Erasing:
             )
             return await cursor.fetchall()
 
+    async def questions(self, person: str) -> list[tuple[str, str]]:
+        """(process id, `invited/<n>`) of questions for their consent in processes that still wait for answers."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT i.process_id, i.alias FROM inbox i JOIN processes p ON p.id = i.process_id
+                   WHERE i.person = %s AND i.ask = 'consent' AND p.phase = 'consenting' ORDER BY 1, 2""",
+                [person],
+            )
+            return [(row["process_id"], row["alias"]) for row in await cursor.fetchall()]
+
     async def open_in_trees(self, processes: Sequence[str]) -> list[str]:
         """Open processes in the trees of these. Their steps may have read the texts before they were hidden."""
         async with session(self._pool) as connection:
@@ -167,6 +177,7 @@ _OUT: Final = (
     """INSERT INTO mandates (profile_id, may_speak) SELECT id, false FROM profiles WHERE id = %(who)s
        ON CONFLICT (profile_id) DO UPDATE SET may_speak = false, updated_at = now()""",
     "UPDATE tokens SET revoked_at = COALESCE(revoked_at, now()), label = '' WHERE person = %(who)s",
+    "DELETE FROM consents WHERE profile_id = %(who)s",
     "DELETE FROM channels WHERE person = %(who)s",
     "DELETE FROM drafts WHERE owner = %(who)s",
     "UPDATE notifications SET state = 'dropped', ended_at = now() WHERE person = %(who)s AND state = 'pending'",

@@ -13,7 +13,8 @@ from tongyao.records.database import Connection, Pool, fetch_one, reading
 class InboxRow(Value):
     """One ask. `person` is the demander, the profile on that seat, or who is invited; open while `closed_at` is None.
 
-    `subject`: the residual, or the person who is invited, that it is about. While the process is suspended there is no `due_at`;
+    `subject`: the residual, or the person who is invited, that it is about; `others`: of `consent`, how many others would take
+    part at most. While the process is suspended there is no `due_at`;
     `remaining_seconds` says how much time will be left when it goes on. `told_…`: as of when a notification was made of it.
     """
 
@@ -28,6 +29,7 @@ class InboxRow(Value):
     opened_at: datetime
     closed_at: datetime | None
     subject: str = ""
+    others: int | None = None
     told_opened_at: datetime | None = None
     told_due_at: datetime | None = None
 
@@ -58,6 +60,16 @@ class Inbox:
             await cursor.execute("SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id")
             return await cursor.fetchall()
 
+    async def invitation(self, process_id: str, person: str, number: int | None = None) -> InboxRow | None:
+        """The last question, or that of this number, whether a proxy may speak for somebody in a process; answered or not."""
+        return await fetch_one(
+            self._pool,
+            InboxRow,
+            """SELECT * FROM inbox WHERE process_id = %(process)s AND person = %(person)s AND ask = %(consent)s
+               AND (%(number)s::int IS NULL OR round = %(number)s) ORDER BY round DESC LIMIT 1""",
+            {"process": process_id, "person": person, "consent": Ask.CONSENT.value, "number": number},
+        )
+
     async def of_process(self, process_id: str, *, open_only: bool = False) -> list[InboxRow]:
         """Everything that waits, or ever waited, for anybody in a process, oldest first."""
         async with reading(self._pool, InboxRow) as cursor:
@@ -80,20 +92,21 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
         return
     await connection.execute(
         """INSERT INTO inbox AS old
-               (id, process_id, ask, alias, person, round, due_at, remaining_seconds, subject, opened_at)
+               (id, process_id, ask, alias, person, round, due_at, remaining_seconds, subject, others, opened_at)
            SELECT w.id, p.id, w.ask, w.alias,
                   CASE WHEN w.alias = %(demander)s THEN p.demander
                        WHEN w.ask = %(consent)s THEN w.subject ELSE s.profile_id END,
-                  w.round, w.due, w.remaining, w.subject, %(at)s
+                  w.round, w.due, w.remaining, w.subject, w.others, %(at)s
            FROM processes p CROSS JOIN unnest(
                %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
-               %(rounds)s::int[], %(dues)s::timestamptz[], %(remaining)s::int[], %(subjects)s::text[]
-           ) AS w (id, ask, alias, round, due, remaining, subject)
+               %(rounds)s::int[], %(dues)s::timestamptz[], %(remaining)s::int[], %(subjects)s::text[],
+               %(others)s::int[]
+           ) AS w (id, ask, alias, round, due, remaining, subject, others)
                LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
            WHERE p.id = %(process)s
            ON CONFLICT (id) DO UPDATE SET
                due_at = excluded.due_at, remaining_seconds = excluded.remaining_seconds,
-               subject = excluded.subject, closed_at = NULL,
+               subject = excluded.subject, others = excluded.others, closed_at = NULL,
                person = COALESCE(excluded.person, old.person),
                opened_at = CASE WHEN old.closed_at IS NULL THEN old.opened_at ELSE excluded.opened_at END""",
         {
@@ -108,5 +121,6 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
             "dues": [w.due for w in asks.values()],
             "remaining": [w.remaining_seconds for w in asks.values()],
             "subjects": [w.subject for w in asks.values()],
+            "others": [w.others for w in asks.values()],
         },
     )

@@ -53,7 +53,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
     record_steps: list[Callable[..., Any]] = [
         Recording(deps.repositories).record,
         Concluding(deps.repositories).conclude,
-        Consenting(deps.repositories).consent,
+        Consenting(deps.repositories, deps.consent_quotas).consent,
         Branching(deps).branch,
         CancellingChildren(deps.repositories).cancel_children,
         Freezing(deps).freeze,

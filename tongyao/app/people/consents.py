@@ -1,0 +1,112 @@
+"""When a proxy may speak for a person: what they decide for a scene, and what they are asked (docs/protocol.md §3.11)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from tongyao.app.authorization import Caller, authorize_for_profile
+from tongyao.app.context import AppContext
+from tongyao.app.errors import LIST_SCENES, BadInput
+from tongyao.app.permissions import Action
+from tongyao.app.wire import Body
+from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules import views
+from tongyao.protocol.rules.consent import Consent, Origin
+from tongyao.records.process.announcements import START
+from tongyao.records.process.inbox import InboxRow
+
+_DISCLOSED: Final = (
+    "Your proxy reads your profile and may quote it word for word, within your mandate. What it says stands under an alias; the "
+    "catalyst and the writer of the plan read it, and the plan may quote it to the demander and the other participants.",
+    "代理会阅读你的档案，并可在你的授权范围内逐字引用。它的话以代号出现；催化者与方案的撰写者会读到，方案可能把它引用给需求方和其他参与者。",
+)
+_OPEN_RECORD: Final = (
+    " After the plan the participants read under aliases what was said.",
+    "方案完成后，参与者可以按代号读到各轮发言。",
+)
+_ALONE: Final = (
+    " You would be the only participant: whatever is said is known to be yours.",
+    "你将是唯一的参与者：所有发言都会被认出是你的。",
+)
+
+
+class ConsentBody(Body):
+    """`ask`: I am asked each time; `allow`: a proxy may speak for me in this scene; `never`: it may not, do not ask."""
+
+    consent: Consent
+
+
+class ConsentView(Value):
+    """What holds in one scene. `own`: decided by the person; else it follows from how the profile came in."""
+
+    scene: str
+    consent: Consent
+    own: bool
+    origin: Origin = Field(description="How the profile came in.")
+
+
+class ConsentQuestion(Value):
+    """What somebody is asked, before they have a seat: about which tension, and what of them others would get to read."""
+
+    scene: str
+    tension: Tension | None
+    others: int = Field(description="How many others would take part at most, besides the demander.")
+    discloses_en: str
+    discloses_zh: str
+
+
+async def read_consents(context: AppContext, caller: Caller, profile_id: str) -> list[ConsentView]:
+    """What holds in the profile's own scene, and in every other scene for which its owner decided something."""
+    authorize_for_profile(caller, profile_id, Action.CONSENTS)
+    repositories = context.repositories
+    profile = await repositories.profiles.get(profile_id)
+    decided = [row.scene_id for row in await repositories.consents.of_person(profile_id)]
+    scenes = sorted({profile.scene_id, *decided})
+    return [await _view(context, profile_id, scene) for scene in scenes]
+
+
+async def set_consent(
+    context: AppContext, caller: Caller, profile_id: str, scene: str, body: ConsentBody
+) -> ConsentView:
+    """Decide for one scene. `never` holds from the next call on, also in processes that run. Raises `BadInput`."""
+    authorize_for_profile(caller, profile_id, Action.CONSENTS)
+    profiles = context.repositories.profiles
+    await profiles.get(profile_id)
+    if scene not in {known.id for known in await profiles.scenes()}:
+        raise BadInput("unknown_scene", f"there is no scene {scene!r}: {LIST_SCENES}", field="scene")
+    await context.repositories.consents.put(profile_id, scene, body.consent)
+    return await _view(context, profile_id, scene)
+
+
+async def question_of(context: AppContext, row: InboxRow) -> ConsentQuestion | None:
+    """The question of one ask; None for an ask of another kind."""
+    if row.ask != "consent":
+        return None
+    repositories = context.repositories
+    record = await repositories.record(row.process_id)
+    start = ProcessInput.model_validate((await repositories.seats.manifest(row.process_id))[START])
+    asks = await repositories.inbox.of_process(row.process_id)
+    chosen = {*(one.profile_id for one in start.participants), *(one.person for one in asks if one.ask == "consent")}
+    known = await repositories.profiles.summaries([(one, None) for one in chosen if one and one != row.person])
+    names = [name for summary in known.values() for name in summary.identities]
+    others = row.others or 0
+    en, zh = (
+        first + (record_open if record.open_record else "") + (alone if not others else "")
+        for first, record_open, alone in zip(_DISCLOSED, _OPEN_RECORD, _ALONE, strict=True)
+    )
+    return ConsentQuestion(
+        scene=record.scene,
+        tension=views.tension_for_invited(record, names),
+        others=others,
+        discloses_en=en,
+        discloses_zh=zh,
+    )
+
+
+async def _view(context: AppContext, profile_id: str, scene: str) -> ConsentView:
+    holds = (await context.repositories.consents.standing([profile_id], scene))[profile_id]
+    return ConsentView(scene=scene, consent=holds.consent, own=holds.own, origin=holds.origin)

@@ -1,0 +1,81 @@
+"""When a proxy may speak for a person: what they decided for a scene, and what holds where they decided nothing
+(docs/protocol.md §3.11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from tongyao.protocol.contracts.process import ConsentInput, ConsentOutput
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.value import Value
+
+
+class Consent(StrEnum):
+    """What a person decided for one scene."""
+
+    ASK = "ask"
+    """They are asked each time."""
+    ALLOW = "allow"
+    """A proxy may speak for them in every process of the scene."""
+    NEVER = "never"
+    """No proxy speaks for them, and they are not asked."""
+
+
+class Origin(StrEnum):
+    """How a profile came in. It decides what holds until its owner decides."""
+
+    API = "api"
+    MCP = "mcp"
+    SAMPLE = "sample"
+    IMPORT = "import"
+    FILE = "file"
+
+
+GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FILE})
+"""Whoever runs the machine brought these profiles, for the scene they are in. Nobody may be there to be asked."""
+
+_OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
+"""A sample is nobody's profile; a file is named by whoever runs the machine. They are not asked as the only participant either."""
+
+
+class Standing(Value):
+    """What holds for one person in one scene. `own`: they decided it themself, it is no default."""
+
+    profile_id: str
+    consent: Consent
+    origin: Origin
+    own: bool = False
+
+
+def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> Standing:
+    """What holds for a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
+    given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
+    return Standing(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
+
+
+def consents_of(
+    what: ConsentInput, known: Mapping[str, Standing], *, over_quota: Sequence[str] = (), may_ask: int | None = None
+) -> ConsentOutput:
+    """Who of the chosen is to be asked, and who takes no part.
+
+    `known`: what holds for each of them; who is missing there has no profile any more. `over_quota`: who was asked, or named by
+    this demander, too often; `may_ask`: how many people the demander may still have asked. Who is beyond that takes no part, and
+    the demander is not told why.
+    """
+    ask, refused, without_proxy = [], [], []
+    for choice in what.choices:
+        one = known.get(choice.profile_id)
+        if one is None or choice.profile_id in over_quota:
+            refused.append(choice.profile_id)
+        elif choice.endpoint is not EndpointKind.PROXY:
+            if one.consent is not Consent.ALLOW:
+                without_proxy.append(choice.profile_id)
+        elif one.consent is Consent.NEVER:
+            refused.append(choice.profile_id)
+        elif one.consent is Consent.ASK or (what.alone and (one.own or one.origin not in _OF_NOBODY)):
+            ask.append(choice.profile_id)
+    asked = len(ask) if may_ask is None else max(0, may_ask)
+    return ConsentOutput(ask=tuple(ask[:asked]), refused=(*refused, *ask[asked:]), without_proxy=tuple(without_proxy))

@@ -1,0 +1,115 @@
+"""Whether a proxy may speak for a person, by scene; and how often they were asked (docs/protocol.md §3.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.consent import Consent, Origin, Standing, standing
+from tongyao.records.database import Pool, reading, session
+
+
+class ConsentQuotas(BaseModel):
+    """The settings `TONGYAO_CONSENT__…`. Who is over one of them takes no part, and nobody is told why."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    person_per_day: int = Field(default=20, ge=1, description="How often one person is asked, by all demanders.")
+    demander_per_day: int = Field(default=100, ge=1, description="How many people one demander has asked.")
+    pair_per_month: int = Field(
+        default=30, ge=1, description="How often one demander has one person asked or seated, in 30 days. Samples: any."
+    )
+
+
+class ConsentRow(Value):
+    """What a person decided for one scene."""
+
+    scene_id: str
+    consent: Consent
+    updated_at: datetime
+
+
+class Consents:
+    """Decisions of people about their proxies. Every question is a row of the inbox, so they are counted there."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, profile_id: str, scene_id: str, consent: Consent) -> None:
+        """Replace the decision for one scene."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s)
+                   ON CONFLICT (profile_id, scene_id) DO UPDATE SET consent = excluded.consent, updated_at = now()""",
+                [profile_id, scene_id, consent.value],
+            )
+
+    async def of_person(self, profile_id: str) -> list[ConsentRow]:
+        """What they decided, by scene."""
+        async with reading(self._pool, ConsentRow) as cursor:
+            await cursor.execute(
+                "SELECT scene_id, consent, updated_at FROM consents WHERE profile_id = %s ORDER BY scene_id",
+                [profile_id],
+            )
+            return await cursor.fetchall()
+
+    async def standing(self, profile_ids: Sequence[str], scene_id: str) -> dict[str, Standing]:
+        """What holds for each of these in a scene; empty: in the profile's own. Deleted and unknown profiles are left out."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT p.id, p.origin, c.consent, COALESCE(NULLIF(%(scene)s, ''), p.scene_id) = p.scene_id AS at_home
+                   FROM profiles p LEFT JOIN consents c
+                     ON c.profile_id = p.id AND c.scene_id = COALESCE(NULLIF(%(scene)s, ''), p.scene_id)
+                   WHERE p.id = ANY(%(ids)s) AND p.deleted_at IS NULL""",
+                {"ids": list(profile_ids), "scene": scene_id},
+            )
+            rows = await cursor.fetchall()
+        return {
+            row["id"]: standing(
+                row["id"],
+                Origin(row["origin"]),
+                Consent(row["consent"]) if row["consent"] else None,
+                at_home=row["at_home"],
+            )
+            for row in rows
+        }
+
+    async def over_quota(self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas) -> tuple[str, ...]:
+        """Who of these was asked too often today, or named too often by this demander."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(_COUNTS, {"demander": demander, "ids": list(profile_ids)})
+            rows = await cursor.fetchall()
+        return tuple(
+            row["person"]
+            for row in rows
+            if row["today"] >= quotas.person_per_day
+            or (row["origin"] != Origin.SAMPLE and row["pair"] >= quotas.pair_per_month)
+        )
+
+    async def asked_by(self, demander: str) -> int:
+        """How many questions of this demander were asked in the last day."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(_ASKED_BY_DEMANDER, [demander])
+            row = await cursor.fetchone()
+        return int(row["n"]) if row else 0
+
+
+_COUNTS = """
+    SELECT p.id AS person, p.origin,
+           (SELECT count(*) FROM inbox i
+            WHERE i.person = p.id AND i.ask = 'consent' AND i.opened_at > now() - interval '1 day') AS today,
+           (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id
+            WHERE i.person = p.id AND i.ask = 'consent' AND c.demander = %(demander)s
+              AND i.opened_at > now() - interval '30 days')
+           + (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id
+              WHERE s.profile_id = p.id AND c.demander = %(demander)s AND s.seated_at > now() - interval '30 days'
+                AND NOT EXISTS (SELECT 1 FROM inbox i
+                                WHERE i.process_id = s.process_id AND i.person = p.id AND i.ask = 'consent')) AS pair
+    FROM profiles p WHERE p.id = ANY(%(ids)s)"""
+
+_ASKED_BY_DEMANDER = """
+    SELECT count(*) AS n FROM inbox i JOIN processes c ON c.id = i.process_id
+    WHERE c.demander = %s AND i.ask = 'consent' AND i.opened_at > now() - interval '1 day'"""
