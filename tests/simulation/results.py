@@ -31,7 +31,7 @@ from tongyao.protocol.contracts.process import (
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, ProfileRef, Seat, Spent, TensionRef
-from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.tension import Grade, Lineage
 from tongyao.protocol.rules.lineage import child_id
 
@@ -62,7 +62,10 @@ def decide(rng: Random, step: Step, *, talkative: float) -> Decisions:
         case ConsentInput(choices=choices):
             names = [choice.profile_id for choice in choices]
             asked = [name for name in names if rng.random() < 0.4]
-            drawn = {"ask": asked, "refused": [name for name in names if name not in asked and rng.random() < 0.06]}
+            refused = [name for name in names if name not in asked and rng.random() < 0.06]
+            by_person = [choice.profile_id for choice in choices if choice.endpoint is not EndpointKind.PROXY]
+            silent = [name for name in by_person if name not in (*asked, *refused) and rng.random() < 0.5]
+            drawn = {"ask": asked, "refused": refused, "without_proxy": silent}
         case FreezeInput(aliases=aliases):
             drawn = {"long": [alias for alias in aliases if rng.random() < 0.2]}
     match step.contract.name:
@@ -142,6 +145,7 @@ def _consents(given: Any, drawn: Decisions) -> ConsentOutput:
     return ConsentOutput(
         ask=tuple(name for name in names if name in drawn.get("ask", ())),
         refused=tuple(name for name in names if name in drawn.get("refused", ())),
+        without_proxy=tuple(name for name in names if name in drawn.get("without_proxy", ())),
     )
 
 

@@ -6,6 +6,7 @@ from tests.simulation.oracles.admission import Admission
 from tests.simulation.oracles.answers import Answers
 from tests.simulation.oracles.asking import Asking
 from tests.simulation.oracles.base import Oracle
+from tests.simulation.oracles.consents import Consents
 from tests.simulation.oracles.effects import Effects
 from tests.simulation.oracles.records import Records
 from tests.simulation.oracles.rounds import Rounds
@@ -16,4 +17,6 @@ from tests.simulation.oracles.time import Time
 
 def watch() -> list[Oracle]:
     """One of each, fresh."""
-    return [Admission(), Answers(), Asking(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time()]
+    return [
+        Admission(), Answers(), Asking(), Consents(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time(),
+    ]  # fmt: skip

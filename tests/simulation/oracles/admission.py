@@ -104,7 +104,7 @@ class Admission(Oracle):
         if isinstance(message, m.ChildEnded):
             return role == "child" and alias == message.child
         if isinstance(message, m.Consent):
-            return alias == f"invited/{message.invitation}"
+            return role == "invited" and alias == f"invited/{message.invitation}" and message.number > 0
         if role in ("child", "invited"):
             return False
         if role == "operator":
@@ -169,6 +169,8 @@ class Admission(Oracle):
         wants_proxy = "proxy" in (message.endpoint.value, message.fallback.value if message.fallback else "")
         if wants_proxy and seat.profile is None:
             return {"no_profile"}
+        if wants_proxy and not seat.consented:
+            return {"no_consent"} if message.author.role == "operator" or not message.number else set()
         same = message.endpoint == seat.endpoint and (message.fallback is None or message.fallback == seat.fallback)
         return {"no_change"} if same else set()
 

@@ -156,7 +156,7 @@ class Asking(Oracle):
                     )
                 )
             case "consenting" if not state.consents_known:
-                steps.append(ConsentInput(**pid, choices=state.selected))
+                steps.append(ConsentInput(**pid, choices=state.selected, others_expected=state.others_expected))
             case "consenting" if all(one.allowed is not None for one in state.invitations):
                 steps.append(self._seating(state))
             case "crystallizing" if not state.gate_open and state.deciding_cause is not None:
@@ -214,6 +214,7 @@ class Asking(Oracle):
             unconverged=state.unconverged,
             without=without,
             proposals=self.proposals,
+            readable=tuple(sorted(alias for alias, seat in state.seats.items() if seat.consented)),
             children=tuple(sorted(completed.values())) if state.folded else (),
         )
 

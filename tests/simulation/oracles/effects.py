@@ -116,7 +116,13 @@ class Effects(Oracle):
 
     def _switch_endpoint(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
         seat, was = after["seats"][message.alias], before["seats"][message.alias]
-        expected = was | {"endpoint": message.endpoint, "fallback": message.fallback or was["fallback"]}
+        proxy = "proxy" in (message.endpoint.value, message.fallback.value if message.fallback else "")
+        consented = was["consented"] or (proxy and message.author.role != "operator" and message.number > 0)
+        expected = was | {
+            "endpoint": message.endpoint,
+            "fallback": message.fallback or was["fallback"],
+            "consented": consented,
+        }
         check(seat == expected, "the seat", seat, expected)
         check(_others(after["seats"], message.alias) == _others(before["seats"], message.alias), "another seat changes")
         told = (EventKind.ENDPOINT_SWITCHED, {"alias": message.alias, "to": message.endpoint.value})

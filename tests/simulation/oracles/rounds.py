@@ -135,10 +135,13 @@ class Rounds(Oracle):
             self._enough(state, len(silent), before)
 
     def _enough(self, state: State, count: int, before: Frozen) -> None:
-        """At least the quorum; of those added, at least one."""
+        """At least the quorum; of those added, at least one; and two in the room, where more than one was chosen for it."""
         least = 1 if before["round"] else state.start.settings.quorum
+        there = sum(seat["active"] and alias != "P00" for alias, seat in before["seats"].items())
+        left_alone = before["others_expected"] >= 2 and there + count < 2
         back = "deciding" if before["round"] else "selecting"
-        check(state.phase == ("consenting" if count >= least else back), count, "say yes, and then", state.phase)
+        goes_on = count >= least and not left_alone
+        check(state.phase == ("consenting" if goes_on else back), count, "say yes, and then", state.phase)
 
     def _found(self, state: State, output: DiscoverOutput, events: list[Event]) -> None:
         settings = state.start.settings
@@ -194,7 +197,9 @@ class Rounds(Oracle):
     def _closed(self, state: State, before: Frozen, events: list[Event]) -> None:
         """All who were asked have answered, or their time is over."""
         data = next(one.data for one in events if one.kind is K.CONSENT_CLOSED)
-        check(data["asked"] == len(before["invitations"]), "asked", data)
+        if not before["consents_known"]:
+            return  # nobody had to be asked: some refuse always
+        check(data["asked"] == len(before["invitations"]) + before["refused"], "asked", data)
         silent = len(before["selected"]) - sum(one["allowed"] is True for one in before["invitations"])
         self._enough(state, silent + int(str(data["allowed"])), before)
 

@@ -150,7 +150,7 @@ class Time(Oracle):
         escalated = [event for event in events if event.kind is K.ESCALATED]
         check([event.data["alias"] for event in escalated] == [alias], "escalated:", escalated, "expected", alias)
         fallback = seat["fallback"].value
-        if fallback == "proxy" and seat["profile"] is not None:
+        if fallback == "proxy" and seat["consented"]:
             check((K.ENDPOINT_SWITCHED, alias) in _who(events), "the proxy does not take over", events)
         elif fallback == "leave":
             check((K.PARTICIPANT_LEFT, alias) in _who(events), "whose fallback is to leave stays", events)

@@ -256,12 +256,12 @@ class ConsentInput(ActivityInput):
     """Who of these is to be asked whether a proxy may speak for them."""
 
     choices: tuple[Choice, ...]
-    others: int = Field(default=0, ge=0, description="So many are in the room already, the demander left out.")
+    others_expected: int = Field(ge=1, description="So many would sit beside the demander if all of them took part.")
 
     @property
     def alone(self) -> bool:
         """Whether somebody would be the only participant beside the demander."""
-        return self.others + len(self.choices) < ROOM_OF_OTHERS
+        return self.others_expected < ROOM_OF_OTHERS
 
 
 class ConsentOutput(Value):

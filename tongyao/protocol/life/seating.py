@@ -44,7 +44,7 @@ def wanted(state: State) -> dict[str, Step]:
     if state.phase is not Phase.CONSENTING:
         return {}
     if not state.consents_known:
-        ask = ConsentInput(process_id=start.process_id, choices=state.selected, others=len(state.others))
+        ask = ConsentInput(process_id=start.process_id, choices=state.selected, others_expected=state.others_expected)
         summary = f"look up the consent of {len(state.selected)} people"
         return {f"consent/{state.seatings}": Step(CONSENT, ask, summary)}
     if any(invitation.waits for invitation in state.invitations):
@@ -94,6 +94,7 @@ def ask_consent(state: State, choices: tuple[Choice, ...], now: datetime) -> Non
     state.seatings += 1
     state.invitations = []
     state.consents_known = False
+    state.others_expected = len(state.others) + len(choices)
     state.refused = 0
     state.without_proxy = ()
 
@@ -137,20 +138,14 @@ def _close_if_answered(state: State, now: datetime) -> None:
     if asked:
         allowed = sum(invitation.allowed is True for invitation in state.invitations)
         note(state, EventKind.CONSENT_CLOSED, now, asked=asked, allowed=allowed)
-    room = len(state.others) + len(state.selected)
-    if enough(state, len(state.selected)) and (room >= ROOM_OF_OTHERS or others_at_most(state) < ROOM_OF_OTHERS):
+    left_alone = len(state.others) + len(state.selected) < ROOM_OF_OTHERS <= state.others_expected
+    if enough(state, len(state.selected)) and not left_alone:
         return  # the step that seats them is wanted now
     state.selected = ()
     if state.round:
         deciding.ask(state, now)
     else:
         enter(state, Phase.SELECTING, now)
-
-
-def others_at_most(state: State) -> int:
-    """How many would sit beside the demander if everybody who was chosen took part."""
-    said_no = sum(invitation.allowed is not True for invitation in state.invitations)
-    return len(state.others) + len(state.selected) + said_no + state.refused
 
 
 def enough(state: State, newcomers: int) -> bool:

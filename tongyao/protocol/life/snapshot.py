@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tongyao.protocol.life import seating
 from tongyao.protocol.life.answering import open_points
 from tongyao.protocol.life.clock import process_time, wall_time
 from tongyao.protocol.life.phases import waiting
@@ -65,7 +64,7 @@ def _of_phase(state: State, now: datetime) -> tuple[Waiting, ...]:
                     alias=f"invited/{one.number}",
                     round=one.number,
                     subject=one.choice.profile_id,
-                    others=seating.others_at_most(state) - 1,
+                    others=state.others_expected - 1,
                     **_until(state, one.deadline, now),
                 )
                 for one in state.invitations

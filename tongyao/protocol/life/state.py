@@ -154,6 +154,9 @@ class State(BaseModel):
     invitations: list[Invitation] = Field(default_factory=list)
     invited: int = Field(default=0, description="Invitations given so far; each has a number of its own.")
     consents_known: bool = Field(default=False, description="Whose consent is needed is known.")
+    others_expected: int = Field(
+        default=0, description="How many would sit beside the demander if all the chosen took part, as they were told."
+    )
     refused: int = Field(default=0, description="How many of the chosen take no part and were not asked.")
     without_proxy: tuple[str, ...] = Field(
         default=(), description="Profile ids of the chosen for whom a person or an agent speaks, and no proxy may."
