@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.gateway.test_api import asked
 from tongyao.gateway.mcp.server import make_server
 from tongyao.protocol.model.messages import Author, Consent, SwitchEndpoint
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.records.people.consents import ConsentQuotas
 
 BOATS = "I restore wooden boats and can lend a workshop. I want to learn how timetables are made."
 
@@ -146,7 +148,9 @@ async def test_a_fallback_to_a_proxy_that_somebody_else_chose_reads_nothing(gate
     room = await Room.open(gateway)
     victim, other = await room.person(), await room.person("allow")
     pid = await room.demand(
-        by_hand(victim, fallback="proxy"), other, settings={"turn_seconds": 1, "fallback": "proxy", "quorum": 1}
+        by_hand(victim, fallback="proxy"),
+        other,
+        settings={"turn_seconds": 1, "fallback": "proxy", "answering_seconds": 1},
     )
     record = await gateway.stack.end(pid)
     assert record.plans and room.read(other) and not room.read(victim)
@@ -297,13 +301,12 @@ async def test_one_demander_does_not_have_one_person_asked_without_end(gateway: 
     victim = await room.person()
     other = await room.person("allow")
     asks = gateway.context.repositories.consents
-    from tongyao.records.people.consents import ConsentQuotas
-
     quotas = ConsentQuotas(pair_per_month=2, person_per_day=2)
     for number in (1, 2):
         assert await asks.over_quota(room.stranger["profile_id"], [victim["profile_id"]], quotas) == ()
         pid = await room.demand(victim, other, settings={"turn_seconds": 3_600})
-        await asked(gateway, victim["token"], "consent")
+        while (await asked(gateway, victim["token"], "consent"))["process_id"] != pid:
+            await asyncio.sleep(0.05)  # the question of the process before is not closed yet
         assert await asks.asked_by(room.stranger["profile_id"]) == number
         await room.close(pid)
     assert await asks.over_quota(room.stranger["profile_id"], [victim["profile_id"]], quotas) == (victim["profile_id"],)

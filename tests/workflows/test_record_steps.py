@@ -25,8 +25,11 @@ from tongyao.protocol.contracts.process import (
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.messages import Author, ConfirmTension
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.refusals import ACCEPTED
 from tongyao.records.database import open_pool, session
+from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.process.processes import NewProcess
 from tongyao.records.repositories import Repositories
 
@@ -87,10 +90,42 @@ async def test_concluding_says_for_how_long_nothing_could_be_handed_in(repositor
     assert await shut(NOW - HOUR) == 0
 
 
-async def test_everybody_has_allowed_their_proxy_to_speak(repositories: Repositories) -> None:
+async def test_who_joined_is_asked_and_who_was_brought_by_the_machine_or_has_allowed_it_is_not(
+    repositories: Repositories,
+) -> None:
     process = await announced(repositories)
-    what = ConsentInput(process_id=process, choices=(Choice(profile_id="ada"), Choice(profile_id="bo")))
-    assert await ActivityEnvironment().run(Consenting(repositories).consent, what) == ConsentOutput()
+    await repositories.profiles.put_scene("s", "s")
+    for origin in Origin:
+        await repositories.profiles.save(
+            origin.value, scene_id="s", display_name="", text="x", grade="C", language="en", origin=origin
+        )
+    people = [*(one.value for one in Origin), "unknown"]
+
+    async def asked(others_expected: int = 6, endpoint: EndpointKind = EndpointKind.PROXY) -> ConsentOutput:
+        choices = tuple(Choice(profile_id=one, endpoint=endpoint) for one in people)
+        what = ConsentInput(process_id=process, choices=choices, others_expected=others_expected)
+        step = Consenting(repositories, ConsentQuotas())
+        output: ConsentOutput = await ActivityEnvironment().run(step.consent, what)
+        return output
+
+    assert await asked() == ConsentOutput(ask=("api", "mcp"), refused=("unknown",))
+    assert (await asked(others_expected=1)).ask == ("api", "mcp", "import"), "asked as the only participant"
+    by_hand = ConsentOutput(refused=("unknown",), without_proxy=("api", "mcp"))
+    assert await asked(endpoint=EndpointKind.HUMAN) == by_hand
+    await repositories.consents.put("api", "s", Consent.ALLOW)
+    await repositories.consents.put("mcp", "s", Consent.NEVER)
+    await repositories.consents.put("file", "s", Consent.ASK)
+    assert await asked() == ConsentOutput(ask=("file",), refused=("mcp", "unknown"))
+
+
+async def test_what_somebody_allowed_in_one_scene_holds_in_no_other(repositories: Repositories) -> None:
+    for scene in ("s", "elsewhere"):
+        await repositories.profiles.put_scene(scene, scene)
+    await repositories.profiles.save(
+        "ada", scene_id="s", display_name="", text="x", grade="C", language="en", origin=Origin.IMPORT
+    )
+    holds = [(await repositories.consents.standing(["ada"], scene))["ada"].consent for scene in ("", "s", "elsewhere")]
+    assert holds == [Consent.ALLOW, Consent.ALLOW, Consent.ASK]
 
 
 async def test_cancelling_a_branch_sends_its_children_the_message(repositories: Repositories) -> None:

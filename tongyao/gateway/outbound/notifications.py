@@ -86,6 +86,8 @@ class NotificationSender:
         if event.kind not in NOTIFIED or datetime.now(UTC) - event.at > STALE:
             return []
         row = await self._library.processes.get(process_id)
+        if (number := event.data.get("number")) is not None:
+            return await self._reminder_of_consent(process_id, event, f"invited/{number}")
         alias = str(event.data.get("alias", DEMANDER))
         if event.kind is EventKind.ESCALATED:
             person: str | None = row.demander
@@ -107,6 +109,16 @@ class NotificationSender:
                 about=about,
             )
         ]
+
+    async def _reminder_of_consent(self, process_id: str, event: RecordedEvent, alias: str) -> list[Notice]:
+        """The question for their consent once more, to whoever was asked and has not answered."""
+        number = int(alias.removeprefix("invited/"))
+        asked = await self._library.inbox.get(f"{process_id}/{Ask.CONSENT}/{alias}/{number}")
+        if asked is None or asked.person is None or asked.closed_at is not None:
+            return []
+        about = {"what": Ask.CONSENT.value, "alias": alias, "round": number}
+        source = f"event/{process_id}/{event.epoch}.{event.seq}"
+        return [Notice(source=source, person=asked.person, process_id=process_id, about=about)]
 
     async def _try(self, one: Notification) -> None:
         records = self._library.notifications
