@@ -27,6 +27,9 @@ CALLS: dict[str, Arguments] = {
     "plan": lambda pid: {"process": pid},
     "switch": lambda pid: {"process": pid, "endpoint": "proxy"},
     "leave": lambda pid: {"process": pid},
+    "consent": lambda pid: {"process": pid, "allow": True},
+    "consents": lambda pid: {},
+    "set_consent": lambda pid: {"scene": "none-such", "consent": "ask"},
     "channels": lambda pid: {},
     "set_channel": lambda pid: {"kind": "webhook", "to": "http://example.org/not-https"},
     "confirm_channel": lambda pid: {"code": "guess"},
@@ -36,14 +39,15 @@ CALLS: dict[str, Arguments] = {
     "remove_source": lambda pid: {},
     "fetch_profile": lambda pid: {},
 }
-KEYED = {"respond", "decide", "switch", "leave"}
+KEYED = {"respond", "decide", "switch", "leave", "consent"}
 SPEAKS = {
     "respond": {"demander", "participant"},
     "decide": {"demander", "operator"},
     "switch": {"demander", "participant", "operator"},
     "leave": {"demander", "participant", "operator"},
+    "consent": set(),
 }
-"""The tools that send messages: whose message it is to send (permissions.KINDS)."""
+"""The tools that send messages: whose message it is to send (permissions.KINDS). Nobody here is asked for their consent."""
 CHANGES_THE_ROOM = {"switch", "leave"}
 """Not called by those who may: it would end what the other cells need."""
 

@@ -128,7 +128,7 @@ async def authorize_invited(
 ) -> ProcessAccess:
     """The access of somebody who was asked for their consent, also once they have a seat. `number`: None for the last question.
 
-    Raises `NotFound` for whoever was not asked, or not by this number.
+    Raises `NotFound` for whoever was not asked, or not by this number: for them the process does not exist.
     """
     if caller.anonymous:
         raise Unauthenticated("token_missing", TOKEN_NEEDED)
@@ -138,7 +138,7 @@ async def authorize_invited(
         raise _no_process(process_id) from None
     access = await _invited(repositories, caller, row, number)
     if access is None:
-        raise NotFound("no_such_invitation", f"nobody asks you for your consent in {process_id!r}")
+        raise _no_process(process_id)
     return access
 
 
