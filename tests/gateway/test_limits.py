@@ -23,7 +23,7 @@ def limited(gateway: GatewayHarness, **options: Any) -> GatewayHarness:
 
 
 async def test_a_body_beyond_the_limit_is_refused_whether_it_says_its_length_or_not(gateway: GatewayHarness) -> None:
-    few = limited(gateway, max_body_bytes=2_000)
+    few = limited(gateway, max_body_bytes=2_000, small_body_bytes=2_000)
     said = {"scene": await gateway.scene(), "name": "Anna", "text": "I keep bees."}
     assert (await few.ask("POST", "/profiles", json=said)).status_code == 201
     long = await few.ask("POST", "/profiles", json={**said, "text": "x" * 3_000})

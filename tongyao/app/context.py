@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from ipaddress import ip_network
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -26,17 +27,42 @@ class GatewayOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     open_registration: bool = Field(default=True, description="Anybody may join by introducing themselves.")
-    rate: str = Field(default="240/minute", description="Requests of one token, or of one address without a token.")
+    rate: str = Field(default="240/minute", description="Requests of one person, or of one address without a token.")
+    address_rate: str = Field(default="2400/minute", description="Requests of one address, whoever they are of.")
     join_rate: str = Field(default="20/hour", description="Registrations from one address.")
     answer_seconds: float = Field(default=8.0, gt=0, le=60, description="How long a message waits for its verdict.")
     private_addresses: bool = Field(
         default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
     )
-    max_body_bytes: int = Field(default=16_000_000, ge=1_000, description="A longer request is refused unread.")
+    max_body_bytes: int = Field(
+        default=16_000_000, ge=1_000, description="Of a profile, with a token. A longer request is refused unread."
+    )
+    small_body_bytes: int = Field(default=65_536, ge=1_000, description="Of every other request.")
+    body_seconds: float = Field(
+        default=30.0, gt=0, description="A body must be here by then; a profile in ten times that."
+    )
+    head_seconds: float = Field(default=10.0, gt=0, description="So must the head of a request, from its first byte.")
+    most_requests: int = Field(default=32, ge=1, description="Requests of one person or address at a time.")
+    most_streams: int = Field(default=8, ge=1, description="Open streams of events of one person or address.")
+    most_connections: int = Field(default=1_000, ge=1, description="Open connections, of everybody.")
+    proxies: tuple[str, ...] = Field(
+        default=(), description="JSON list of addresses or networks whose X-Forwarded-For is believed."
+    )
+    most_open_processes: int = Field(default=20, ge=1, description="Open processes of one demander.")
+    most_versions: int = Field(default=500, ge=1, description="Versions of one profile.")
+    most_tokens: int = Field(default=50, ge=1, description="Tokens of one person that are good.")
+    most_stored_chars: int = Field(default=40_000_000, ge=1, description="Characters kept of one person.")
     session_hours: int = Field(default=24, ge=1, le=24 * 30, description="A session of the console lasts so long.")
     token_days: int | None = Field(default=None, ge=1, description="New owner tokens expire after; unset: never.")
 
-    @field_validator("rate", "join_rate")
+    @field_validator("proxies")
+    @classmethod
+    def _are_networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for one in proxies:
+            ip_network(one)  # raises ValueError
+        return proxies
+
+    @field_validator("rate", "join_rate", "address_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
         from limits import parse  # imported late: the settings of every command hold these options
@@ -100,7 +126,8 @@ class AppContext:
     `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_cost_budget`: in US dollars.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
-    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`.
+    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`:
+    as set; the gateway answers under their host names.
     """
 
     repositories: Repositories
@@ -118,6 +145,8 @@ class AppContext:
     day_cost_budget: Decimal | None = None
     signer: Signer | None = None
     temporal_authenticated: bool = False
+    public_url: str = ""
+    gateway_host: str = "127.0.0.1"
 
     @cached_property
     def relay(self) -> MessageRelay:

@@ -79,6 +79,10 @@ class Gone(Problem):
     """It was erased by its owner."""
 
 
+class QuotaReached(Problem):
+    """The caller keeps as much here as one person may."""
+
+
 class NotOffered(Problem):
     """This installation does not have what is asked for."""
 

@@ -15,6 +15,7 @@ from tongyao.app.authorization import (
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.permissions import MESSAGE_PERMISSIONS, Action, Role
+from tongyao.app.quotas import check_storage
 from tongyao.app.start import start_child
 from tongyao.app.wire import (
     AnswerPlanBody,
@@ -109,6 +110,8 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     message, text = build_message(body, access, key)
     if isinstance(message, ApproveResidual) and message.approve and access.process.ended_at is not None:
         return await _start_child_of_ended(context, access, message)
+    if text is not None and access.role is not Role.OPERATOR:
+        await check_storage(context, Caller(person=access.person), access.person, chars=len(text.text))
     stored = await context.relay.send(
         access.process.id,
         message,

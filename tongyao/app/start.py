@@ -23,6 +23,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, location, reason
 from tongyao.app.permissions import Action
+from tongyao.app.quotas import check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.model.process import ProfileRef, TensionRef
@@ -31,6 +32,7 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
+from tongyao.records.process.processes import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
 
 MAX_INTENT_CHARS: Final = 20_000
@@ -68,6 +70,9 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     process_id = process_id_of(demander, checked_key(key))
     settings = _settings(context, body)
     await _check_people(context, body, demander, settings)
+    if not await _is_announced(context, process_id):
+        await check_open_processes(context, caller, demander)
+        await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
     tension = body.tension.tension() if body.tension else None
     texts = context.repositories.texts
     intent_id = await texts.put(demander, "intent", body.intent.strip(), id=named_text_id(process_id, "intent"))
@@ -94,6 +99,14 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     await announce(context.repositories, start)
     await _start_workflow(context, start)
     return process_id
+
+
+async def _is_announced(context: AppContext, process_id: str) -> bool:
+    try:
+        await context.repositories.processes.get(process_id)
+    except ProcessUnknown:
+        return False
+    return True
 
 
 def process_id_of(demander: str, key: str) -> str:

@@ -10,9 +10,13 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
+from mcp.server.transport_security import TransportSecuritySettings
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
+from tongyao.gateway.access.addresses import accepted_hosts
+from tongyao.gateway.access.head_timeout import patient_protocol
+from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.console.app import make_console
 from tongyao.gateway.console.visit import BASE
@@ -21,19 +25,33 @@ from tongyao.gateway.mcp.server import make_server
 
 def application(context: AppContext) -> FastAPI:
     """The API, with the MCP server (streamable HTTP, stateless) at `/mcp` and the console at `/console`."""
-    mcp = make_server(context)
-    mcp_app = mcp.streamable_http_app(streamable_http_path="/mcp", stateless_http=True, json_response=True)
+    limits = RateLimits(context.options)
+    mcp = make_server(context, limits=limits)
+    mcp_app = mcp.streamable_http_app(
+        streamable_http_path="/mcp",
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=context.options.max_body_bytes,
+        transport_security=_same_site_only(context),
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with mcp.session_manager.run():
             yield
 
-    app = make_app(context, lifespan=lifespan)
+    app = make_app(context, limits=limits, lifespan=lifespan)
     app.router.routes.extend(mcp_app.routes)
-    app.mount(BASE, make_console(context, app.state.rate_limits))
+    app.mount(BASE, make_console(context, limits))
     app.add_route("/", lambda request: RedirectResponse(f"{BASE}/"), include_in_schema=False)
     return app
+
+
+def _same_site_only(context: AppContext) -> TransportSecuritySettings:
+    """A web page of another site may not call tools with what a browser knows."""
+    hosts = [one for host in accepted_hosts(context.public_url, context.gateway_host) for one in (host, f"{host}:*")]
+    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -59,7 +77,16 @@ def url_of(bound: socket.socket) -> str:
 
 async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
     """Serve on `bound` until `stop`; open streams of events are ended after three seconds."""
-    server = _Server(uvicorn.Config(application(context), log_level="warning", timeout_graceful_shutdown=3))
+    config = uvicorn.Config(
+        application(context),
+        log_level="warning",
+        timeout_graceful_shutdown=3,
+        limit_concurrency=context.options.most_connections,
+        proxy_headers=False,  # `Admission` reads them, from the proxies that are named
+        server_header=False,
+        http=patient_protocol(context.options.head_seconds),
+    )
+    server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[bound]))
     waiting = asyncio.create_task(stop.wait())
     try:

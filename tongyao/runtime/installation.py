@@ -107,6 +107,8 @@ async def _context(
         day_cost_budget=settings.day_cost_budget,
         signer=Signer(repositories.pool),
         temporal_authenticated=settings.temporal_authenticated,
+        public_url=settings.public_url,
+        gateway_host=settings.gateway_host,
     )
 
 

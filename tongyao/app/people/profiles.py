@@ -18,6 +18,7 @@ from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.registration import checked_name, register_profile
 from tongyao.app.permissions import Action
+from tongyao.app.quotas import check_profile
 from tongyao.app.wire import Body, Id, checked_key
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
@@ -184,6 +185,8 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
         raise BadInput("scene_fixed", f"{profile_id} is in scene {old.scene_id}; profiles do not move")
     scene = old.scene_id if old else body.scene
     assert scene is not None
+    versions = (await context.repositories.profiles.version(profile_id)).version if old else 0
+    await check_profile(context, caller, profile_id, versions=versions, chars=len(body.text))
     name = checked_name(body.name) if body.name else old.display_name if old else ""
     return version_view(
         await register_profile(

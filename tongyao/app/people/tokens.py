@@ -11,6 +11,7 @@ from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.permissions import Action
+from tongyao.app.quotas import check_tokens
 from tongyao.app.wire import Body, Id
 from tongyao.records.people.tokens import Issued, Token
 
@@ -44,6 +45,8 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
         alias = next((seat.alias for seat in seats if seat.person == person), None)
         if alias is None:
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
+    if person is not None:
+        await check_tokens(context, caller, person)
     lasts = timedelta(seconds=body.seconds) if body.seconds else None
     return await context.repositories.tokens.issue(
         body.role, person=person, process_id=process_id, alias=alias, label=body.label, lasts=lasts

@@ -1,37 +1,61 @@
-"""Refuses request bodies above a limit, whether their length is declared or not."""
+"""Refuses request bodies that are too long, whether their length is declared or not, and those that come too slowly."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+from typing import Final
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tongyao.app.authorization import Caller
+from tongyao.app.context import GatewayOptions
 from tongyao.gateway.problems import HttpProblem, problem_response
+
+WORDS_BYTES: Final = 1_000_000
+"""A message or a form of the console: 100,000 characters in any encoding."""
+
+_PROFILE: Final = re.compile(r"/profiles/[^/]+|/mcp")
+_WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
 
 class BodyLimit:
-    """ASGI middleware: `413` for bodies of more than `most` bytes."""
+    """ASGI middleware: `413` for a body that is too long for its place, `408` for one that takes too long. Stands behind `Admission`."""
 
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
-        self._app, self._most = app, most
+    def __init__(self, app: ASGIApp, *, options: GatewayOptions) -> None:
+        self._app, self._options = app, options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        most = self._most(scope)
+        seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, over = 0, False, declared.isdigit() and int(declared) > self._most
+        read, started, whole, slow = 0, False, False, False
+        over = declared.isdigit() and int(declared) > most
+        until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
-            nonlocal read, over
-            message = await receive()
+            nonlocal read, over, whole, slow
+            if whole:  # from here on it tells only that the client has gone
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                slow = True
+                raise ValueError("the body comes too slowly") from None
             read += len(message.get("body", b""))
-            if read > self._most:
+            whole = not message.get("more_body", False)
+            if read > most:
                 over = True
                 raise ValueError("the body is too long")
             return message
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if not over or started:  # drops what the application answers to a body that was cut off
+            if not (over or slow) or started:  # drops what the application answers to a body that was cut off
                 started = True
                 await send(message)
 
@@ -39,8 +63,21 @@ class BodyLimit:
             try:
                 await self._app(scope, counted, noted)
             except Exception:
-                if not over or started:
+                if not (over or slow) or started:
                     raise
-        if over and not started:
-            problem = HttpProblem(413, "too_long", f"the request is too long: at most {self._most:,} bytes")
-            await problem_response(problem)(scope, receive, send)
+        if started or not (over or slow):
+            return
+        problem = HttpProblem(413, "too_long", f"the request is too long: here at most {most:,} bytes")
+        if slow:
+            problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
+        await problem_response(problem)(scope, receive, send)
+
+    def _most(self, scope: Scope) -> int:
+        """Bytes: large bodies only where profiles and words are written, and with a token."""
+        options, caller = self._options, scope.get("state", {}).get("caller")
+        known = isinstance(caller, Caller) and not caller.anonymous
+        if known and _PROFILE.fullmatch(scope["path"]):
+            return options.max_body_bytes
+        if (known and _WORDS.fullmatch(scope["path"])) or scope["path"].startswith("/console/"):
+            return max(WORDS_BYTES, options.small_body_bytes)
+        return options.small_body_bytes

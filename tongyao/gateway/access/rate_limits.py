@@ -1,4 +1,4 @@
-"""Rate limits per caller, as moving windows of the library `limits`."""
+"""Rate limits per caller, as moving windows of the library `limits`. API, MCP and console share one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from limits.aio.strategies import MovingWindowRateLimiter
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import GatewayOptions
-from tongyao.app.errors import Unauthenticated
+from tongyao.app.errors import Problem, Unauthenticated
 from tongyao.gateway.access.authentication import authenticate
 from tongyao.gateway.problems import HttpProblem
 from tongyao.records.repositories import Repositories
 
 
 class RateLimits:
-    """Counts requests in this process: each of several gateways counts for itself."""
+    """Counts requests in this process: each of several gateways counts for itself, so the proxy before them limits too."""
 
     def __init__(self, options: GatewayOptions) -> None:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._request_rate, self._registration_rate = parse(options.rate), parse(options.join_rate)
+        self._address_rate = parse(options.address_rate)
 
     async def authenticate(self, repositories: Repositories, secret: str | None, address: str) -> Caller:
-        """The caller with this token. The request is counted by token, and by address where there is no valid one.
+        """The caller with this token. The request is counted by person, and by address where there is no valid token.
 
         Raises `Unauthenticated`, and `HttpProblem` (429) above the limit.
         """
@@ -37,9 +38,13 @@ class RateLimits:
         await self.count_request(caller, address)
         return caller
 
-    async def count_request(self, caller: Caller, address: str) -> None:
+    async def count_address(self, address: str) -> None:
+        """Count before a token is looked up. Raises `HttpProblem` (429) above the limit."""
+        await self._count(self._address_rate, "address", address)
+
+    async def count_request(self, caller: Caller | Problem, address: str) -> None:
         """Raises `HttpProblem` (429) above the limit."""
-        await self._count(self._request_rate, "request", caller.id or address)
+        await self._count(self._request_rate, "request", counted_as(caller, address))
 
     async def count_registration(self, caller: Caller, address: str) -> None:
         """Raises `HttpProblem` (429) above the limit; operators have none."""
@@ -53,3 +58,10 @@ class RateLimits:
             raise HttpProblem(
                 429, "too_often", f"too many requests: try again in {wait} s", headers={"Retry-After": str(wait)}
             )
+
+
+def counted_as(caller: Caller | Problem, address: str) -> str:
+    """One name for all tokens of a person, or of an operator; the address for whoever has none that is good."""
+    if isinstance(caller, Problem) or caller.anonymous:
+        return f"address/{address}"
+    return f"person/{caller.person}" if caller.person else f"operator/{caller.id}"

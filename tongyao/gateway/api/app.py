@@ -11,9 +11,12 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import location, problem_of, reason
+from tongyao.gateway.access.addresses import accepted_hosts
+from tongyao.gateway.access.admission import Admission
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
@@ -35,18 +38,24 @@ log = structlog.get_logger()
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
-def make_app(context: AppContext, *, lifespan: Lifespan | None = None) -> FastAPI:
+def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan: Lifespan | None = None) -> FastAPI:
     """The application that serves these use cases."""
     app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
     app.state.context = context
-    app.state.rate_limits = RateLimits(context.options)
+    app.state.rate_limits = limits or RateLimits(context.options)
     for resource in (scenes, profiles, channels, agents, processes, pictures, messages, events, tokens, operations):
         app.include_router(resource.router)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
     app.middleware("http")(_problems)
-    app.add_middleware(BodyLimit, most=context.options.max_body_bytes)
+    app.add_middleware(BodyLimit, options=context.options)
+    app.add_middleware(Admission, context=context, limits=app.state.rate_limits)
+    app.add_middleware(
+        TrustedHostMiddleware,
+        allowed_hosts=accepted_hosts(context.public_url, context.gateway_host),
+        www_redirect=False,
+    )
     return app
 
 

@@ -8,8 +8,8 @@ from fastapi import Depends, Header, Request
 
 from tongyao.app import authorization
 from tongyao.app.context import AppContext
+from tongyao.app.errors import Problem
 from tongyao.app.permissions import Action
-from tongyao.gateway.access.authentication import bearer_token
 from tongyao.gateway.access.rate_limits import RateLimits
 
 
@@ -18,11 +18,14 @@ def _context_of(request: Request) -> AppContext:
     return context
 
 
-async def _caller_of(request: Request, authorization: Annotated[str | None, Header()] = None) -> authorization.Caller:
-    limits = rate_limits_of(request)
-    return await limits.authenticate(
-        _context_of(request).repositories, bearer_token(authorization), address_of(request)
-    )
+async def _caller_of(
+    request: Request, _: Annotated[str | None, Header(alias="Authorization")] = None
+) -> authorization.Caller:
+    """As `Admission` found them, before the body was read."""
+    caller: authorization.Caller | Problem = request.state.caller
+    if isinstance(caller, Problem):
+        raise caller
+    return caller
 
 
 def rate_limits_of(request: Request) -> RateLimits:
@@ -31,8 +34,8 @@ def rate_limits_of(request: Request) -> RateLimits:
 
 
 def address_of(request: Request) -> str:
-    """The network address of the client."""
-    return request.client.host if request.client else "unknown"
+    """The network address of the client, as it is counted."""
+    return str(request.state.address)
 
 
 def action(action: Action) -> dict[str, Any]:

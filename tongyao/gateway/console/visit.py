@@ -63,7 +63,7 @@ async def visit_of(request: Request) -> Visit:
             caller = caller_of(token)
         except Unauthenticated:
             token = None
-    await limits.count_request(caller, request.client.host if request.client else "unknown")
+    await limits.count_request(caller, str(request.state.address))
     return Visit(
         request=request,
         context=context,

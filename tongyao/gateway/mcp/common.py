@@ -24,12 +24,15 @@ ProcessId = Annotated[str, Field(description="The id of the process.")]
 class Callers:
     """Authenticates the callers of tools. `default_token`: for calls that bring no token (stdio)."""
 
-    def __init__(self, context: AppContext, *, default_token: str = "") -> None:
+    def __init__(self, context: AppContext, *, default_token: str = "", limits: RateLimits | None = None) -> None:
         self._library, self._default_token = context.repositories, default_token
-        self._limits = RateLimits(context.options)
+        self._limits = limits or RateLimits(context.options)
 
     async def authenticate(self, token: str, ctx: Context) -> Caller:
         """The caller by the call's token, else by its Authorization header, else by the default. Raises `Problem`."""
+        admitted = getattr(_state(ctx), "caller", None)  # over HTTP the request is counted already, by its header
+        if not token and isinstance(admitted, Caller) and not admitted.anonymous:
+            return admitted
         secret = token or bearer_token((ctx.headers or {}).get("authorization")) or self._default_token
         return await self._limits.authenticate(self._library, secret, address_of(ctx))
 
@@ -43,6 +46,9 @@ def as_json(model: BaseModel) -> dict[str, Any]:
 
 
 def address_of(ctx: Context) -> str:
-    """The network address of the client."""
-    client = getattr(ctx.request_context.request, "client", None)
-    return client.host if client else "stdio"
+    """The network address of the client, as it is counted."""
+    return str(getattr(_state(ctx), "address", "stdio"))
+
+
+def _state(ctx: Context) -> Any:
+    return getattr(ctx.request_context.request, "state", None)

@@ -19,6 +19,7 @@ from tongyao.app.people import search as people_search
 from tongyao.app.permissions import Action
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.app.wire import MESSAGE_BODY
+from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
 from tongyao.protocol.rules.consent import Origin
@@ -51,10 +52,10 @@ INSTRUCTIONS: Final = (
 )
 
 
-def make_server(context: AppContext, *, token: str = "") -> MCPServer:
-    """The server. `token`: for calls that bring none themselves or in an Authorization header (stdio)."""
+def make_server(context: AppContext, *, token: str = "", limits: RateLimits | None = None) -> MCPServer:
+    """The server. `token`: for calls that bring none themselves or in an Authorization header (stdio). `limits`: of the whole gateway."""
     server = MCPServer("tongyao", title="Tongyao", instructions=INSTRUCTIONS, log_level="WARNING")
-    callers = Callers(context, default_token=token)
+    callers = Callers(context, default_token=token, limits=limits)
 
     async def send(token: str, ctx: Context, process: str, key: str, fields: dict[str, Any]) -> dict[str, Any]:
         body = MESSAGE_BODY.validate_python({name: one for name, one in fields.items() if one is not None})

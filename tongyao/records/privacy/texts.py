@@ -95,6 +95,15 @@ class Texts:
         async with session(self._pool) as connection:
             return await get_texts(connection, ids, erased=erased)
 
+    async def stored_chars(self, owner: str) -> int:
+        """Characters that are kept of this owner."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT COALESCE(sum(chars), 0) AS chars FROM texts WHERE owner = %s AND body IS NOT NULL", [owner]
+            )
+            row = await cursor.fetchone()
+        return int(row["chars"]) if row else 0
+
     async def erase(self, owner: str) -> int:
         """Remove every body of `owner` and destroy their data key. Returns how many were removed."""
         async with session(self._pool) as connection:

@@ -201,6 +201,16 @@ class Processes:
         rows = rows[:limit]
         return Page(rows=rows, next=f"{rows[-1].created_at.isoformat()}~{rows[-1].id}" if more else None)
 
+    async def count_open(self, demander: str) -> int:
+        """How many processes of this demander have not ended; children are not counted."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT count(*) AS open FROM processes WHERE demander = %s AND ended_at IS NULL AND parent_id IS NULL",
+                [demander],
+            )
+            row = await cursor.fetchone()
+        return int(row["open"]) if row else 0
+
     async def _insert(self, new: NewProcess) -> None:
         async with transaction(self._pool) as connection:
             if new.parent_id is not None:

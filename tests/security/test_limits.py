@@ -1,0 +1,210 @@
+"""One client may not take what belongs to all: work before limits, connections, streams, storage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+from tests.gateway.conftest import GatewayHarness, until_served
+from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import open_stack
+from tongyao.app.context import GatewayOptions
+from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
+from tongyao.gateway.server import application, listen, serve, url_of
+
+BIG = "x" * 70_000
+
+
+@pytest.fixture(scope="module")
+async def whole(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
+    engine = ScriptedEngine(Script())
+    async with open_stack(temporal, database_url, engine) as stack:
+        yield GatewayHarness(stack, stack.context, application(stack.context), engine)
+
+
+def limited(gateway: GatewayHarness, **options: Any) -> GatewayHarness:
+    """The same stack behind a gateway with other options."""
+    given = {"rate": "100000/minute", "join_rate": "100000/minute", "address_rate": "100000/minute", **options}
+    context = replace(gateway.context, options=GatewayOptions.model_validate(given))
+    return GatewayHarness(gateway.stack, context, application(context), gateway.engine)
+
+
+class Unread:
+    """A body that must not be read."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            self.read += 1
+            yield b"x" * 1_000
+
+
+async def test_no_body_is_read_before_the_limit_is_asked(whole: GatewayHarness) -> None:
+    few = limited(whole, rate="2/minute")
+    for _ in range(2):
+        malformed = await few.ask("POST", "/profiles", content=b"{", headers={"Content-Type": "application/json"})
+        assert malformed.status_code == 422
+    body = Unread()
+    refused = await few.ask("POST", "/profiles", content=body, headers={"Content-Type": "application/json"})
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_often")
+    assert body.read == 0
+
+
+async def test_a_large_body_is_taken_only_where_a_profile_is_written_with_a_token(whole: GatewayHarness) -> None:
+    few = limited(whole)
+    scene = await few.scene()
+    joined = await few.join(scene)
+    said = {"scene": scene, "name": "Anna Example", "text": BIG}
+    for method, path, token in [
+        ("POST", "/profiles", None),
+        ("POST", "/profiles", joined["token"]),
+        ("PUT", f"/profiles/{joined['profile_id']}", None),
+        ("PUT", f"/profiles/{joined['profile_id']}", "ty_guess"),
+        ("POST", "/mcp", None),
+        ("POST", "/processes", joined["token"]),
+    ]:
+        answer = await few.ask(method, path, token, json=said)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_long"), path
+    written = await few.ask("PUT", f"/profiles/{joined['profile_id']}", joined["token"], json={"text": BIG})
+    assert written.status_code == 200, written.text
+
+
+async def test_more_tokens_give_no_more_requests(whole: GatewayHarness) -> None:
+    few = limited(whole, rate="3/minute")
+    tokens = [await few.person("busy-person") for _ in range(4)]
+    assert [(await few.ask("GET", "/me", token)).status_code for token in tokens] == [200, 200, 200, 429]
+
+
+async def test_api_and_mcp_share_one_limit(whole: GatewayHarness) -> None:
+    few = limited(whole, rate="3/minute")
+    token = await few.person("agent-of-somebody")
+    for _ in range(2):
+        assert (await few.ask("GET", "/me", token)).status_code == 200
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pending", "arguments": {}}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    async with few.app.router.lifespan_context(few.app):
+        answers = [await few.ask("POST", "/mcp", token, json=call, headers=headers) for _ in range(2)]
+    assert answers[0].status_code != 429
+    assert answers[1].status_code == 429
+
+
+async def test_an_address_is_counted_before_any_token_is_looked_up(whole: GatewayHarness) -> None:
+    few = limited(whole, address_rate="2/minute")
+    codes = [(await few.ask("GET", "/me", f"ty_guess{number}")).status_code for number in range(3)]
+    assert codes == [401, 401, 429]
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "counted"),
+    [
+        ("203.0.113.9", "198.51.100.1", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.1", "127.0.0.1"),
+        ("10.0.0.2", "198.51.100.1", "198.51.100.1"),
+        ("10.0.0.2", "1.1.1.1, 198.51.100.1", "198.51.100.1"),
+        ("10.0.0.2", "198.51.100.1, 10.0.0.3", "198.51.100.1"),
+        ("10.0.0.2", "not an address", "10.0.0.2"),
+        ("2001:db8:1:2:aaaa::1", "", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb::2", "", "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.9", "", "203.0.113.9"),
+    ],
+)
+def test_nobody_is_counted_under_an_address_they_made_up(peer: str, forwarded: str, counted: str) -> None:
+    addresses = ClientAddresses(("10.0.0.0/24",))
+    headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
+    assert addresses.of({"type": "http", "client": (peer, 1), "headers": headers}) == counted
+
+
+async def test_nobody_holds_more_streams_or_requests_than_their_share(whole: GatewayHarness) -> None:
+    few = limited(whole, most_streams=2, most_requests=3)
+    scene = await few.scene()
+    one, other = await few.join(scene), await few.join(scene, "I mend nets.", name="Bo Example")
+    person = await few.join(scene, "I row boats and teach it.", name="Cy Example")
+    said = {"intent": "I want a boat.", "participants": [other["profile_id"], person["profile_id"]]}
+    pid = (await few.ask("POST", "/processes", one["token"], json=said)).json()["id"]
+    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+    serving = asyncio.create_task(serve(few.context, stop, bound))
+    await until_served(url_of(bound))
+    try:
+        async with httpx.AsyncClient(base_url=url_of(bound)) as http:
+            mine = {"Authorization": f"Bearer {one['token']}"}
+            opened = [
+                await http.send(http.build_request("GET", f"/processes/{pid}/events", headers=mine), stream=True)
+                for _ in range(3)
+            ]
+            assert [answer.status_code for answer in opened] == [200, 200, 429]
+            assert (await http.get("/me", headers=mine)).status_code == 200, "streams take nothing from other requests"
+            for answer in opened:
+                await answer.aclose()
+    finally:
+        stop.set()
+        await serving
+        await few.ask("POST", f"/processes/{pid}/messages", one["token"], json={"kind": "cancel"})
+
+
+async def test_a_client_that_sends_slowly_is_cut_off(whole: GatewayHarness) -> None:
+    few = limited(whole, head_seconds=0.3, body_seconds=0.3)
+    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+    serving = asyncio.create_task(serve(few.context, stop, bound))
+    await until_served(url_of(bound))
+    port = bound.getsockname()[1]
+    try:
+        for sent, answered in [
+            (b"", b""),
+            (b"GET /scenes HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b""),
+            (
+                b"POST /profiles HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{",
+                b" 408 ",
+            ),
+        ]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            async with asyncio.timeout(10):
+                assert answered in await reader.read()
+            writer.close()
+    finally:
+        stop.set()
+        await serving
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "gateway", ""])
+async def test_another_host_name_is_not_answered(whole: GatewayHarness, host: str) -> None:
+    served = replace(whole.context, public_url="https://tongyao.example/")
+    gateway = GatewayHarness(whole.stack, served, application(served), whole.engine)
+    for path in ("/scenes", "/mcp", "/console/"):
+        assert (await gateway.ask("GET", path, headers={"Host": host})).status_code == 400
+    for good in ("tongyao.example", "tongyao.example:443", "localhost:8700"):
+        assert (await gateway.ask("GET", "/scenes", headers={"Host": good})).status_code == 200
+    assert accepted_hosts("https://tongyao.example", "0.0.0.0")[-1] == "tongyao.example"
+
+
+async def test_nobody_keeps_more_here_than_their_quotas(whole: GatewayHarness) -> None:
+    few = limited(whole, most_open_processes=1, most_versions=2, most_tokens=2, most_stored_chars=2_000)
+    scene = await few.scene()
+    one, bo = await few.join(scene), await few.join(scene, "I mend nets.", name="Bo Example")
+    cy = await few.join(scene, "I row boats and teach it.", name="Cy Example")
+    token, mine = one["token"], f"/profiles/{one['profile_id']}"
+
+    said = {"intent": "I want a boat.", "participants": [bo["profile_id"], cy["profile_id"]]}
+    first = await few.ask("POST", "/processes", token, json=said, key="first")
+    assert first.status_code == 201, first.text
+    assert (await few.ask("POST", "/processes", token, json=said, key="first")).status_code == 201, "the same again"
+    second = await few.ask("POST", "/processes", token, json=said)
+    assert (second.status_code, second.json()["code"]) == (409, "too_many_processes")
+    pid = first.json()["id"]
+    assert (await few.ask("POST", f"/processes/{pid}/messages", token, json={"kind": "cancel"})).status_code == 200
+
+    long = await few.ask("PUT", mine, token, json={"text": "y" * 2_000})
+    assert long.json()["code"] == "storage_full"
+    assert (await few.ask("PUT", mine, token, json={"text": "I keep bees and goats."})).status_code == 200
+    assert (await few.ask("PUT", mine, token, json={"text": "I keep goats."})).json()["code"] == "too_many_versions"
+
+    assert (await few.ask("POST", "/tokens", token, json={"role": "person"})).status_code == 201
+    assert (await few.ask("POST", "/tokens", token, json={"role": "person"})).json()["code"] == "too_many_tokens"

@@ -1,0 +1,61 @@
+"""Where a request comes from, and which host name it was sent to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.types import Scope
+
+UNKNOWN: Final = "unknown"
+_NETWORK_OF_ONE_CLIENT: Final = 64
+"""Bits of the prefix that one IPv6 client is given: it may send from any address in it."""
+
+
+class ClientAddresses:
+    """The key by which a client is counted. `X-Forwarded-For` is believed from `proxies` alone: addresses or networks."""
+
+    def __init__(self, proxies: Sequence[str] = ()) -> None:
+        self._proxies = [ip_network(one) for one in proxies]
+
+    def of(self, scope: Scope) -> str:
+        """The address of the client; of IPv6 its /64."""
+        peer = _parsed((scope.get("client") or ("",))[0])
+        if peer is not None and self._is_proxy(peer):
+            forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+            for hop in reversed(forwarded.decode("latin-1").split(",")):  # what a proxy added stands last
+                said = _parsed(hop.strip())
+                if said is None:
+                    break
+                peer = said
+                if not self._is_proxy(said):
+                    break
+        if peer is None:
+            return UNKNOWN
+        if isinstance(peer, IPv6Address):
+            return str(ip_network((peer, _NETWORK_OF_ONE_CLIENT), strict=False))
+        return str(peer)
+
+    def _is_proxy(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self._proxies)
+
+
+def accepted_hosts(public_url: str, bound: str) -> list[str]:
+    """The host names under which the gateway answers: that of its public address, the one it is bound to, this machine's own."""
+    named = urlsplit(public_url).hostname if public_url else None
+    hosts = ["127.0.0.1", "localhost", "[::1]", *([named] if named else [])]
+    if bound not in ("", "0.0.0.0", "::"):
+        hosts.append(f"[{bound}]" if ":" in bound else bound)
+    return list(dict.fromkeys(hosts))
+
+
+def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address

@@ -1,0 +1,75 @@
+"""Decides about a request before its body is read (docs/api.md, "Limits"): who calls, how often, how many at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Problem, Unauthenticated, problem_of
+from tongyao.gateway.access.addresses import ClientAddresses
+from tongyao.gateway.access.authentication import authenticate, bearer_token
+from tongyao.gateway.access.rate_limits import RateLimits, counted_as
+from tongyao.gateway.problems import HttpProblem, problem_response
+
+CONSOLE: Final = "/console"
+"""Its visitors have sessions, which it looks up and counts itself."""
+
+
+class Admission:
+    """ASGI middleware. It leaves in `scope["state"]` the `address` of the client, and the `caller` or the problem with their token."""
+
+    def __init__(self, app: ASGIApp, *, context: AppContext, limits: RateLimits) -> None:
+        self._app, self._context, self._limits = app, context, limits
+        self._addresses = ClientAddresses(context.options.proxies)
+        self._running: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        state["address"] = address = self._addresses.of(scope)
+        try:
+            await self._limits.count_address(address)
+            caller = await self._caller_of(scope, address)
+            state["caller"] = caller
+            name, most = self._share_of(scope, counted_as(caller, address))
+            if self._running[name] >= most:
+                raise HttpProblem(429, "too_many_at_once", f"at most {most} at a time", headers={"Retry-After": "1"})
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None:
+                raise
+            await problem_response(problem)(scope, receive, send)
+            return
+        self._running[name] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._running[name] -= 1
+            if not self._running[name]:
+                del self._running[name]
+
+    async def _caller_of(self, scope: Scope, address: str) -> Caller | Problem:
+        """Who calls, counted by person, else by address. What is wrong with a token is for the route to say."""
+        if scope["path"].startswith(CONSOLE):
+            return ANONYMOUS
+        caller: Caller | Problem
+        try:
+            secret = bearer_token(Headers(scope=scope).get("authorization"))
+            caller = await authenticate(self._context.repositories, secret)
+        except Unauthenticated as unknown:
+            caller = unknown
+        await self._limits.count_request(caller, address)
+        return caller
+
+    def _share_of(self, scope: Scope, name: str) -> tuple[str, int]:
+        """Under which name requests at a time are counted, and how many there may be. Streams stay open, so they have their own."""
+        if scope["method"] == "GET" and scope["path"].endswith("/events"):
+            return f"stream/{name}", self._context.options.most_streams
+        return name, self._context.options.most_requests
