@@ -15,6 +15,8 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 WORDS_BYTES: Final = 1_000_000
 """A message or a form of the console: 100,000 characters in any encoding."""
 
+LONG: Final = "long"
+SLOW: Final = "slow"
 _PROFILE: Final = re.compile(r"/profiles/[^/]+|/mcp")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
@@ -32,43 +34,43 @@ class BodyLimit:
         most = self._most(scope)
         seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, whole, slow = 0, False, False, False
-        over = declared.isdigit() and int(declared) > most
+        read, started, whole = 0, False, False
+        cut = LONG if declared.isdigit() and int(declared) > most else ""
         until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
-            nonlocal read, over, whole, slow
+            nonlocal read, cut, whole
             if whole:  # from here on it tells only that the client has gone
                 return await receive()
             try:
                 async with asyncio.timeout_at(until):
                     message = await receive()
             except TimeoutError:
-                slow = True
+                cut = SLOW
                 raise ValueError("the body comes too slowly") from None
             read += len(message.get("body", b""))
             whole = not message.get("more_body", False)
             if read > most:
-                over = True
+                cut = LONG
                 raise ValueError("the body is too long")
             return message
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if not (over or slow) or started:  # drops what the application answers to a body that was cut off
+            if not cut or started:  # drops what the application answers to a body that was cut off
                 started = True
                 await send(message)
 
-        if not over:
+        if not cut:
             try:
                 await self._app(scope, counted, noted)
             except Exception:
-                if not (over or slow) or started:
+                if not cut or started:
                     raise
-        if started or not (over or slow):
+        if started or not cut:
             return
         problem = HttpProblem(413, "too_long", f"the request is too long: here at most {most:,} bytes")
-        if slow:
+        if cut == SLOW:
             problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
         await problem_response(problem)(scope, receive, send)
 
