@@ -15,8 +15,8 @@ from tongyao.gateway.outbound.http_agent import HttpProfileSource
 
 
 async def test_channels_are_set_confirmed_and_removed(gateway: GatewayHarness) -> None:
-    mail = Kept()
-    gateway = gateway.also(notifiers={"mail": mail})
+    mail, web = Kept(), Kept()
+    gateway = gateway.also(notifiers={"mail": mail, "webhook": web})
     token = (await gateway.join(await gateway.scene()))["token"]
     async with McpClient(make_server(gateway.context, token=token)) as client:
 
@@ -24,7 +24,9 @@ async def test_channels_are_set_confirmed_and_removed(gateway: GatewayHarness) -
             return said_by(await client.call_tool(tool, arguments))
 
         hook = await call("set_channel", kind="webhook", to="https://example.org/hook")
-        assert hook["confirmed"] is True and hook["secret"].startswith("whsec_")
+        assert hook["confirmed"] is False and hook["secret"].startswith("whsec_")
+        proven = await call("confirm_channel", kind="webhook", code=web.sent[0].data["code"])
+        assert proven["confirmed"] is True
         asked = await call("set_channel", kind="mail", to="ida@example.org", language="zh")
         assert asked == {"kind": "mail", "address": "ida@example.org", "confirmed": False}
         wrong = await client.call_tool("confirm_channel", {"code": "guess"})

@@ -51,8 +51,12 @@ async def told_by(
 
 async def webhook_of(gateway: GatewayHarness, person: Any) -> None:
     path = f"/profiles/{person['profile_id']}/channels/webhook"
+    called = Kept()
+    gateway = gateway.also(notifiers={"webhook": called})
     answer = await gateway.ask("PUT", path, person["token"], json={"url": "https://example.org/hook"})
     assert answer.status_code == 200 and answer.json()["secret"].startswith("whsec_")
+    code = {"code": called.sent[0].data["code"]}
+    assert (await gateway.ask("PUT", f"{path}/confirmation", person["token"], json=code)).json()["confirmed"]
     listed = await gateway.ask("GET", path.removesuffix("/webhook"), person["token"])
     assert "secret" not in listed.json()[0], "a secret is shown when it is made, and not again"
 

@@ -28,6 +28,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("put", "/profiles/{profile_id}/channels/mail/confirmation"): {"code": "guess"},
     ("put", "/profiles/{profile_id}/source"): {"kind": "none-such"},
     ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
+    ("put", "/profiles/{profile_id}/channels/webhook/confirmation"): {"code": "guess"},
 }
 TURN = {"kind": "submit_projection", "round": 999, "nothing_new": True}
 EXTEND = {"kind": "extend_deadline", "alias": "P98", "seconds": 60}

@@ -1,11 +1,12 @@
-"""The channels over which people are notified. A mail address is used once its owner has confirmed it with a code."""
+"""The channels over which people are notified. An address is used once its owner has confirmed it with the code sent there."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
@@ -21,6 +22,9 @@ from tongyao.records.privacy.texts import text_id
 
 Email = Annotated[str, Field(max_length=254, pattern=r"^[^@\s]{1,64}@[^@\s]{1,189}$")]
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
+
+
+_CODE_SECONDS: Final = 15.0
 
 
 class MailBody(Body):
@@ -73,24 +77,45 @@ async def send_code(context: AppContext, person: str, address: str, *, language:
     return channel
 
 
-async def confirm_mail(context: AppContext, caller: Caller, person: str, body: CodeBody) -> ChannelView:
+async def confirm(
+    context: AppContext, caller: Caller, person: str, kind: Literal["mail", "webhook"], body: CodeBody
+) -> ChannelView:
     """Raises `BadInput` for a code that is not the last one sent."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
-        await context.repositories.notifications.confirm(person, "mail", body.code)
+        await context.repositories.notifications.confirm(person, kind, body.code)
     except WrongCode as error:
         raise BadInput("wrong_code", str(error), field="code") from None
     found = await context.repositories.notifications.channels(person)
-    return next(_view(one) for one in found if one.kind == "mail")
+    return next(_view(one) for one in found if one.kind == kind)
 
 
 async def set_webhook(context: AppContext, caller: Caller, person: str, body: WebhookBody) -> ChannelView:
-    """Set the address; the secret is new each time. Raises `BadInput` for one without TLS, unless the installation allows it."""
+    """Set the address and send a signed code to it, for `confirm`; the secret is new each time.
+
+    Raises `BadInput` for an address without TLS, unless the installation allows it, and `Unavailable`.
+    """
     authorize_for_profile(caller, person, Action.CHANNELS)
     if not body.url.startswith("https://") and not context.options.private_addresses:
         raise BadInput("not_https", "a webhook's address begins with https://", field="url")
-    channel = Channel(person=person, kind="webhook", address=body.url, secret=new_secret(), confirmed=True)
-    await context.repositories.notifications.set_channel(channel)
+    notifier = context.notifiers.get("webhook")
+    if notifier is None:
+        raise BadInput("no_webhooks", "this installation calls no webhooks: look into the inbox")
+    channel = Channel(person=person, kind="webhook", address=body.url, secret=new_secret())
+    code = secrets.token_urlsafe(9)
+    await context.repositories.notifications.set_channel(channel, code=code)
+    try:
+        async with asyncio.timeout(_CODE_SECONDS):
+            await notifier.send(
+                Outgoing(
+                    id=text_id("code", person, code), address=body.url, subject="", text="",
+                    secret=SecretStr(channel.secret), data={"what": "code", "code": code},
+                )
+            )  # fmt: skip
+    except (NotSent, TimeoutError):
+        raise Unavailable(
+            "webhook_away", "the webhook did not take the code; check the address and try again"
+        ) from None
     return _view(channel, secret=channel.secret)
 
 

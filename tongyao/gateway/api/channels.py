@@ -37,15 +37,23 @@ async def set_mail(
 async def confirm_mail(
     profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
-    return await channels.confirm_mail(context, caller, profile_id, body)
+    return await channels.confirm(context, caller, profile_id, "mail", body)
 
 
 @router.put("/webhook", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
 async def set_webhook(
-    profile_id: Id, body: channels.WebhookBody, context: Context, caller: Caller
+    profile_id: Id, body: channels.WebhookBody, request: Request, context: Context, caller: Caller
 ) -> channels.ChannelView:
-    """Signed with the secret that is shown this once (Standard Webhooks)."""
+    """Signed with the secret that is shown this once (Standard Webhooks). A code is sent there; it is used once the code came back."""
+    await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_webhook(context, caller, profile_id, body)
+
+
+@router.put("/webhook/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+async def confirm_webhook(
+    profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
+) -> channels.ChannelView:
+    return await channels.confirm(context, caller, profile_id, "webhook", body)
 
 
 @router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))

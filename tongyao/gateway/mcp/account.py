@@ -78,26 +78,29 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         language: Annotated[Literal["en", "zh"], Field(description="Of the mail with the code.")] = "en",
         token: Token = "",
     ) -> Any:
-        """Be told there. A mail address gets a code, for `confirm_channel`; a webhook its secret, shown this once."""
+        """Be told there. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
         caller = await owner(token, ctx, Action.CHANNELS)
+        await callers.count_registration(caller, ctx)
         if kind == "webhook":
             return as_json(
                 await notification_channels.set_webhook(
                     context, caller, caller.person, notification_channels.WebhookBody(url=to)
                 )
             )
-        await callers.count_registration(caller, ctx)
         mail = notification_channels.MailBody(address=to)
         return as_json(await notification_channels.set_mail(context, caller, caller.person, mail, language=language))
 
     async def confirm_channel(
-        ctx: Context, code: Annotated[str, Field(description="As the mail says it.")], token: Token = ""
+        ctx: Context,
+        code: Annotated[str, Field(description="As the mail, or the webhook, has it.")],
+        kind: Kind = "mail",
+        token: Token = "",
     ) -> Any:
-        """Confirm that the mail address is yours, with the code that was sent there."""
+        """Confirm that the address is yours, with the code that was sent there."""
         caller = await owner(token, ctx, Action.CHANNELS)
         return as_json(
-            await notification_channels.confirm_mail(
-                context, caller, caller.person, notification_channels.CodeBody(code=code)
+            await notification_channels.confirm(
+                context, caller, caller.person, kind, notification_channels.CodeBody(code=code)
             )
         )
 

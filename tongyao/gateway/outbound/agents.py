@@ -21,6 +21,7 @@ from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.app.permissions import Role
 from tongyao.app.processes import party_view
 from tongyao.app.wire import MAX_TEXT, SubmitProjectionBody
+from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.rules.refusals import Refusal
 from tongyao.protocol.rules.views import PartyView
 from tongyao.records.database import RecordsError
@@ -30,6 +31,10 @@ log = structlog.get_logger()
 
 IDLE_SECONDS: Final = 2.0
 ATTEMPTS: Final = 6
+SECONDS: Final = 150.0
+"""One conversation with an agent, the renewal of its token included. A lease is longer."""
+AT_ONCE: Final = 50
+AT_ONCE_OF_ONE: Final = 2
 NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value})
 """Refusals that may pass while the turn still waits."""
 NOTHING_NEW: Final = "NOTHING NEW"
@@ -66,23 +71,40 @@ class AgentCaller:
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
+        self._pool = DeliveryPool(most=AT_ONCE, most_of_one=AT_ONCE_OF_ONE)
 
     async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
         """Run until `stop`. Several may run: a turn is leased to one of them at a time."""
-        while not stop.is_set():
-            try:
-                await self.once()
-            except RecordsError as error:
-                log.warning("agents wait for the records", error=type(error).__name__)
-            try:
-                await asyncio.wait_for(stop.wait(), idle)
-            except TimeoutError:
-                continue
+        try:
+            while not stop.is_set():
+                try:
+                    await self._start_due()
+                except RecordsError as error:
+                    log.warning("agents wait for the records", error=type(error).__name__)
+                try:
+                    await asyncio.wait_for(stop.wait(), idle)
+                except TimeoutError:
+                    continue
+        finally:
+            await self._pool.stop()
 
     async def once(self) -> int:
         """Ask for every turn that is due; returns how many."""
-        due = await self._context.repositories.sources.due()
-        await asyncio.gather(*(self._ask(turn) for turn in due))
+        asked = 0
+        while started := await self._start_due():
+            asked += started
+            await self._pool.drain()
+        return asked
+
+    async def _start_due(self) -> int:
+        """Start asking for as many turns as there are places for; returns how many."""
+        if not self._pool.free:
+            return 0
+        due = await self._context.repositories.sources.due(
+            self._pool.free, of_one=self._pool.most_of_one, besides=self._pool.busy
+        )
+        for turn in due:
+            self._pool.start(turn.person, self._ask(turn))
         return len(due)
 
     async def _ask(self, turn: SourceTurn) -> None:
@@ -114,7 +136,11 @@ class AgentCaller:
         row = await repositories.processes.get(turn.process_id)
         access = ProcessAccess(row, Role.PARTICIPANT, turn.person, turn.alias, f"participant:{turn.person}")
         view = await party_view(self._context, access)
-        answer = await source.chat(_question(view, round_number=turn.round, language=row.language))
+        try:
+            async with asyncio.timeout(SECONDS):
+                answer = await source.chat(_question(view, round_number=turn.round, language=row.language))
+        except TimeoutError:
+            raise SourceError("timed_out", f"the agent did not answer within {SECONDS:.0f} s") from None
         if not answer.strip():
             raise SourceError("empty", "the agent answered nothing")
         if len(answer) > MAX_TEXT:

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
+from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_views import event_for_party
@@ -29,6 +30,10 @@ log = structlog.get_logger()
 STALE: Final = timedelta(days=1)
 """Older events are not notified: a first start does not send the whole past."""
 IDLE_SECONDS: Final = 2.0
+SECONDS: Final = 20.0
+"""One delivery from its first to its last byte, however slowly the other side answers."""
+AT_ONCE: Final = 50
+AT_ONCE_OF_ONE: Final = 2
 ASKS: Final = frozenset(Ask)
 NOTIFIED: Final = frozenset(
     {EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED}
@@ -52,26 +57,44 @@ class NotificationSender:
 
     def __init__(self, repositories: Repositories, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
         self._library, self._notifiers, self._public_url = repositories, notifiers, public_url
+        self._pool = DeliveryPool(most=AT_ONCE, most_of_one=AT_ONCE_OF_ONE)
 
     async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
         """Run until `stop`. Several may run: a notification is leased to one of them at a time."""
-        while not stop.is_set():
-            try:
-                busy = await self.once()
-            except RecordsError as error:
-                log.warning("notifications wait for the records", error=type(error).__name__)
-                busy = 0
-            if not busy:
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
                 try:
-                    await asyncio.wait_for(stop.wait(), idle)
-                except TimeoutError:
-                    continue
+                    started = await self._start_due()
+                except RecordsError as error:
+                    log.warning("notifications wait for the records", error=type(error).__name__)
+                    started = 0
+                if not started:
+                    ended = asyncio.create_task(self._pool.one_ended(idle))
+                    await asyncio.wait({stopping, ended}, return_when=asyncio.FIRST_COMPLETED)
+                    ended.cancel()
+        finally:
+            stopping.cancel()
+            await self._pool.stop()
 
     async def once(self) -> int:
-        """Create notifications for what is new, and send what is due; returns how many were tried."""
+        """Create notifications for what is new, and send all that is due; returns how many were tried."""
+        tried = 0
+        while started := await self._start_due():
+            tried += started
+            await self._pool.drain()
+        return tried
+
+    async def _start_due(self) -> int:
+        """Start as many deliveries as there are places for; returns how many."""
         await self.create()
-        due = await self._library.notifications.due()
-        await asyncio.gather(*(self._try(one) for one in due))
+        if not self._pool.free:
+            return 0
+        due = await self._library.notifications.due(
+            self._pool.free, of_one=self._pool.most_of_one, besides=self._pool.busy
+        )
+        for one in due:
+            self._pool.start(one.person, self._try(one))
         return len(due)
 
     async def create(self) -> None:
@@ -128,7 +151,15 @@ class NotificationSender:
             await records.ended(one.id, "dropped")
             return
         try:
-            await notifier.send(outgoing)
+            async with asyncio.timeout(SECONDS):
+                await notifier.send(outgoing)
+        except TimeoutError:
+            over = one.attempts >= ATTEMPTS
+            log.warning("notification not sent", id=one.id, channel=one.channel, why="it took too long", over=over)
+            if over:
+                await records.ended(one.id, "failed")
+            else:
+                await records.postpone(one.id, retry_seconds(one.attempts))
         except NotSent as failed:
             over = failed.permanent or one.attempts >= ATTEMPTS
             log.warning("notification not sent", id=one.id, channel=one.channel, why=str(failed), over=over)

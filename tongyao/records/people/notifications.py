@@ -172,16 +172,33 @@ class Notifications:
             )
         return made
 
-    async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> list[Notification]:
-        """Take up to `limit` notifications to send, oldest first; nobody else gets them for `lease` seconds."""
+    async def due(
+        self,
+        limit: int = 20,
+        *,
+        lease: float = LEASE_SECONDS,
+        of_one: int = 20,
+        besides: Sequence[str] = (),
+    ) -> list[Notification]:
+        """Take up to `limit` notifications to send, oldest first, but everybody's first before anybody's second.
+
+        Nobody else gets them for `lease` seconds. `of_one`: at most so many of one person; `besides`: of these people none.
+        """
         async with reading(self._pool, Notification) as cursor:
             await cursor.execute(
-                """UPDATE notifications SET
-                       attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %s)
-                   WHERE id IN (SELECT id FROM notifications WHERE state = 'pending' AND next_attempt_at <= now()
-                                ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED)
+                """WITH ranked AS (
+                       SELECT id, row_number() OVER (PARTITION BY person ORDER BY created_at, id) AS place
+                       FROM notifications
+                       WHERE state = 'pending' AND next_attempt_at <= now() AND NOT person = ANY(%(besides)s)),
+                   chosen AS (
+                       SELECT n.id FROM notifications n JOIN ranked r ON r.id = n.id
+                       WHERE r.place <= %(of_one)s AND n.state = 'pending' AND n.next_attempt_at <= now()
+                       ORDER BY r.place, n.created_at LIMIT %(limit)s FOR UPDATE OF n SKIP LOCKED)
+                   UPDATE notifications SET
+                       attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease)s)
+                   WHERE id IN (SELECT id FROM chosen)
                    RETURNING *""",
-                [lease, limit],
+                {"lease": lease, "limit": limit, "of_one": of_one, "besides": list(besides)},
             )
             return sorted(await cursor.fetchall(), key=lambda one: (one.created_at, one.id))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -96,21 +97,33 @@ class Sources:
         async with session(self._pool) as connection:
             await connection.execute("DELETE FROM sources WHERE person = %s", [person])
 
-    async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> list[SourceTurn]:
-        """Take up to `limit` turns to ask for; nobody else gets them for `lease` seconds."""
+    async def due(
+        self,
+        limit: int = 20,
+        *,
+        lease: float = LEASE_SECONDS,
+        of_one: int = 20,
+        besides: Sequence[str] = (),
+    ) -> list[SourceTurn]:
+        """Take up to `limit` turns to ask for, but everybody's first before anybody's second; nobody else gets them for `lease` seconds.
+
+        `of_one`: at most so many of one person; `besides`: of these people none.
+        """
         async with reading(self._pool, SourceTurn) as cursor:
             await cursor.execute(
                 f"""INSERT INTO source_turns AS old (process_id, alias, round, person, next_attempt_at)
-                    SELECT w.*, now() + make_interval(secs => %(lease)s) FROM ({_WAITS}) w
-                    WHERE NOT EXISTS (SELECT 1 FROM source_turns t
-                        WHERE (t.process_id, t.alias, t.round) = (w.process_id, w.alias, w.round)
-                          AND (t.state <> 'pending' OR t.next_attempt_at > now()))
-                    LIMIT %(limit)s
+                    SELECT r.process_id, r.alias, r.round, r.person, now() + make_interval(secs => %(lease)s) FROM (
+                        SELECT w.*, row_number() OVER (PARTITION BY w.person ORDER BY w.process_id, w.alias) AS place
+                        FROM ({_WAITS}) w
+                        WHERE NOT w.person = ANY(%(besides)s) AND NOT EXISTS (SELECT 1 FROM source_turns t
+                            WHERE (t.process_id, t.alias, t.round) = (w.process_id, w.alias, w.round)
+                              AND (t.state <> 'pending' OR t.next_attempt_at > now()))) AS r
+                    WHERE r.place <= %(of_one)s ORDER BY r.place LIMIT %(limit)s
                     ON CONFLICT (process_id, alias, round) DO UPDATE SET
                         attempts = old.attempts + 1, next_attempt_at = excluded.next_attempt_at
                         WHERE old.state = 'pending' AND old.next_attempt_at <= now()
                     RETURNING *""",
-                {"lease": lease, "limit": limit},
+                {"lease": lease, "limit": limit, "of_one": of_one, "besides": list(besides)},
             )
             return await cursor.fetchall()
 

@@ -1,0 +1,125 @@
+"""Nobody's slow server delays what others are told, or whom else's agent is asked; nobody has webhooks of others called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.conftest import gateway as gateway  # the fixture
+from tests.gateway.test_notifying import Kept
+from tests.records.conftest import KEYS
+from tongyao.app.notifications.notifier import Outgoing
+from tongyao.gateway.outbound import notifications as sending
+from tongyao.gateway.outbound.notifications import NotificationSender
+from tongyao.gateway.outbound.pool import DeliveryPool
+from tongyao.records.database import Pool, open_pool, session
+from tongyao.records.people.notifications import Channel, Notice
+from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.repositories import Repositories
+
+
+@pytest.fixture
+async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(fresh_database_url, max_size=4, application_name="tests", keys=KEYS)
+    yield pool
+    await pool.close()
+
+
+class Receivers:
+    """Webhooks by address: `slow` ones take until they are let go."""
+
+    def __init__(self) -> None:
+        self.took: list[str] = []
+        self.waiting = 0
+        self.let_go = asyncio.Event()
+
+    async def send(self, outgoing: Outgoing) -> None:
+        if "slow" in outgoing.address:
+            self.waiting += 1
+            await self.let_go.wait()
+        self.took.append(outgoing.address)
+
+
+async def waiting_notices(repositories: Repositories, people: dict[str, int]) -> None:
+    """So many things to tell each of these people, in this order."""
+    process = f"process-{uuid4().hex[:12]}"
+    await Processes(repositories.pool).create(NewProcess(id=process, demander="d", language="en", intent_text_id=None))
+    for person, count in people.items():
+        url = f"https://{person}.example/hook"
+        await repositories.notifications.set_channel(
+            Channel(person=person, kind="webhook", address=url, secret="whsec_", confirmed=True)
+        )
+        for number in range(count):
+            about = {"what": "process_ended", "alias": "P00", "round": number}
+            await repositories.notifications.tell(
+                Notice(source=f"test/{person}/{number}", person=person, process_id=process, about=about)
+            )
+
+
+async def test_a_receiver_that_never_answers_holds_up_nobody_else(pool: Pool) -> None:
+    repositories, receivers = Repositories(pool), Receivers()
+    await waiting_notices(repositories, {"slow-one": 60, "slow-two": 60, "quick": 5})
+    sender, stop = NotificationSender(repositories, {"webhook": receivers}), asyncio.Event()
+    running = asyncio.create_task(sender.run(stop, idle=0.05))
+    try:
+        async with asyncio.timeout(20):
+            while len(receivers.took) < 5:
+                await asyncio.sleep(0.02)
+        assert set(receivers.took) == {"https://quick.example/hook"}
+        assert receivers.waiting == 2 * sending.AT_ONCE_OF_ONE, "of one person so many at a time"
+    finally:
+        stop.set()
+        await running
+
+
+async def test_a_delivery_ends_when_its_time_is_over(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "SECONDS", 0.05)
+    repositories, receivers = Repositories(pool), Receivers()
+    await waiting_notices(repositories, {"slow": 1})
+    sender = NotificationSender(repositories, {"webhook": receivers})
+    assert await sender.once() == 1
+    async with session(pool) as connection:
+        cursor = await connection.execute("SELECT state, attempts, next_attempt_at > now() AS later FROM notifications")
+        assert await cursor.fetchall() == [{"state": "pending", "attempts": 1, "later": True}]
+
+
+async def test_everybodys_first_comes_before_anybodys_second(pool: Pool) -> None:
+    repositories = Repositories(pool)
+    await waiting_notices(repositories, {"many": 10, "few": 1, "other": 1})
+    due = await repositories.notifications.due(4, of_one=2)
+    assert sorted(one.person for one in due) == ["few", "many", "many", "other"]
+    assert await repositories.notifications.due(4, of_one=2, besides=["many"]) == []
+
+
+async def test_the_pool_is_bounded() -> None:
+    pool, let_go = DeliveryPool(most=3, most_of_one=2), asyncio.Event()
+
+    async def delivery() -> None:
+        await let_go.wait()
+
+    for person in ("a", "a", "b"):
+        pool.start(person, delivery())
+    assert (pool.free, pool.busy) == (0, ["a"])
+    let_go.set()
+    await pool.drain()
+    assert (pool.free, pool.busy) == (3, [])
+
+
+async def test_a_webhook_is_called_only_after_its_owner_has_shown_the_code(gateway: GatewayHarness) -> None:
+    called = Kept()
+    gateway = gateway.also(notifiers={"webhook": called})
+    joined = await gateway.join(await gateway.scene())
+    path, token = f"/profiles/{joined['profile_id']}/channels/webhook", joined["token"]
+    made = await gateway.ask("PUT", path, token, json={"url": "https://victim.example/hook"})
+    assert made.json()["confirmed"] is False
+    assert [one.data["what"] for one in called.sent] == ["code"]
+    guess = await gateway.ask("PUT", f"{path}/confirmation", token, json={"code": "guess"})
+    assert (guess.status_code, guess.json()["code"]) == (422, "wrong_code")
+    (channel,) = await gateway.context.repositories.notifications.channels(joined["profile_id"])
+    assert not channel.confirmed
+    shown = await gateway.ask("PUT", f"{path}/confirmation", token, json={"code": called.sent[0].data["code"]})
+    assert shown.json()["confirmed"] is True
