@@ -1,25 +1,30 @@
 """A process in memory with the extractive engine and the real guards: what the tests of the engine look at.
 
-`python -m tests.llm.extractive_process` prints the figures of docs/extractive.md.
+`python -m tests.llm.extractive_process [FOLDER …]` prints the figures of docs/extractive.md: numbers only, no text of a
+case. Without folders: the examples that are not held out, and the cases under `tests/llm/data/everyday`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tongyao.evals.cases import Case, load
+from tongyao.evals.measure import Measures, measure
 from tongyao.llm.engine import Call, CallKey
 from tongyao.llm.extractive.engine import ExtractiveEngine
-from tongyao.llm.extractive.sentences import split
 from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.model import steps
-from tongyao.protocol.model.observation import Observation, Relation, Verdict
+from tongyao.protocol.model.observation import Observation, Verdict
 from tongyao.protocol.model.plan import PlanDraft
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome, Projection
+from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     EndpointRequest,
@@ -30,9 +35,10 @@ from tongyao.protocol.model.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.model.tension import Tension, from_draft
+from tongyao.protocol.model.tension import Lineage, Tension, from_draft
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+EVERYDAY = Path(__file__).parent / "data" / "everyday"
 ENGINE = ExtractiveEngine()
 
 
@@ -42,17 +48,6 @@ def call(step: str = "project") -> Call:
 
 def whole(text: str) -> Material:
     return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
-
-
-@dataclass(frozen=True)
-class Case:
-    id: str
-    language: Language
-    intent: str
-    demander: str
-    profiles: dict[str, str]
-    links: tuple[tuple[frozenset[str], str], ...]
-    """What a careful reader expects between two people: who, and which relation."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +69,13 @@ class Ran:
         """Item ids with their claims."""
         return {item.id: item.claim for turn in self.rounds for one in turn.projections for item in one.items}
 
+    def known(self) -> dict[str, str]:
+        """Every id that a source of the plan may name, with its text."""
+        known = self.said() | {f"T/{name}": text for name, text in self.tension.targets().items()}
+        for turn in self.rounds:
+            known |= turn.observation.texts() if turn.observation else {}
+        return known
+
     def selected(self) -> set[tuple[str, int]]:
         """The sentences that were picked, as (alias, start)."""
         return {
@@ -86,30 +88,14 @@ class Ran:
 
 
 def cases() -> list[Case]:
-    """All the example cases but the held-out ones, of which only scores are looked at."""
-    found = []
-    for path in sorted(one for one in EXAMPLES.glob("**/case.json") if "held-out" not in one.parts):
-        case = json.loads(path.read_text(encoding="utf-8"))
-        demander = path.parent / case["demander"] if case["demander"] else None
-        profiles = {
-            name: (path.parent / "profiles" / f"{name}.md").read_text(encoding="utf-8") for name in case["participants"]
-        }
-        found.append(
-            Case(
-                id=case["id"],
-                language=case["language"],
-                intent=case["intent"],
-                demander=demander.read_text(encoding="utf-8") if demander else "",
-                profiles=profiles,
-                links=_links(path.with_name("expected.json")),
-            )
-        )
-    return found
+    """The example cases, without the held-out ones."""
+    folders = sorted(path.parent for path in EXAMPLES.glob("**/case.json"))
+    return [load(folder) for folder in folders if "held-out" not in folder.parts]
 
 
-def _links(path: Path) -> tuple[tuple[frozenset[str], str], ...]:
-    links = json.loads(path.read_text(encoding="utf-8"))["links"]
-    return tuple((frozenset(one["between"]), one["kind"]) for one in links if len(one["between"]) == 2)
+def everyday() -> list[Case]:
+    """Small cases in the Markdown that people type, on which the engine is developed."""
+    return [load(path.parent) for path in sorted(EVERYDAY.glob("*/case.json"))]
 
 
 async def formulated(language: Language, intent: str, demander: str) -> Tension:
@@ -175,34 +161,61 @@ async def _turn(language: Language, tension: Tension, alias: str, text: str, rou
     return Projection(round=request.round, alias=alias, outcome=outcome, items=checked.items)
 
 
+def relations(case: Case, ran: Ran) -> tuple[int, int]:
+    """Of the related pairs of the last observation: those with an expected link of that kind between them, and the others."""
+    names = dict(zip(ran.profiles, case.profiles, strict=True))
+    expected = {(frozenset(link.between), link.kind) for link in case.expected.links}
+    stated = [pair for pair in ran.last.pairs if pair.relation.related]
+    true = sum((frozenset((names[pair.a], names[pair.b])), pair.relation.value) in expected for pair in stated)
+    return true, len(stated) - true
+
+
 def _contributors(rounds: list[Exchange]) -> tuple[str, ...]:
     return tuple(sorted({one.alias for turn in rounds for one in turn.projections if one.items}))
 
 
-async def _report() -> None:
-    print("case  people  grade  rounds  items  pairs  none_found  links found  unexpected  cpu s")
-    for case in cases():
+async def measured(case: Case, ran: Ran) -> Measures:
+    """What the run found of what the case expects, counted as `tongyao eval` counts it."""
+    plan = settle_plan(
+        ran.plan,
+        revision=1,
+        language=case.language,
+        contributors=_contributors(list(ran.rounds)),
+        known=ran.known(),
+        lineage=Lineage(root="p1", parent="p1", residual="-", depth=1),
+    )
+    record = Record(
+        process_id="p1",
+        language=case.language,
+        phase=Phase.COMPLETED,
+        tension=ran.tension,
+        participants=tuple(Participant(alias=alias) for alias in ran.profiles),
+        projections=tuple(one for turn in ran.rounds for one in turn.projections),
+        observations=tuple(turn.observation for turn in ran.rounds if turn.observation),
+        plans=(plan,),
+    )
+    names = dict(zip(ran.profiles, case.profiles, strict=True))
+    return measure(case, record, names, ran.profiles, engine=ENGINE.name)
+
+
+async def run_case(case: Case) -> Ran:
+    return await process(case.language, await formulated(case.language, case.intent, case.demander_text), case.profiles)
+
+
+async def _report(folders: list[Path]) -> None:
+    print("case | people | grade | rounds | items | pairs | links found | relations true | false | CPU s")
+    for case in [load(folder) for folder in folders] or [*cases(), *everyday()]:
         before = time.process_time()
-        tension = await formulated(case.language, case.intent, case.demander)
-        ran = await process(case.language, tension, case.profiles)
+        ran = await run_case(case)
         spent = time.process_time() - before
-        names = dict(zip(ran.profiles, case.profiles, strict=True))
-        seen = {frozenset((names[pair.a], names[pair.b])): pair.relation for pair in ran.last.pairs}
-        none = sum(relation is Relation.NONE_FOUND for relation in seen.values())
-        hits = sum(seen.get(who) == kind for who, kind in case.links)
-        expected = {who for who, _ in case.links}
-        stray = sum(relation.related and who not in expected for who, relation in seen.items())
+        row = await measured(case, ran)
+        found, there = row.found()
+        true, false = relations(case, ran)
         print(
-            f"{case.id} | {len(case.profiles)} | {tension.grade} | {len(ran.rounds)} | {len(ran.said())} | "
-            f"{len(seen)} | {none} | {hits} of {len(case.links)} | {stray} | {spent:.1f}"
+            f"{case.id} | {row.people} | {row.grade} | {row.rounds} | {len(ran.said())} | {len(ran.last.pairs)} | "
+            f"{found} of {there} | {true} | {false} | {spent:.1f}"
         )
-    ferry = next(case for case in cases() if "oysters" in case.profiles)
-    for characters in (5_000, 50_000, 2_000_000):
-        text = (ferry.profiles["oysters"] * (characters // 2_000))[:characters]
-        before = time.process_time()
-        split(text)
-        print(f"splitting {characters} characters: {time.process_time() - before:.2f} s")
 
 
 if __name__ == "__main__":
-    asyncio.run(_report())
+    asyncio.run(_report([Path(name) for name in sys.argv[1:]]))

@@ -39,7 +39,7 @@ AXES: Final = (
             r"共享数据",
             r"真实\w{0,4}数据",
             r"云平台",
-            r"\bwith names\b",
+            r"\bwith names\b(?! (?:struck|left|taken|crossed|removed))",
             r"\b(?:export|upload)(?:ed|s)?\b",
             r"\bour (?:servers|cloud)\b",
             r"\bname and address\b",

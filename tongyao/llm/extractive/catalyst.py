@@ -7,14 +7,14 @@ It reads the words of items, whoever wrote them. It relates, and never says what
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from tongyao.llm.extractive import wording
-from tongyao.llm.extractive.axes import hours_apart, opposed
-from tongyao.llm.extractive.cues import Cue, cues_in
-from tongyao.llm.extractive.likeness import Likeness
-from tongyao.llm.extractive.observation_text import EFFECT, GAP, PAIR, TRANSLATION, observation_markdown
+from tongyao.llm.extractive.axes import opposed
+from tongyao.llm.extractive.bonds import Bond, bond_between
+from tongyao.llm.extractive.cues import Cue
+from tongyao.llm.extractive.hearing import Hearing, Voice
+from tongyao.llm.extractive.observation_text import EFFECT, GAP, IGNORED, PAIR, TRANSLATION, observation_markdown
 from tongyao.protocol.model.observation import (
     ContributionDraft,
     CorrespondenceDraft,
@@ -30,95 +30,23 @@ from tongyao.protocol.model.observation import (
     Verdict,
     all_pairs,
 )
-from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest, Language
-
-MEETS: Final = 0.1
-"""Likeness from which two voices with `SHARED` words in common are taken to speak of the same thing."""
-
-SHARED: Final = 2
-
-MEETS_BY_ONE: Final = 0.4
-"""The same where a single word is all they have in common."""
 
 DIFFERENT_WORDS: Final = 0.05
 """Two items on one barrier less alike than this say it in different words."""
 
 MOST: Final = 4
-"""Of translations, and of ignored information, in one observation."""
+"""Of translations, and of limits that nobody answered, in one observation."""
 
-
-@dataclass(frozen=True)
-class Voice:
-    """An item as the catalyst hears it."""
-
-    alias: str
-    item: Item
-    round: int
-    said: str
-    cues: frozenset[Cue]
-
-    @property
-    def offers(self) -> bool:
-        return self.item.dimension is Dimension.CAPABILITY and not self.needs
-
-    @property
-    def needs(self) -> bool:
-        return Cue.NEED in self.cues
-
-    @property
-    def limits(self) -> bool:
-        return self.item.dimension is Dimension.BOUNDARY
-
-    @property
-    def wishes(self) -> bool:
-        return self.item.dimension is Dimension.DIRECTION
-
-
-@dataclass(frozen=True)
-class _Bond:
-    relation: Relation
-    score: float
-    left: Voice
-    right: Voice
-    about: str = ""
-
-
-class Hearing:
-    """All voices of an exchange and how alike any two of them are."""
-
-    def __init__(self, request: CatalystRequest) -> None:
-        self.voices = [
-            Voice(projection.alias, item, turn.round, said, cues_in(said))
-            for turn in request.exchange
-            for projection in turn.projections
-            for item in projection.items
-            if (said := wording.said_in(item.claim))
-        ]
-        texts = [voice.said for voice in self.voices]
-        likeness = Likeness([*texts, *request.tension.targets().values()])
-        self._alike, self._shared = likeness.between(texts, texts), likeness.shared(texts, texts)
-        self._place = {voice.item.id: place for place, voice in enumerate(self.voices)}
-
-    def of(self, alias: str) -> list[Voice]:
-        return [voice for voice in self.voices if voice.alias == alias]
-
-    def alike(self, a: Voice, b: Voice) -> float:
-        return float(self._alike[self._place[a.item.id], self._place[b.item.id]])
-
-    def meet(self, a: Voice, b: Voice) -> bool:
-        """Whether two voices speak of the same thing: alike enough, and not by one word that anybody may
-        use.
-        """
-        shared = self._shared[self._place[a.item.id], self._place[b.item.id]]
-        return self.alike(a, b) >= (MEETS if shared >= SHARED else MEETS_BY_ONE)
+OPEN_NEEDS: Final = 8
+"""Of needs that nobody answered: whoever has something for them says so in the next round."""
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:
     """Every pair of the contributors (or just `only_pairs`), and what is new of the rest."""
     hearing = Hearing(request)
     wanted = request.only_pairs or all_pairs(request.contributors)
-    bonds = {pair: _bond(hearing, *pair) for pair in wanted}
+    bonds = {pair: bond_between(hearing, *pair) for pair in wanted}
     pairs = [_pair(request.language, a, b, bond) for (a, b), bond in bonds.items()]
     if request.only_pairs:
         return ObservationDraft(pairs=pairs)
@@ -139,33 +67,7 @@ def observe(request: CatalystRequest) -> ObservationDraft:
     return draft.model_copy(update={"markdown": observation_markdown(request.language, draft)})
 
 
-def _bond(hearing: Hearing, a: str, b: str) -> _Bond | None:
-    """The strongest relation between two participants; an offset outweighs the match that hides it."""
-    found: list[_Bond] = []
-    for left in hearing.of(a):
-        for right in hearing.of(b):
-            alike = hearing.alike(left, right)
-            limited = left.limits or right.limits
-            if limited and (axis := opposed(left.said, right.said)):
-                found.append(_Bond(Relation.OFFSETTING, 1.0 + alike, left, right, f"{axis.zh}\n{axis.en}"))
-            elif hours_apart(left.said, right.said) and _wanting(left) and _wanting(right) and alike >= MEETS:
-                found.append(_Bond(Relation.OFFSETTING, 1.0 + alike, left, right, "钟点\nthe hour"))
-            elif not hearing.meet(left, right):
-                continue
-            elif left.limits != right.limits and not (left.needs or right.needs):
-                found.append(_Bond(Relation.OFFSETTING, 0.8 * alike, left, right))
-            elif (left.offers and right.needs) or (left.needs and right.offers):
-                found.append(_Bond(Relation.COMPLEMENTARY, 1.2 * alike, left, right))
-            elif left.wishes and right.wishes:
-                found.append(_Bond(Relation.ALIGNED, alike, left, right))
-    return max(found, key=lambda bond: (bond.score, bond.left.item.id, bond.right.item.id), default=None)
-
-
-def _wanting(voice: Voice) -> bool:
-    return voice.limits or voice.needs or voice.wishes
-
-
-def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
+def _pair(language: Language, a: str, b: str, bond: Bond | None) -> PairDraft:
     if bond is None:
         text = PAIR[Relation.NONE_FOUND][language].format(a=a, b=b)
         return PairDraft(a=a, b=b, relation=Relation.NONE_FOUND, text=text)
@@ -175,7 +77,7 @@ def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
         if bond.about
         else {"zh": "同一件事", "en": "one and the same thing"}[language]
     )
-    giving = bond.left.offers
+    giving = not bond.left.needs
     text = PAIR[bond.relation][language].format(
         a=a,
         b=b,
@@ -187,24 +89,20 @@ def _pair(language: Language, a: str, b: str, bond: _Bond | None) -> PairDraft:
         needing=b if giving else a,
         need=y if giving else x,
     )
-    left, right = bond.left.item.id, bond.right.item.id
-    return PairDraft(a=a, b=b, relation=bond.relation, text=text, sources=[left, right]).model_copy(update=_form(bond))
+    draft = PairDraft(a=a, b=b, relation=bond.relation, text=text, sources=bond.sources())
+    return draft.model_copy(update=_form(bond))
 
 
-def _form(bond: _Bond) -> dict[str, list[str] | list[CorrespondenceDraft]]:
+def _form(bond: Bond) -> dict[str, list[str] | list[CorrespondenceDraft]]:
     """The slots of a relation. An aligned one has a single correspondence, so that it counts as inferred."""
-    left, right = bond.left.item.id, bond.right.item.id
+    left, right = bond.of(bond.left.alias), bond.of(bond.right.alias)
     match bond.relation:
         case Relation.COMPLEMENTARY:
-            return {"means": [left], "lack": [right]} if bond.left.offers else {"means": [right], "lack": [left]}
+            return {"lack": left, "means": right} if bond.left.needs else {"lack": right, "means": left}
         case Relation.OFFSETTING:
-            return (
-                {"condition": [left], "cancels": [right]}
-                if bond.left.limits
-                else {"condition": [right], "cancels": [left]}
-            )
+            return {"condition": left, "cancels": right} if bond.left.limits else {"condition": right, "cancels": left}
         case _:
-            return {"steps": [CorrespondenceDraft(a=left, b=right)]}
+            return {"steps": [CorrespondenceDraft(a=left[0], b=right[0])]}
 
 
 def _contributions(language: Language, hearing: Hearing, before: list[Observation]) -> list[ContributionDraft]:
@@ -240,7 +138,7 @@ def _effect(voice: Voice, target: str) -> Effect:
 def _translations(
     language: Language,
     hearing: Hearing,
-    bonds: dict[tuple[str, str], _Bond | None],
+    bonds: dict[tuple[str, str], Bond | None],
     before: list[Observation],
 ) -> list[TranslationDraft]:
     """Two who speak to one barrier in different words; first those between whom nothing else was found."""
@@ -297,18 +195,22 @@ def _gaps(request: CatalystRequest, hearing: Hearing) -> list[GapDraft]:
 
 
 def _ignored(language: Language, hearing: Hearing) -> list[NoteDraft]:
-    """Limits that nothing said by anybody else comes near; the newest first."""
-    notes = []
+    """Needs that nobody's words meet, then limits that nothing said by anybody else comes near; the newest first."""
+    needs, limits = list[Voice](), list[Voice]()
     for voice in reversed(hearing.voices):
         others = [other for other in hearing.voices if other.alias != voice.alias]
-        if voice.limits and not any(hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others):
-            said = wording.quoted(voice.said, language)
-            text = {
-                "zh": f"{voice.alias} 说{said}，没有人回应。",
-                "en": f"{voice.alias} said {said}; nobody answered it.",
-            }[language]
-            notes.append(NoteDraft(text=text, about=[voice.alias], sources=[voice.item.id]))
-    return notes[:MOST]
+        if voice.needs and not any(one.answers and hearing.meets(voice, one) for one in others):
+            needs.append(voice)
+        elif voice.limits and not any(hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others):
+            limits.append(voice)
+    return [
+        NoteDraft(
+            text=IGNORED[language].format(alias=voice.alias, said=wording.quoted(voice.said, language)),
+            about=[voice.alias],
+            sources=[voice.item.id],
+        )
+        for voice in (*needs[:OPEN_NEEDS], *limits[:MOST])
+    ]
 
 
 def _any_new(

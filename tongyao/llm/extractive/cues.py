@@ -18,6 +18,7 @@ class Cue(StrEnum):
     WISH = "wish"
     OBSTACLE = "obstacle"
     STATE = "state"
+    LACK = "lack"
 
 
 def _any(*parts: str) -> re.Pattern[str]:
@@ -26,62 +27,76 @@ def _any(*parts: str) -> re.Pattern[str]:
 
 _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
     Cue.OFFER: _any(
-        r"我们?(?:能|可以|会(?!不会)|还可以|也可以|擅长|熟悉)",
-        r"(?:能|可以)(?:提供|拿出|出|教|帮|给|腾|借|负责|承担|全包|做到)",
-        r"全包",
-        r"提供",
-        r"擅长",
-        r"拿手",
-        r"教过",
-        r"带过",
-        r"做过",
-        r"办成",
-        r"\b(?:I|we) (?:can|could|offer|also offer|bring|teach|lend|know how)\b",
-        r"\bcan (?:offer|give|provide|teach|lend)\b",
-        r"\bhappy to\b",
-        r"\bI(?:'ve| have) (?:built|taught|run|led|trained)\b",
-        r"\bexperienced? in\b",
+        r"(?:我|我们|也|都|还|就|帮着?|谁)(?:能|可以|会)(?!不)",
+        r"(?:能|可以|会)(?:提供|拿出|出|教|帮|给|腾|借|送|负责|承担|全包|做|用|修|讲|写|放|收|拉|带|捎|来|管|问)",
+        r"全包|提供|擅长|拿手|在行|教过|带过|做过|办成|顺路|手艺",
+        r"空着|闲着|有空|没事做|用不上|用不完|多出来|剩(?:下|的|了)|堆(?:在|着)|白送|送(?:人|给)|不(?:要|收)钱|免费|便宜",
+        r"都(?:行|能|会|可以|愿意)|愿意(?!出)|肯教|不怕",
+        r"\b(?:I|we|you|they|he|she|anybody|anyone|somebody|someone|children|people)(?: also| still| both)? (?:can|could)\b",
+        r"\b(?:I|we) (?:offer|also offer|bring|teach|lend|know how|fix|repair|mend|make|build|bake|cook|grow|sew|drive|play|tune|train)\b",
+        r"\b(?:I|we)(?:'d| would| will|'ll)(?: also| gladly| happily)? (?!like|love|need|want|rather|prefer|have to|be\b)\w+",
+        r"^\W*(?:can|could) (?!not|'t)\w+",
+        r"\bcan (?:offer|give|provide|teach|lend|be (?:used|borrowed|had))\b",
+        r"\b(?:happy|glad|willing|free) to\b",
+        r"\bfor (?:free|nothing)\b|\bfree of charge\b",
+        r"\b(?:spare|unused|left over|leftover|surplus|give away|giving away|get rid of|lying around|going begging)\b",
+        r"\b(?:stands?|standing|sits?|sitting|is|are) (?:there )?(?:empty|idle|unused|free)\b",
+        r"\bdon't mind\b|\bno trouble\b",
+        r"\bI(?:'ve| have) (?:built|taught|run|led|trained|done|made|worked)\b",
+        r"\bexperienced? in\b|\btrained (?:as|at|in)\b|\bused to (?!it\b|that\b)",
     ),
     Cue.NEED: _any(
-        r"(?:在找|想找|要找|寻找|寻求|征集)",
-        r"需要(?!的是时间)",
-        r"缺(?:少|的|一|人|钱)",
-        r"还缺|就缺",
+        r"(?:在找|想找|要找|找(?:一|个|几|两|人|谁|地方|间)|寻找|寻求|征集|招(?:人|一|个|几)|收购)",
+        r"(?<!不)需要(?!的是时间)|用得上",
+        r"(?<!不)缺(?!口|点|乏经验|席)",
+        r"没有?(?:\w{0,3})(?:车|地方|人手|人(?:管|教|来|会|帮|送|做|看)|工具|场地|房子|桌椅|书|钱|电脑|材料)",
         r"(?:得|要)有人",
-        r"希望(?:有人|找到)",
+        r"希望(?:有人|找到|能)|(?:还|就|正|只)(?:缺|差|少|愁)|(?:少|差)(?:个|一个|几个|两个)|能不能|有没有(?:人|谁|哪)|要是能|巴不得|盼(?:着|望)?",
+        r"不知道(?:找谁|问谁|去哪|上哪|怎么|该)|不(?:会|懂)(?:弄|用|修|做|写|算|缝|画|上网|电脑|记账|拍)|没(?:处|地方)(?:放|去|找|卖|学)|没人(?:管|教|接|会|帮|要|做|看|带|送|学|买)",
         r"求(?:助|一)",
         r"谁(?:有|能|来|愿)",
-        r"\b(?:I|we) (?:still )?(?:need|lack|want someone|require)\b",
-        r"\blooking for\b",
-        r"\bin search of\b",
-        r"\bseeking\b",
-        r"\bneeds? (?:a|an|to be|someone|somebody)\b",
-        r"\bwant (?:a|an|someone|somebody)\b",
-        r"\bmissing\b",
+        r"(?:要|如果|假如)是?有(?:个|人|地方|谁)",
+        r"想(?:问|要(?:一|个|几|些)|有(?:一|个|人)|换|买|学|请|租)|就愁|发愁|愁(?:没|的)|盼",
+        r"\b(?:I|we|they|it|she|he)(?:'d| would)? (?:still |really |also |only )?(?:need|lack|require|want someone|miss)\b",
+        r"\b(?:look|search|hop)(?:ing|s)? for (?!ward)",
+        r"\bin search of\b|\bseeking\b|\bwanted\b|\b(?:I|we) could (?:do with|use)\b|\bin need of\b",
+        r"^\W*(?:and|also|or) for (?:someone|somebody|anyone|a|an)\b",
+        r"\bneeds? (?:a|an|to be|some|someone|somebody|our|my|their|help|more)\b",
+        r"\b(?:want|'d like|would like|'d love|would love|wish I had|wish we had|wish there was) (?!to (?:say|stress|be clear))",
+        r"\b(?:can't|cannot|can not|couldn't|don't|never) (?:find|afford|get hold|get anyone)\b",
+        r"\b(?:I|we)(?:'ve| have|'ve got| have got|'ve had| have had) no (?!idea|opinion|intention|wish|interest|objection|more\b|time for)",
+        r"\b(?:there's|there is|there are) no (?:money|room|one|way|place|budget|teacher|bus|shop|help)\b",
+        r"\b(?:don't|doesn't|do not|does not|haven't|hasn't) (?:have|got|own)\b",
+        r"\b(?:don't|do not|doesn't) know (?:how|what|who|where|anyone|anybody|a)\b|\b(?:hopeless|useless|no good|bad) (?:at|with)\b",
+        r"\bI (?:can't|cannot|can not) (?:sew|cook|drive|read|write|sing|swim|type|spell|draw|lift|carry|reach|repair|fix|mend|build|use)\b",
+        r"\b(?:if only|nobody|no one) (?:to|who|has|had|can|could|knows|wants)\b|\bwaiting for (?:someone|somebody|a)\b",
+        r"\b(?:I'm|I am|we're|we are|what(?:'s| is)|still) missing\b|\bshort of\b|\brunning out of\b|\bran out of\b",
+        r"\b(?:has|have) to be (?:brought|fetched|collected|carried|moved|done|found|paid)\b",
     ),
     Cue.LIMIT: _any(
-        r"不(?:做|接|收|替|让|进|会|能|教|懂|用|去|过夜|想|打算|愿|外借|唱|播|点|服务|支持|提供|下乡|行|可以|许|准|得|出|碰|签|卖|借|干|参与)",
+        r"不(?:做|接|收(?!钱)|替|让|进|会|能|教|懂|用|去|过夜|想|打算|愿|肯|外借|唱|播|点|服务|支持|提供|下乡|行|可以|许|准|得(?!不)|出|碰|签|卖|借|干|参与|拿|看(?!着)|要(?!钱|紧|是)|送|来|开|带)",
         r"没有(?:商量|办法)",
-        r"没办法|做不到|办不到",
-        r"必须",
-        r"只(?:做|接|能|在|收|卖)",
-        r"除非|否则|前提",
-        r"至少|最多|不超过|不少于",
+        r"没办法|没法|做不到|办不到|受不了|吃不消|来不了|走不开",
+        r"必须|就得|得(?:先|按|在|要)",
+        r"只(?:做|接|能|在|收|卖|要|有|开|教)",
+        r"除非|否则|前提|不过(?!去)|但是|要提前",
+        r"至少|最多|最少|不超过|不少于|以内|以前|之前|之后",
         r"拒绝|从不|绝不|从来不",
-        r"规定",
+        r"规定|规矩|禁止",
         r"才(?:敢|能|肯|行)",
         r"要有",
-        r"\b(?:won't|will not|can't|cannot|can not|don't|do not|never|refuse|must not|may not|no longer)\b",
-        r"\bmust\b",
-        r"\bonly if\b",
-        r"\bunless\b",
-        r"\bat (?:least|most)\b",
-        r"\bnot (?:allowed|able|willing)\b",
-        r"\bforbids?\b",
-        r"\bprovided that\b",
+        r"\b(?:won't|will not|wouldn't|can't|cannot|can not|don't|do not|never|refuse|must not|may not|no longer)\b(?! (?:know|mind|think|care|remember|have|own|find|afford|get hold)\b)",
+        r"\bnot (?:on|in|at|before|after|during|if|for|allowed|able|willing|until|without|more|less)\b",
+        r"\b(?:must|has to|have to)\b(?! be (?:brought|fetched|collected|carried|moved|done|found|paid)\b)",
+        r"\bonly (?:if|in|on|at|when|after|before|from|between|for|with|until|as)\b|\bas long as\b|\bexcept\b",
+        r"\bunless\b|\buntil\b",
+        r"\bat (?:least|most|the latest)\b|\bno (?:more|less|later|earlier) than\b",
+        r"\b(?:allowed|permitted)\b",
+        r"\bforbids?|\bforbidden\b|\bprohibit\w*|\bagainst the rules\b",
+        r"\bprovided (?:that|it|they)\b",
         r"\bno use to\b",
+        r"(?:^|[,;]|\b(?:so|but|and|or|means|with)) no (?!one\b|idea\b|problem\b|trouble\b)\w+",
         r"\bwould have to\b",
-        r"\bnot before\b",
     ),
     Cue.WISH: _any(
         r"(?<!没)(?<!不)想(?:要|把|让|做|在|知道|跟|和|给|用|找)",
@@ -107,7 +122,8 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"问题",
         r"失败|试过|退回|亏|垮|接通率|通过率低",
         r"隔着",
-        r"不够|不足|不会|来不及",
+        r"不够|不足|不会|来不及|忙不过来|顾不(?:上|过来)|不方便|不放心|不肯|不愿|做不(?:下|到|好)|找不到|买不起|请不起",
+        r"没(?:地方|处|有地方|有钱|时间|法)|浪费|白白|扔(?:了|掉|在)|可惜|头疼|麻烦|担心|就怕|怕(?:出|没|被)|愁|太(?:贵|少|多|远|慢|吵|乱|小)|贵|投诉|吵|乱",
         r"\b(?:cannot|can't|could not|couldn't)\b",
         r"\bnobody\b|\bno one\b|\bnone of\b",
         r"\btried\b",
@@ -120,7 +136,13 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"\bnot enough\b",
         r"\blos[et]s?\b",
         r"\bstruggl",
-        r"\btoo (?:few|little|slow|expensive|many)\b",
+        r"\btoo (?:few|little|slow|expensive|many|far|late|much|small|big|loud|old|heavy|busy)\b",
+        r"\b(?:trouble|worr(?:y|ied|ies)|afraid|waste[ds]?|thrown away|hard to|difficult|expensive|complain\w*|nowhere)\b",
+        r"\b(?:have|has|had|there is|there's|there are) no\b|\bdoesn't (?:work|fit)\b|\bisn't enough\b|\bgave up\b|\bno (?:money|room|time|place)\b",
+    ),
+    Cue.LACK: _any(
+        r"没|不(?!少|错|过|仅|但|同|久)|缺|少了|只(?:有|够|能|剩)|可是|但",
+        r"\b(?:no|not|none|never|nothing|without|only|but|though|\w+n't)\b",
     ),
     Cue.STATE: _any(
         r"[0-9０-９]",
@@ -135,20 +157,24 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
 
 _IN_HEADING: Final[dict[Cue, re.Pattern[str]]] = {
     Cue.OFFER: _any(
-        r"能(?:做|给|提供|拿|帮)|可以(?:做|给|提供)",
+        r"能(?:做|给|提供|拿|帮|出)|(?<!不)可以(?:做|给|提供)?|会(?:做|的|什么)|有的|手上有",
         r"我会|擅长|本事|技能|优势|特长|资源|家底",
         r"做(?:成|过)|经验|成绩|作品",
-        r"\b(?:offer|give|can do|skills?|strengths?|experience|bring|abilities)\b",
+        r"\b(?:offer\w*|give|can (?:do|help)|i can|we can|we have|i have|skills?|strengths?|experience|bring|abilities|good at|spare)\b",
     ),
-    Cue.NEED: _any(r"找什么|在找|寻找|需要|难处|缺什么", r"\b(?:needs?|looking for|seek|wanted)\b"),
+    Cue.NEED: _any(
+        r"找什么|在找|想找|寻找|需要|难处|缺什么|^缺|求",
+        r"\b(?:needs?|looking for|seek\w*|wanted|wish ?list|could use|miss)\b",
+    ),
     Cue.LIMIT: _any(
         r"不(?:会)?做|不碰|规矩|条件|限制|边界|底线|禁忌",
-        r"\b(?:won't|limits?|conditions?|boundar|terms|rules|not do|never)\b",
+        r"不(?:能|行|可以|做)|注意|要求",
+        r"\b(?:won't|can't|cannot|don't|limits?|conditions?|boundar\w+|terms|rules|not|never|no)\b",
     ),
     Cue.WISH: _any(r"想|目标|方向|下一步|愿望|追求", r"\b(?:want|goals?|after|aim|hopes?|next|direction|dream)\b"),
     Cue.OBSTACLE: _any(
         r"卡|难|试过|问题|困|阻|瓶颈",
-        r"\b(?:stands? in the way|obstacles?|problems?|tried|stuck|barriers?|challenges?|difficult)\b",
+        r"\b(?:stands? in the way|in our way|obstacles?|problems?|trouble|tried|stuck|barriers?|challenges?|difficult\w*|hard|missing|not working|worr\w+)\b",
     ),
     Cue.STATE: _any(
         r"情形|情况|现状|处境|背景|现在",
@@ -175,6 +201,7 @@ NOTHING_NEW = _any(
     r"^\W*(?:I have )?(?:nothing|no)(?: more| new| else| further)?(?: information| to add| to say)*\W*$",
 )
 
+_FOR_FREE = re.compile(r"不(?:要|收|用)钱|don't mind", re.IGNORECASE)
 _LABEL = _any(
     r"[0-9一二三四五六七八九十]{1,4}\s{0,3}岁",
     r"男|女|已婚|未婚|单身|本科|硕士|博士|大专|毕业",
@@ -193,10 +220,22 @@ _LABEL = _any(
 
 
 _TERM: Final = re.compile(r"[\u3400-\u9fff]|[A-Za-z]{2,}")
+_CLAUSE = re.compile(r"[,;:，；：。]|\s[–—-]\s|\bbut\b|可是|但是|不过")
+_REFUSED = _any(
+    r"不(?:能|会|肯|行|做|接|懂|愿|再|教|送(?!人))|没(?:有)?人|没法|没办法|谁也",
+    r"\b(?:nobody|no one|none|can't|cannot|couldn't|won't|wouldn't|don't|doesn't|didn't|not|never|neither)\b",
+)
 
 
 def cues_in(text: str) -> frozenset[Cue]:
-    return frozenset(cue for cue, pattern in _IN_SENTENCE.items() if pattern.search(text))
+    """What `text` shows. An offer is one in a clause of its own: "nobody can teach" offers nothing."""
+    found = {cue for cue, pattern in _IN_SENTENCE.items() if pattern.search(text)}
+    if Cue.OFFER in found and not any(
+        _IN_SENTENCE[Cue.OFFER].search(clause) and not _REFUSED.search(_FOR_FREE.sub("", clause))
+        for clause in _CLAUSE.split(text)
+    ):
+        found.discard(Cue.OFFER)
+    return frozenset(found)
 
 
 def cues_of_heading(heading: str) -> frozenset[Cue]:
@@ -204,8 +243,13 @@ def cues_of_heading(heading: str) -> frozenset[Cue]:
 
 
 def weight(cue: Cue, text: str, heading: str) -> float:
-    """How strongly a sentence shows `cue`: 2 when it says so itself, 1.5 more when its heading does."""
-    return 2.0 * (cue in cues_in(text)) + 1.5 * (cue in cues_of_heading(heading))
+    """How strongly a sentence shows `cue`."""
+    return strength(cue, cues_in(text), cues_of_heading(heading))
+
+
+def strength(cue: Cue, own: frozenset[Cue], above: frozenset[Cue]) -> float:
+    """2 when a sentence shows `cue` itself, 1.5 more when its heading does."""
+    return 2.0 * (cue in own) + 1.5 * (cue in above)
 
 
 def is_label(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, weight
 from tongyao.llm.extractive.likeness import Likeness
-from tongyao.llm.extractive.sentences import Sentence, split
+from tongyao.llm.extractive.sentences import Sentence, single, split
 from tongyao.protocol.model.requests import FormulationRequest, Material
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.tension import TENSION_UNITS, TensionDraft
@@ -19,6 +19,9 @@ is about it."""
 
 MOST_READ: Final = 200_000
 """Characters of a material that are read, from its beginning: five seconds of work, far above retrieval."""
+
+TOLD: Final = 8
+"""Units from which a sentence of the intent without a cue of its own tells how things stand; a figure counts as two."""
 
 BARRIERS: Final = 5
 LEAST: Final = 2.0
@@ -37,6 +40,8 @@ class _Candidate:
     def score(self, lens: str) -> float:
         text, heading = self.sentence.text, self.sentence.heading
         shown = weight(_CUE[lens], text, heading)
+        if lens == "-":
+            lens = "B"
         if lens == "T":
             shown += 3.0 * self.at_heart
         elif lens == "I":
@@ -45,7 +50,9 @@ class _Candidate:
             shown += weight(Cue.LIMIT, text, "") * bool(weight(Cue.STATE, "", heading))
         elif lens == "B":
             # Under "what stands in the way" a sentence is an obstacle only if it also says what is lacking.
-            shown -= weight(Cue.OFFER, text, "") + 1.5 * bool(weight(Cue.LIMIT, "", heading))
+            shown -= weight(Cue.OFFER, text, "") * (not weight(Cue.LACK, text, "")) + 1.5 * bool(
+                weight(Cue.LIMIT, "", heading)
+            )
             shown -= 1.5 * bool(weight(Cue.STATE, "", heading))
         elif lens == "E":
             offered = weight(Cue.OFFER, text, "") > 0
@@ -55,7 +62,8 @@ class _Candidate:
         return shown + 1.0 * self.of_intent + nearness if shown >= LEAST else 0.0
 
 
-_CUE: Final = {"T": Cue.WISH, "I": Cue.STATE, "B": Cue.OBSTACLE, "E": Cue.OFFER}
+_CUE: Final = {"T": Cue.WISH, "I": Cue.STATE, "B": Cue.OBSTACLE, "E": Cue.OFFER, "-": Cue.LACK}
+"""By which cue a lens is filled. `-`: barriers where nobody names an obstacle; what is lacking stands in the way then."""
 
 
 def sentences_of(material: Material | None) -> list[Sentence]:
@@ -72,7 +80,7 @@ def formulate(request: FormulationRequest) -> TensionDraft:
     """At most `TENSION_UNITS` units in all. Without any wish, the intent's beginning is the transition."""
     intent, profile = split(request.intent), sentences_of(request.material)
     if not intent and request.intent.strip():
-        intent = [Sentence(0, request.intent.strip())]
+        intent = [single(request.intent)]
     everything = (*intent, *profile)
     texts = [sentence.text for sentence in everything]
     bearing = Likeness(texts).between(texts, [sentence.text for sentence in intent]).max(axis=1, initial=0.0)
@@ -93,12 +101,21 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         # not.
         open_to = [one for one in pool if one.at_heart] if lens == "T" and heart else pool
         picked = _pick(open_to, lens, room, most=BARRIERS if lens == "B" else len(pool))
+        if lens == "B" and not picked:
+            picked = _pick(open_to, "-", room, most=BARRIERS)
         if lens == "T" and not picked and intent:
             picked = [replace(pool[0], sentence=replace(intent[0], text=cut(intent[0].text, room)))]
         taken = {candidate.order for candidate in picked}
         pool = [candidate for candidate in pool if candidate.order not in taken]
         chosen[lens] = [candidate.sentence.text for candidate in picked]
     barriers = [cut(text, ROOM["B"]) for text in chosen["B"]]
+    # What the intent tells besides its wish, its obstacles and its offers is how things stand.
+    left = ROOM["I"] - sum(units(text) for text in chosen["I"])
+    for candidate in pool:
+        length = units(candidate.sentence.text)
+        if candidate.of_intent and length <= left and weight(Cue.STATE, candidate.sentence.text, "") + length >= TOLD:
+            chosen["I"].append(candidate.sentence.text)
+            left -= length
     return TensionDraft(
         transition=_joined(chosen["T"]),
         initial_state=_joined(chosen["I"]),

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final
 
 import jieba
+import jieba.posseg
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
@@ -22,9 +23,12 @@ from sklearn.preprocessing import normalize
 
 jieba.setLogLevel(logging.WARNING)
 
-COMMON: Final = 0.00015
+COMMON: Final = 0.0003
 """A Chinese word that makes up more than this share of running text says nothing about what a sentence is
 about."""
+
+KIND: Final = 0.0006
+"""The same for a noun of one character, which may also be the kind of thing that a longer word names."""
 
 _CJK = r"\u3400-\u9fff"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’:.-][^\W_{_CJK}]+)*")
@@ -44,42 +48,80 @@ _ORDINARY: Final = ENGLISH_STOP_WORDS | frozenset(
     percent pound pounds euro euros dollar dollars number numbers read write wrote written call called show
     showed shown turn turned hold holds held pay pays paid cost costs point case fact part parts January
     February March April May June July August September October November December Monday Tuesday Wednesday
-    Thursday Friday Saturday Sunday
+    Thursday Friday Saturday Sunday home house morning evening night afternoon noon midnight tomorrow yesterday miss missed
+    free open opened opens close closed closes place places side sides front top bottom late early nice hard easy fine
+    sure different enough ready busy sort stuff lot bits mind feel feels felt care matter matters wrong true whole front
     """.lower().split()
 )
-_ENDINGS: Final = ("'s", "’s", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y")
+_ORDINARY_ZH: Final = frozenset(
+    """
+    上午 下午 中午 早上 晚上 夜里 早晨 傍晚 白天 半天 整天 天天 每天 今天 明天 昨天 后天 那天 时候 时间 年轻 有人 没人 从前 以前 以后
+    礼拜 星期 周末 周一 周二 周三 周四 周五 周六 周日 小时 分钟 钟头 半年 去年 今年 明年 一年 每年 一块 块钱 东西 地方 办法 事情 样子
+    自己 别人 人家 大家 喜欢 愿意 想找 在找 可以 觉得 知道 晓得 需要 提供 最好 真的 其实 本来 一直 已经 差不多 多少 怎样 怎么 什么
+    子 方 天 段 头 面 边 口 家 人 手 号 种 件 层 句 样 片 点 条 根 张 间 套 份 次 回 里 外 上 下 前 后 中 东 西 南 北 年 月 日 块 钱 费
+    """.split()
+)
+_ENDINGS: Final = ("'s", "’s", "ings", "ing", "ers", "er", "ies", "ied", "ed", "es", "s", "e", "y")
 
 
 def tokens(text: str) -> list[str]:
-    """What `text` may be about: English words without their endings, Chinese words; no numbers, no ordinary
-    words."""
+    """What `text` may be about: English words without their endings, Chinese words; no numbers, no ordinary words.
+
+    The last character of a Chinese word mostly names the kind of thing (a goods van, an electric van), so it counts too.
+    """
     found: list[str] = []
     for run in _RUN.findall(text.lower()):
         if "\u3400" <= run[0] <= "\u9fff":
-            found += [word for word in jieba.cut_for_search(run) if _telling(word)]
-        elif run not in _ORDINARY and not run[0].isdigit() and len(run) > 1:
-            found.append(_stem(run))
+            words = [word for word in jieba.cut_for_search(run) if _telling(word)]
+            found += dict.fromkeys([*words, *(word[-1] for word in words if _kind(word[-1]))])
+        else:
+            words = [run, *run.split("-")] if "-" in run else [run]
+            found += [_stem(word) for word in words if _subject(word)]
     return found
+
+
+def _subject(word: str) -> bool:
+    """Whether an English word may be what a sentence is about: no ordinary word, no number, no adverb."""
+    return (
+        word not in _ORDINARY
+        and len(word) > 1
+        and not word[0].isdigit()
+        and not (word.endswith("ly") and len(word) > 5)
+    )
 
 
 @cache
 def _telling(word: str) -> bool:
     # A word that jieba only guessed at may be two ordinary ones: those with a function word in them are
     # left out.
-    return not (_NUMERAL.fullmatch(word) or _FUNCTION & set(word)) and _weight(word) > 0
+    return not (_NUMERAL.fullmatch(word) or _FUNCTION & set(word) or word in _ORDINARY_ZH) and weight_of(word) > 0
 
 
 @cache
-def _weight(word: str) -> float:
+def _kind(character: str) -> bool:
+    """Whether a single character is a noun of its own and names a kind of thing."""
+    return _tags().get(character, "") in ("n", "zg") and _telling(character)
+
+
+@cache
+def _tags() -> dict[str, str]:
+    """Word → part of speech, of jieba's word list. Each `initialize` reads the list again."""
+    jieba.posseg.dt.initialize()
+    return dict(jieba.posseg.dt.word_tag_tab)
+
+
+@cache
+def weight_of(word: str) -> float:
     """0 for common Chinese words, rising to 1 for such as jieba's list does not know; 1 for all others."""
     if not "\u3400" <= word[0] <= "\u9fff":
         return 1.0
     jieba.initialize()
     share = (jieba.dt.FREQ.get(word) or 0) / jieba.dt.total
-    if share > COMMON:
+    common = KIND if len(word) == 1 else COMMON
+    if share > common:
         return 0.0
-    weight = math.log(COMMON / max(share, 1e-8)) / math.log(COMMON / 1e-8)
-    return (0.3 + 0.7 * weight) * (0.6 if len(word) == 1 else 1.0)
+    weight = math.log(common / max(share, 1e-8)) / math.log(common / 1e-8)
+    return (0.3 + 0.7 * weight) * (0.7 if len(word) == 1 else 1.0)
 
 
 def _stem(word: str) -> str:
@@ -93,14 +135,21 @@ class Likeness:
     """A vocabulary learnt from `corpus`; a word that stands everywhere in it weighs little."""
 
     def __init__(self, corpus: Sequence[str]) -> None:
-        vectorizer = TfidfVectorizer(analyzer=tokens, sublinear_tf=True, norm=None)
+        self._found: dict[str, list[str]] = {}
+        vectorizer = TfidfVectorizer(analyzer=self.tokens, sublinear_tf=True, norm=None)
         self._vectorizer: TfidfVectorizer | None = None
         try:
             vectorizer.fit(corpus)
         except ValueError:  # an empty vocabulary: nothing in the corpus can be compared with anything
             return
         self._vectorizer = vectorizer
-        self._weights = diags([_weight(word) for word in vectorizer.get_feature_names_out()])
+        self._weights = diags([weight_of(word) for word in vectorizer.get_feature_names_out()])
+
+    def tokens(self, text: str) -> list[str]:
+        """As the function `tokens`; each text is read once."""
+        if text not in self._found:
+            self._found[text] = tokens(text)
+        return self._found[text]
 
     def between(self, rows: Sequence[str], columns: Sequence[str]) -> NDArray[np.float64]:
         """Cosines in 0..1, an array of shape (len(rows), len(columns))."""

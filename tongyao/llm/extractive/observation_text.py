@@ -70,6 +70,11 @@ GAP: Final[dict[GapKind, dict[Language, str]]] = {
     },
 }
 
+IGNORED: Final[dict[Language, str]] = {
+    "zh": "{alias} 说{said}，没有人回应。",
+    "en": "{alias} said {said}; nobody answered it.",
+}
+
 _TITLES: Final[dict[str, dict[Language, str]]] = {
     "pairs": {"zh": "两两之间", "en": "Between participants"},
     "contributions": {"zh": "对张力的作用", "en": "Against the tension"},

@@ -40,6 +40,10 @@ READING: Final[dict[str, dict[Language, str]]] = {
         "zh": "有东西对着后者的人，需要前者。",
         "en": "Who has something for the second needs the first.",
     },
+    "offer": {
+        "zh": "有东西对着后者的人，还有前者。",
+        "en": "Who has something for the second has the first too.",
+    },
     "limit": {
         "zh": "有东西对着后者的人，守着前者。",
         "en": "Who has something for the second keeps to the first.",

@@ -92,8 +92,10 @@ def _claims(plan: Plan) -> list[Fault]:
         if claim.supported != bool(claim.sources):
             what = "supported without a source" if claim.supported else "unsupported although it has sources"
             found.append(Fault(where=where, what=what))
-    if not (plan.panorama or plan.roles or plan.tasks):
-        found.append(Fault(where="(document)", what="an empty plan: neither panorama, nor roles, nor tasks"))
+    if not (plan.about or plan.panorama or plan.roles or plan.tasks):
+        found.append(
+            Fault(where="(document)", what="an empty plan: neither what it is about, nor panorama, roles or tasks")
+        )
     return found
 
 

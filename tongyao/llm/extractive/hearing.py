@@ -1,0 +1,128 @@
+"""What was said in the rounds so far, as the catalyst of the extractive engine hears it: voices, and the words they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tongyao.llm.extractive import wording
+from tongyao.llm.extractive.cues import Cue, cues_in
+from tongyao.llm.extractive.likeness import Likeness, tokens, weight_of
+from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.requests import CatalystRequest, Language
+
+BY_SAYERS: Final = {2: 1.0, 3: 0.8}
+"""What a word shared by two participants weighs when so many in the room say it."""
+
+BY_MANY: Final = 0.25
+"""The same when more say it."""
+
+OF_THE_TENSION: Final = 0.5
+"""A word of the tension weighs so much less: everybody was asked about it."""
+
+MEETS_NEED: Final[dict[Language, float]] = {"en": 1.0, "zh": 0.5}
+"""Weight of shared words (`Hearing.weigh`) from which a statement answers a need, or two wishes are one.
+
+A Chinese word is weighed by its rarity in running text and hardly reaches 1; an English one that is not ordinary weighs 1.
+"""
+
+MEETS: Final = 0.1
+"""Likeness (cosine) from which two voices with two words in common speak of the same thing."""
+
+MEETS_BY_ONE: Final = 0.4
+"""The same where a single word is all they have in common."""
+
+
+@dataclass(frozen=True)
+class Voice:
+    """An item as the catalyst hears it."""
+
+    alias: str
+    item: Item
+    round: int
+    said: str
+    cues: frozenset[Cue]
+
+    @property
+    def offers(self) -> bool:
+        return self.item.dimension is Dimension.CAPABILITY and not self.needs
+
+    @property
+    def needs(self) -> bool:
+        return Cue.NEED in self.cues and self.item.dimension is not Dimension.BOUNDARY
+
+    @property
+    def limits(self) -> bool:
+        return self.item.dimension is Dimension.BOUNDARY
+
+    @property
+    def wishes(self) -> bool:
+        return self.item.dimension is Dimension.DIRECTION
+
+    @property
+    def answers(self) -> bool:
+        """Whether the voice may meet a need: it is none, and rules nothing out unless it offers as well."""
+        return not self.needs and (Cue.OFFER in self.cues or not (self.limits or Cue.LIMIT in self.cues))
+
+    @property
+    def sought(self) -> bool:
+        """Whether somebody offers, needs or wants what the voice speaks of; a mere account collides with nothing."""
+        return self.needs or self.wishes or Cue.OFFER in self.cues
+
+
+class Hearing:
+    """All voices of an exchange, how alike any two of them are, and what the words that they share weigh."""
+
+    def __init__(self, request: CatalystRequest) -> None:
+        self.language = request.language
+        self.voices = [
+            Voice(projection.alias, item, turn.round, said, cues_in(said))
+            for turn in request.exchange
+            for projection in turn.projections
+            for item in projection.items
+            if (said := wording.said_in(item.claim))
+        ]
+        texts = [voice.said for voice in self.voices]
+        targets = request.tension.targets().values()
+        self._alike = Likeness([*texts, *targets]).between(texts, texts)
+        self._place = {voice.item.id: place for place, voice in enumerate(self.voices)}
+        self._words = [frozenset(tokens(text)) for text in texts]
+        self._of_tension = frozenset(word for text in targets for word in tokens(text))
+        self._sayers: dict[str, set[str]] = {}
+        for voice, words in zip(self.voices, self._words, strict=True):
+            for word in words:
+                self._sayers.setdefault(word, set()).add(voice.alias)
+
+    def of(self, alias: str) -> list[Voice]:
+        return [voice for voice in self.voices if voice.alias == alias]
+
+    def alike(self, a: Voice, b: Voice) -> float:
+        return float(self._alike[self._place[a.item.id], self._place[b.item.id]])
+
+    def shared(self, a: Voice, b: Voice) -> frozenset[str]:
+        """The words of both; of words inside longer ones only the longest."""
+        words = self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]]
+        return frozenset(word for word in words if not any(word != other and _inside(word, other) for other in words))
+
+    def meet(self, a: Voice, b: Voice) -> bool:
+        """Whether two voices speak of the same thing: by two words of theirs, or by one that makes up much of both."""
+        shared = self.shared(a, b)
+        return self.alike(a, b) >= (MEETS if len(shared) >= 2 else MEETS_BY_ONE)
+
+    def meets(self, need: Voice, answer: Voice) -> bool:
+        """Whether a statement has enough of the words of a need."""
+        return self.weigh(self.shared(need, answer)) >= MEETS_NEED[self.language]
+
+    def weigh(self, words: Iterable[str]) -> float:
+        """How much it says that two people use these words: 1 for each that nobody else in the room has."""
+        return sum(
+            weight_of(word)
+            * BY_SAYERS.get(len(self._sayers[word]), BY_MANY)
+            * (OF_THE_TENSION if word in self._of_tension else 1.0)
+            for word in words
+        )
+
+
+def _inside(word: str, other: str) -> bool:
+    return "\u3400" <= word[0] <= "\u9fff" and word in other
