@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 from tongyao.protocol.documents.delivery_page import delivery_page
+from tongyao.protocol.documents.markdown import note_names, observation_markdown, projection_markdown
 from tongyao.protocol.documents.page import Page, markdown
 from tongyao.protocol.documents.plan_page import plan_markdown, plan_page
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.model.observation import Gap, GapKind, Observation, Verdict
+from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Verdict
 from tongyao.protocol.model.plan import Absence, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.rules.absent import absences
@@ -215,3 +216,19 @@ def test_a_residual_that_touches_the_reader_is_whole_in_their_delivery() -> None
     for said in ("Somebody drives there before noon", "four villages lie on the west side", "loaves at cost"):
         assert said in mine
     assert "four villages lie on the west side" not in other
+
+
+def test_an_exported_observation_begins_with_the_catalysts_own_text_and_names_its_notes() -> None:
+    note = Note(id="R1/catalyst/5", name="three ways a hand-over breaks", text="no one there; no list", about=("P02",))
+    observed = Observation(round=1, verdict=Verdict.MORE, markdown="P01 drives past P02.", frameworks=(note,))
+    told = observation_markdown(observed)
+    assert told.index("P01 drives past P02.") < told.index("## Pairs")
+    assert "`R1/catalyst/5` **three ways a hand-over breaks** (P02) no one there; no list" in told
+
+
+def test_an_exported_turn_names_the_note_that_it_answers() -> None:
+    item = Item(id="R2/P02/1", dimension=Dimension.CAPABILITY, claim="keeps a list", answers=("R1/catalyst/5",))
+    note = Note(id="R1/catalyst/5", name="three ways a hand-over breaks", text="no list")
+    observed = Observation(round=1, verdict=Verdict.MORE, frameworks=(note,))
+    said = Projection(round=2, alias="P02", outcome=Outcome.REPLIED, items=(item,))
+    assert "answers R1/catalyst/5 “three ways a hand-over breaks”" in projection_markdown(said, note_names([observed]))

@@ -11,7 +11,12 @@ import typer
 from tongyao.app.pictures.files import pictures
 from tongyao.commands.common import app_context, console, run
 from tongyao.commands.processes import audited
-from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
+from tongyao.protocol.documents.markdown import (
+    note_names,
+    observation_markdown,
+    projection_markdown,
+    tension_markdown,
+)
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
@@ -55,10 +60,11 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
     if record.tension is not None:
         write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER)))
         dump("tension.json", names.model(record.tension, author=DEMANDER).model_dump(mode="json"))
+    named = note_names(names.model(seen) for seen in record.observations)
     for projection in record.projections:
         write(
             f"rounds/R{projection.round}-{projection.alias}.md",
-            projection_markdown(names.model(projection, author=projection.alias)),
+            projection_markdown(names.model(projection, author=projection.alias), named),
         )
     for seen in record.observations:
         write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-from tongyao.protocol.model.observation import Basis, Observation, Pair, Relation
+from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.tension import Tension
 
@@ -71,8 +71,25 @@ def tension_markdown(tension: Tension) -> str:
     return "\n".join(lines) + "\n"
 
 
-def projection_markdown(projection: Projection) -> str:
-    """Items by dimension, each with its id, targets and spans; then what was said word for word."""
+def note_names(observations: Iterable[Observation]) -> dict[str, str]:
+    """The names that the catalyst gave to frameworks and other notes, by id: later turns cite the ids."""
+    return {
+        note.id: note.name
+        for seen in observations
+        for note in (*seen.frameworks, *seen.ignored, *seen.third_party_value)
+        if note.name
+    }
+
+
+def projection_markdown(projection: Projection, names: Mapping[str, str] | None = None) -> str:
+    """Items by dimension, each with its id, targets and spans; then what was said word for word.
+
+    `names`: of notes that items cite (`note_names`).
+    """
+
+    def cited(ids: Iterable[str]) -> str:
+        return ", ".join(f"{id} “{names[id]}”" if names and id in names else id for id in ids)
+
     lines = [f"# {projection.alias}, round {projection.round}: {projection.outcome.value}", ""]
     for dimension in Dimension:
         items = [item for item in projection.items if item.dimension is dimension]
@@ -81,10 +98,10 @@ def projection_markdown(projection: Projection) -> str:
         lines += [f"## {dimension.value.capitalize()}", ""]
         for item in items:
             spans = ", ".join(f"{span.source}[{span.start}:{span.end}]" for span in item.spans)
-            basis = spans or ("inferred from " + (", ".join(item.starts_from) or "the whole") if item.inferred else "")
+            basis = spans or ("inferred from " + (cited(item.starts_from) or "the whole") if item.inferred else "")
             targets = f" → {', '.join(item.targets)}" if item.targets else ""
-            answers = f", answers {', '.join(item.answers)}" if item.answers else ""
-            answers += f", takes back {', '.join(item.withdraws)}" if item.withdraws else ""
+            answers = f", answers {cited(item.answers)}" if item.answers else ""
+            answers += f", takes back {cited(item.withdraws)}" if item.withdraws else ""
             repeated = ", repeated" if item.repeated else ""
             lines.append(f"- `{item.id}`{targets} {item.statement} _({basis}{answers}{repeated})_")
             lines += [f"  - {step}" for step in item.mapping]
@@ -108,8 +125,11 @@ def items_markdown(items: Iterable[Item], language: Literal["zh", "en"]) -> str:
 
 
 def observation_markdown(observation: Observation) -> str:
-    """Verdict, all pairs, then everything else that was made visible, each with its id and sources."""
-    lines = [f"# Catalyst, round {observation.round}: {observation.verdict.value}", "", "## Pairs", ""]
+    """The verdict and the catalyst's own text; then all pairs and everything else it made visible, each with id and sources."""
+    lines = [f"# Catalyst, round {observation.round}: {observation.verdict.value}", ""]
+    if observation.markdown.strip():
+        lines += [observation.markdown.strip(), "", "---", ""]
+    lines += ["## Pairs", ""]
     lines += [
         f"- `{pair.id}` {pair.a} – {pair.b}: **{pair.relation.value}**{_standing(pair)} {pair.text}{_cite(pair.sources)}"
         for pair in observation.pairs
@@ -130,14 +150,20 @@ def observation_markdown(observation: Observation) -> str:
             ],
         ),
         ("Gaps", [f"`{g.id}` {g.target} ({g.kind.value}): {g.text}{_cite(g.sources)}" for g in observation.gaps]),
-        ("Ignored information", [f"`{n.id}` {n.text}{_cite(n.sources)}" for n in observation.ignored]),
-        ("Frameworks", [f"`{n.id}` **{n.name}** {n.text}{_cite(n.sources)}" for n in observation.frameworks]),
-        ("Value to a third", [f"`{n.id}` {n.text}{_cite(n.sources)}" for n in observation.third_party_value]),
+        ("Ignored information", [_note(note) for note in observation.ignored]),
+        ("Frameworks", [_note(note) for note in observation.frameworks]),
+        ("Value to a third", [_note(note) for note in observation.third_party_value]),
     ]
     for title, entries in sections:
         if entries:
             lines += ["", f"## {title}", "", *(f"- {entry}" for entry in entries)]
     return "\n".join(lines) + "\n"
+
+
+def _note(note: Note) -> str:
+    name = f" **{note.name}**" if note.name else ""
+    about = f" ({', '.join(note.about)})" if note.about else ""
+    return f"`{note.id}`{name}{about} {note.text}{_cite(note.sources)}"
 
 
 def _standing(pair: Pair) -> str:
