@@ -121,18 +121,18 @@ def test_the_same_sources_have_one_note_and_a_conclusion_says_that_it_is_one() -
     draft = DRAFT.model_copy(update={"order": [ClaimDraft(text="So P02 waits.", sources=["R1/P01/1"], concluded=True)]})
     notes = plan_page(settled(draft)).notes
     assert len({(note.kind, note.doubt, tuple(line.id for line in note.lines)) for note in notes}) == len(notes)
-    assert next(note for note in notes if note.kind == "concluded").says == "Concluded from"
+    assert next(note for note in notes if note.kind == "concluded").says == "concluded from"
 
 
 def test_a_claim_without_a_source_is_told_apart() -> None:
     page = plan_page(settled(DRAFT.model_copy(update={"order": [claim("Ten crates fit.", "R9/P09/9")]})))
     (note,) = [note for note in page.notes if note.kind == "unsupported"]
-    assert not note.lines and "Nothing in the record says this" in note.says
+    assert not note.lines and "nothing in the record says this" in note.says
 
 
 def test_steps_say_who_when_and_after_what() -> None:
     told = plan_markdown(settled())
-    assert "1. Load the bus. at 05:30 *(P01 offered it; not agreed)*" in told
+    assert "1. Load the bus (at 05:30). *(P01 offered it; not agreed)*" in told
     assert "2. Set down. *(P02 offered it; not agreed; after step 1)*" in told
 
 

@@ -14,9 +14,9 @@ from tongyao.protocol.model.sizes import cut
 _SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
     "en": {
         "sources": "",
-        "concluded": "Concluded from",
-        "unsupported": "Nothing in the record says this; take it as a question",
-        "unsaid": "You have not said that you would; it is asked because of",
+        "concluded": "concluded from",
+        "unsupported": "nothing in the record says this; take it as a question",
+        "unsaid": "you have not said that you would; asked because of",
     },
     "zh": {
         "sources": "",

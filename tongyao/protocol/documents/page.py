@@ -5,6 +5,7 @@ The console renders pages; `markdown` writes them for files, terminals and peopl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from tongyao.protocol.model.requests import Language
@@ -43,22 +44,22 @@ class Entry(Value):
 
 
 class Group(Value):
-    """Entries under a heading of their own; `alias`: whom it is about, `ref`: the task or residual, where it is about one."""
+    """Entries under a heading of their own. `alias`: whom it is about. `ref`: the residual it is about. `ordered`: steps."""
 
     heading: str = ""
     alias: str = ""
     ref: str = ""
     entries: tuple[Entry, ...] = ()
+    ordered: bool = False
 
 
 class Section(Value):
-    """`kind`: what it answers, the same in every language. `ordered`: its entries are steps."""
+    """`kind`: what it answers, the same in every language."""
 
     kind: str
     heading: str
     lead: str = ""
     groups: tuple[Group, ...] = ()
-    ordered: bool = False
 
 
 class Page(Value):
@@ -71,7 +72,13 @@ class Page(Value):
 
 
 def markdown(page: Page) -> str:
-    """The page as Markdown. Notes are numbered in brackets and listed at the end: views strip Markdown's own footnotes as links."""
+    """The page as Markdown. Every source has one number; entries name numbers in brackets, and the sources are listed at the end.
+
+    Markdown's own footnotes are not used: views strip them as link definitions, and terminals do not show them.
+    """
+    sources = {line.id: line for note in page.notes for line in note.lines}
+    numbers = {id: number for number, id in enumerate(sources, 1)}
+    marks = {note.number: _mark(note, numbers, page.language) for note in page.notes}
     lines = [f"# {page.title}", ""]
     lines += [line for remark in page.remarks for line in (f"> {remark}", "")]
     for section in page.sections:
@@ -79,29 +86,32 @@ def markdown(page: Page) -> str:
         lines += [section.lead, ""] if section.lead else []
         for group in section.groups:
             lines += [f"### {group.heading}", ""] if group.heading else []
-            marks = [f"{at}." if section.ordered else "-" for at in range(1, len(group.entries) + 1)]
-            lines += [f"{mark} {_entry(entry)}" for mark, entry in zip(marks, group.entries, strict=True)]
+            for at, entry in enumerate(group.entries, 1):
+                lines.append(f"{f'{at}.' if group.ordered else '-'} {_entry(entry, marks)}")
             lines += [""] if group.entries else []
-    if page.notes:
-        lines += [f"## {page.notes_heading}", "", *(_note(note, page.language) for note in page.notes)]
+    if sources:
+        lines += [f"## {page.notes_heading}", ""]
+        lines += [f"{numbers[id]}. {_source(line, page.language)}" for id, line in sources.items()]
     return "\n".join(lines).strip() + "\n"
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: Entry, marks: Mapping[int, str]) -> str:
     label = f"**{entry.label}** " if entry.label else ""
     remark = f" *({entry.remark})*" if entry.remark else ""
-    return f"{label}{_one_line(entry.text)}{remark}{f' [{entry.note}]' if entry.note else ''}"
+    return f"{label}{_one_line(entry.text)}{remark}{marks.get(entry.note, '')}"
 
 
-def _note(note: Note, language: Language) -> str:
-    colon, apart = ("：", "；") if language == "zh" else (": ", "; ")
-    told = apart.join(f"{line.label}{colon}{_quoted(line.text)}" if line.text else line.label for line in note.lines)
-    says = f"{note.says}{colon if told and note.says else ''}"
-    return f"{note.number}. {says}{told}{f' ({note.doubt})' if note.doubt else ''}"
+def _mark(note: Note, numbers: Mapping[str, int], language: Language) -> str:
+    """` [2, 5]`, ` [concluded from 2, 5]`, ` [nothing in the record says this]`."""
+    named = ", ".join(str(numbers[line.id]) for line in note.lines)
+    apart = "；" if language == "zh" else "; "
+    says = " ".join(part for part in (note.says, named) if part)
+    return f" [{apart.join(part for part in (says, note.doubt) if part)}]"
 
 
-def _quoted(text: str) -> str:
-    return f"“{_one_line(text)}”"
+def _source(line: NoteLine, language: Language) -> str:
+    colon = "：" if language == "zh" else ": "
+    return f"{line.label}{colon}“{_one_line(line.text)}”" if line.text else line.label
 
 
 def _one_line(text: str) -> str:

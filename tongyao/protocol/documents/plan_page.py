@@ -127,7 +127,7 @@ class _Layout:
             Section(kind="roles", heading=words["roles"], lead=words["roles_lead"], groups=self._roles()),
             Section(kind="against", heading=words["against"], groups=self._claims(plan.offsets)),
             Section(kind="lacking", heading=words["lacking"], groups=self._lacking()),
-            Section(kind="first", heading=words["first"], groups=self._steps(), ordered=True),
+            Section(kind="first", heading=words["first"], groups=self._steps()),
         )
         return Page(
             language=self._language,
@@ -194,7 +194,7 @@ class _Layout:
             )
             for task in self._plan.tasks
         )
-        groups = (Group(entries=steps),) if steps else ()
+        groups = (Group(entries=steps, ordered=True),) if steps else ()
         return (*groups, *self._claims(self._plan.order))
 
     def _step_text(self, task: Task) -> str:
@@ -205,8 +205,11 @@ class _Layout:
             if self._zh
             else "."
         )
-        when = f" {task.when.strip()}" if task.when.strip() else ""
-        return f"{task.title.strip()}{ends}{when}"
+        title, when = task.title.strip(), task.when.strip()
+        if when:
+            title = f"{title.rstrip('.。')}（{when}）" if self._zh else f"{title.rstrip('.')} ({when})"
+            ends = "。" if self._zh else "."
+        return f"{title}{ends}"
 
     def _standing(self, task: Task, numbers: Mapping[str, int]) -> str:
         """Who does it, whether that is agreed, and after which steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
@@ -31,6 +32,8 @@ from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
 from tongyao.protocol.rules.lineage import LENS_UNITS, NEAR, cosine, grams
 
+_FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
+
 TITLE_UNITS = 20
 """Of a residual that was given no title: so much of its transition."""
 
@@ -57,7 +60,8 @@ def settle_plan(
     - Tasks of unknown assignees belong to nobody; prerequisites that are unknown or would close a cycle are dropped. `agreed`
       needs the assignee's own word and somebody else's among the sources.
     - Residuals without a transition are dropped; too long ones are cut lens by lens; those that stand on one gap, or say the
-      same, are one. What is `absent` and in no residual becomes one, with I and E of `tension`.
+      same, are one. What is `absent`, and no residual and no task of somebody here cites, becomes one, with I and E of
+      `tension`.
 
     Args:
         known: every id a source may name, with its text (`Record.item_ids`, and those of children).
@@ -67,16 +71,18 @@ def settle_plan(
     roles = {
         named_alias(role.alias): claims.role(role) for role in draft.roles if named_alias(role.alias) in contributors
     }
+    tasks = _tasks(draft.tasks, {*contributors, DEMANDER}, claims)
+    taken_up = {source for task in tasks if task.has_doer for source in task.sources}
     plan = Plan(
         revision=revision,
         language=language,
         about=claims.all(draft.about),
         panorama=claims.all(draft.panorama),
         roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(contributors)),
-        tasks=_tasks(draft.tasks, {*contributors, DEMANDER}, claims),
+        tasks=tasks,
         order=claims.all(draft.order),
         offsets=claims.all(draft.offsets),
-        residuals=_residuals(draft.residuals, absent, tension, claims, lineage, revision),
+        residuals=_residuals(draft.residuals, absent, tension, claims, lineage, revision, taken_up),
         open_points=tuple(dict.fromkeys(claims.words(point) for point in open_points)),
         remarks=tuple(draft.remarks),
         reduced=reduced,
@@ -178,8 +184,9 @@ def _residuals(
     claims: _Claims,
     lineage: Lineage,
     revision: int,
+    taken_up: Collection[str],
 ) -> tuple[Residual, ...]:
-    """What is said once of what stayed unresolved, numbered; then what is absent and was left out."""
+    """What is said once of what stayed unresolved, numbered; then what is absent and neither there nor `taken_up`."""
     kept: list[ResidualDraft] = []
     for draft in drafts:
         if not draft.transition.strip():
@@ -189,7 +196,7 @@ def _residuals(
             kept.append(draft.model_copy(update={"sources": list(claims.sources(draft.sources))}))
         else:
             same.sources = list(dict.fromkeys([*same.sources, *claims.sources(draft.sources)]))
-    named = {source for one in kept for source in one.sources}
+    named = {source for one in kept for source in one.sources} | set(taken_up)
     kept += [_of_absence(one, tension) for one in absent if tension is not None and not named & set(one.gaps)]
     return tuple(_residual(one, number, claims, lineage, revision) for number, one in enumerate(kept, 1))
 
@@ -206,7 +213,7 @@ def _same(one: ResidualDraft, other: ResidualDraft, absent: Sequence[Absence], c
 def _of_absence(absence: Absence, tension: Tension) -> ResidualDraft:
     barrier = tension.targets().get(absence.target, "") if absence.target.startswith("B") else ""
     return ResidualDraft(
-        title=cut(absence.text, TITLE_UNITS),
+        title=_FIRST_CLAUSE.split(absence.text.strip(), maxsplit=1)[0],
         transition=absence.text,
         initial_state=tension.initial_state,
         barriers=[barrier or absence.text],
