@@ -124,6 +124,21 @@ def test_only_the_gateway_and_the_ui_are_reached_from_outside_and_on_loopback(co
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
+def test_nobody_is_given_a_network_a_secret_or_a_machine_that_they_do_not_need(compose: dict[str, Any]) -> None:
+    networks = {name: set(service["networks"]) for name, service in services(compose).items()}
+    assert all(compose["networks"][name] == {"internal": True} for name in ("records", "temporal"))
+    assert {name for name, of in networks.items() if of - {"records", "temporal"}} == {
+        "gateway", "temporal-ui", "model-worker",
+    }, "nobody else is reached from outside or reaches it"  # fmt: skip
+    assert networks["temporal-ui"] == {"temporal", "ui"}, "the UI reaches no records"
+    secrets = {name: set(service.get("secrets", [])) for name, service in services(compose).items()}
+    assert {name for name, of in secrets.items() if "anthropic_api_key" in of} == {"process-worker", "model-worker"}
+    assert {name for name, of in secrets.items() if "postgres_password" in of} == {"postgres"}
+    for name, service in services(compose).items():
+        assert service["pids_limit"] and service["mem_limit"] and service["cpus"], name
+        assert service.get("read_only") or name == "temporal-ui", f"{name} may write to its image"
+
+
 def test_secrets_are_files_and_no_password_stands_in_an_environment(compose: dict[str, Any]) -> None:
     for name, service in services(compose).items():
         for secret in service.get("secrets", []):
