@@ -140,7 +140,14 @@ class Projecting:
             material = await self._material(record, profile, source_text)
         else:  # erased: only the demander may have no profile, and then nobody is their proxy
             return _silent(what, turn, Outcome.LEFT)
-        request = views.for_endpoint(record, turn.alias, material=material, mandate=mandate, words=words)
+        request = views.for_endpoint(
+            record,
+            turn.alias,
+            material=material,
+            mandate=mandate,
+            words=words,
+            round_limit=room.run.settings.max_rounds,
+        )
         question = room.run.question(
             request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision
         )

@@ -26,6 +26,7 @@ from tongyao.protocol.model.requests import (
     Material,
     PlannerRequest,
 )
+from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.absent import absences
@@ -221,7 +222,13 @@ def for_formulation(record: Record, material: Material | None) -> FormulationReq
 
 
 def for_endpoint(
-    record: Record, alias: str, *, material: Material, mandate: Mandate, words: str | None = None
+    record: Record,
+    alias: str,
+    *,
+    material: Material,
+    mandate: Mandate,
+    words: str | None = None,
+    round_limit: int = MAX_ROUNDS,
 ) -> EndpointRequest:
     """An endpoint's turn: the tension, what was made visible so far, its own words; of others nothing directly."""
     names = anonymizer(record)
@@ -229,6 +236,7 @@ def for_endpoint(
         language=record.language,
         alias=alias,
         round=record.round,
+        round_limit=round_limit,
         tension=names.model(_tension(record), author=DEMANDER),
         material=material,
         words=words,
@@ -238,12 +246,15 @@ def for_endpoint(
     )
 
 
-def for_catalyst(record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = ()) -> CatalystRequest:
+def for_catalyst(
+    record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = (), round_limit: int = MAX_ROUNDS
+) -> CatalystRequest:
     """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it."""
     names = anonymizer(record)
     return CatalystRequest(
         language=record.language,
         round=record.round,
+        round_limit=round_limit,
         tension=names.model(_tension(record), author=DEMANDER),
         exchange=exchange(record, names, until=record.round),
         contributors=record.contributors(),
