@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from temporalio import activity
 
 from activities.dependencies import Deps
@@ -14,6 +16,7 @@ from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
 from tongyao.protocol.model.tension import Tension, TensionDraft, from_draft, from_raw, within_limits
 from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules import views
+from tongyao.protocol.rules.formulation import faults, spans_of
 
 PROFILE_CHARS = 15_000
 """Of a longer profile of the demander, only what bears on the intent is read (docs/protocol.md §4.6)."""
@@ -32,8 +35,11 @@ class Formulating:
             request = views.for_formulation(record, await self._material(record))
             owner = run.process.demander
             try:
-                draft = await calls.ask_and_review(run.question(request, owner=owner), _review)
-                tension, fallback = from_draft(within_limits(draft), language=record.language), False
+                draft = within_limits(
+                    await calls.ask_and_review(run.question(request, owner=owner), partial(_review, request))
+                )
+                spans = spans_of(draft, intent=record.intent, profile=await self._profile(record))
+                tension, fallback = from_draft(draft, language=record.language, spans=spans), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
                 tension, fallback = from_raw(record.intent, language=record.language), True
         stored = named_text_id(what.process_id, "tension")
@@ -46,20 +52,23 @@ class Formulating:
             spent=await calls.spent(what.process_id),
         )
 
+    async def _profile(self, record: Record) -> str:
+        profile = record.demander.profile
+        return "" if profile is None else await self._deps.repositories.profile_text(profile)
+
     async def _material(self, record: Record) -> Material | None:
         if record.demander.profile is None:
             return None
-        text = await self._deps.repositories.profile_text(record.demander.profile)
+        text = await self._profile(record)
         if len(text) <= PROFILE_CHARS:
             return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
         intent = from_raw(record.intent, language=record.language)
         return await self._deps.retriever.retrieve(record.demander.profile, text, intent)
 
 
-def _review(draft: TensionDraft) -> tuple[TensionDraft, Repair[FormulationRequest, TensionDraft, TensionDraft] | None]:
-    """Complains of a draft that is no tension, e.g. because it is too long."""
-    try:
-        from_draft(draft, language="en")
-    except ValueError as error:
-        return draft, Repair(complaints=(str(error),), merge=lambda again: again)
-    return draft, None
+def _review(
+    request: FormulationRequest, draft: TensionDraft
+) -> tuple[TensionDraft, Repair[FormulationRequest, TensionDraft, TensionDraft] | None]:
+    """Complains of a draft that is too long, and of lines that rest on no quote. A line without one stands after the repair."""
+    complaints = faults(draft, request)
+    return draft, Repair(complaints=complaints, merge=lambda again: again) if complaints else None

@@ -24,7 +24,10 @@ async def test_the_recorded_case_plays_and_says_that_it_was_written_by_hand(
     case = only(load(EXAMPLES / "zh-medicine-mountain"), engine.header.seats)
     async with open_stack(temporal, fresh_database_url, engine) as stack:
         people = await stack.people(case.profiles)
-        process = await stack.start(people, intent=case.intent, auto_confirm=True, aliases_as_named=True)
+        (demander,) = await stack.people({"demander": case.demander_text})
+        process = await stack.start(
+            people, demander=demander, intent=case.intent, auto_confirm=True, aliases_as_named=True
+        )
         record = await stack.end(process)
         calls = await stack.repositories.ledger.calls(process)
         used = await stack.repositories.ledger.usage(process)

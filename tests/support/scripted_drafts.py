@@ -24,7 +24,7 @@ from tongyao.protocol.model.requests import (
     PlannerRequest,
 )
 from tongyao.protocol.model.sizes import cut
-from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.tension import LineQuoteDraft, TensionDraft
 from tongyao.protocol.model.value import Draft
 
 Spoil = Literal["invented_quote", "unquoted", "missing_pair", "recommendation", "unknown_source", "cycle"]
@@ -42,7 +42,8 @@ def tension(request: FormulationRequest, quote_chars: int) -> TensionDraft:
     """All four lenses from the intent's beginning: grade A, whatever the intent."""
     known = _beginning(request.material.text if request.material else request.intent, quote_chars)
     about = cut(request.intent.strip(), 40)
-    return TensionDraft(transition=about, initial_state=known, barriers=[about], exchange=known)
+    quotes = [LineQuoteDraft(line=line, quote=about if line in "TB1" else known) for line in ("T", "I", "B1", "E")]
+    return TensionDraft(transition=about, initial_state=known, barriers=[about], exchange=known, quotes=quotes)
 
 
 def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:

@@ -28,6 +28,7 @@ from tongyao.commands.profile_files import profile_id_of, read_text
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.audit import audit
+from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import installation
 
@@ -232,6 +233,10 @@ async def print_before_rounds(repositories: Repositories, process_id: str) -> No
         record = await repositories.record(process_id)
         if record.tension is not None:
             console.print(Markdown(tension_markdown(record.tension)))
+            if phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
+                console.print("Sentences of the intent that no line quotes:")
+                for sentence in left:
+                    console.print(f"- {sentence}", markup=False)
     if phase is Phase.SELECTING:
         table = Table("profile", "perspective", "rank", "score", box=None)
         for found in await repositories.seats.candidates(process_id):

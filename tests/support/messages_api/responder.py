@@ -49,11 +49,15 @@ class Responder:
         intent = _data(prompt, "intent")
         sentences = [_clip(sentence) for sentence in _SENTENCE.findall(intent)] or [_clip(intent)]
         known = [_clip(sentence) for sentence in _SENTENCE.findall(_data(prompt, "profile"))]
+        barriers = sentences[1:3] or sentences[:1]
+        lines = {"T": sentences[0], "I": (known or sentences)[0], "E": known[1] if len(known) > 1 else ""}
+        lines |= {f"B{number}": barrier for number, barrier in enumerate(barriers, 1)}
         return {
-            "transition": sentences[0],
-            "initial_state": (known or sentences)[0],
-            "barriers": sentences[1:3] or sentences[:1],
-            "exchange": known[1] if len(known) > 1 else "",
+            "transition": lines["T"],
+            "initial_state": lines["I"],
+            "barriers": barriers,
+            "exchange": lines["E"],
+            "quotes": [{"line": line, "quote": quote} for line, quote in lines.items() if quote],
         }
 
     def _project(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.sentences import Sentence, single, split
 from tongyao.protocol.model.requests import FormulationRequest, Material
 from tongyao.protocol.model.sizes import cut, units
-from tongyao.protocol.model.tension import TENSION_UNITS, TensionDraft
+from tongyao.protocol.model.tension import TENSION_UNITS, LineQuoteDraft, TensionDraft
 
 ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
 """Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent
@@ -121,6 +121,11 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         initial_state=_joined(chosen["I"]),
         barriers=barriers,
         exchange=_joined(chosen["E"]),
+        quotes=[
+            LineQuoteDraft(line=f"B{number}" if lens == "B" else lens, quote=text)
+            for lens, texts in chosen.items()
+            for number, text in enumerate(barriers if lens == "B" else texts, 1)
+        ],
     )
 
 

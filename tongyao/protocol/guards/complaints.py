@@ -28,6 +28,7 @@ Fault = Literal[
     "too_many_barriers",
     "no_transition",
     "line_quote_not_found",
+    "line_without_quote",
     "unreadable",
 ]
 
@@ -86,7 +87,8 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "在评价人或贡献。说人与人之间有什么。",
     ),
     "too_long": (
-        "The tension has {units} words; at most {limit} are allowed. By part: {parts}.",
+        "The tension has {units} words, at most {limit} are allowed. A word, a number and each Chinese character count one, "
+        "punctuation does not count. By part: {parts}.",
         "张力有 {units} 字，最多 {limit} 字（汉字每个算一字，英文单词和数目每个算一字，标点不算）。各部分：{parts}。",
     ),
     "too_many_barriers": (
@@ -97,6 +99,10 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
     "line_quote_not_found": (
         "The quote “{quote}” of {line} stands neither in the intent nor in the profile. Copy the words as they stand there.",
         "{line} 的引文「{quote}」在意图和档案里都找不到。照原文逐字抄。",
+    ),
+    "line_without_quote": (
+        "{line} has no quote. Put into `quotes` what it rests on, word for word, or leave the line out if it rests on nothing.",
+        "{line} 没有引文。把它所依据的原话逐字放进 quotes；没有依据就把这一行去掉。",
     ),
     "unreadable": (
         "The whole answer: it could not be read as the wanted JSON structure: {error}",

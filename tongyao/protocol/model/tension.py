@@ -61,6 +61,18 @@ class Lineage(Value):
     depth: int = Field(ge=1)
 
 
+Source = Literal["intent", "profile"]
+
+
+class LineSpan(Value):
+    """What a line of a tension rests on: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
+
+    line: str = Field(description="T, I, B1…, E.")
+    source: Source
+    start: int = Field(ge=0)
+    end: int = Field(gt=0)
+
+
 class Tension(Value):
     """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
 
@@ -73,6 +85,7 @@ class Tension(Value):
     exchange: str = MISSING
     language: Literal["zh", "en"] = "en"
     lineage: Lineage | None = None
+    spans: tuple[LineSpan, ...] = Field(default=(), description="Of a formulated tension: what its lines rest on.")
 
     @model_validator(mode="after")
     def _within_limits(self) -> Tension:
@@ -114,16 +127,28 @@ class Tension(Value):
         return ("T", "I", *(f"B{number}" for number in range(1, len(self.barriers) + 1)), "E")
 
 
+class LineQuoteDraft(Draft):
+    line: str
+    quote: str = ""
+
+
 class TensionDraft(Draft):
-    """What an engine formulated. Blank lenses mean that there was nothing to say."""
+    """What an engine formulated. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
 
     transition: str = ""
     initial_state: str = ""
     barriers: list[str] = Field(default_factory=list)
     exchange: str = ""
+    quotes: list[LineQuoteDraft] = Field(default_factory=list)
 
 
-def from_draft(draft: TensionDraft, *, language: Literal["zh", "en"], lineage: Lineage | None = None) -> Tension:
+def from_draft(
+    draft: TensionDraft,
+    *,
+    language: Literal["zh", "en"],
+    lineage: Lineage | None = None,
+    spans: tuple[LineSpan, ...] = (),
+) -> Tension:
     """The tension in `draft`: blanks become `[data_insufficient]`.
 
     Raises `ValueError` as `Tension` does; a draft that is too long is sent back by the caller, never cut silently.
@@ -136,6 +161,7 @@ def from_draft(draft: TensionDraft, *, language: Literal["zh", "en"], lineage: L
         exchange=draft.exchange.strip() or MISSING,
         language=language,
         lineage=lineage,
+        spans=spans,
     )
 
 
@@ -157,6 +183,7 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
         initial_state=shortened(draft.initial_state),
         barriers=[shortened(barrier) for barrier in barriers],
         exchange=shortened(draft.exchange),
+        quotes=draft.quotes,
     )
 
 

@@ -32,6 +32,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.absent import absences
 from tongyao.protocol.rules.anonymity import Anonymizer
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
+from tongyao.protocol.rules.formulation import not_taken_up
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -144,6 +145,7 @@ class PartyView(Value):
     you: str
     intent: str | None = None
     tension: Tension | None = None
+    not_taken_up: tuple[str, ...] | None = None
     roster: tuple[str, ...] | None = None
     own: tuple[Projection, ...] | None = None
     turns: tuple[TurnCount, ...] | None = None
@@ -184,6 +186,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         you=reader,
         intent=record.intent if sees(Part.INTENT) else None,
         tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,
+        not_taken_up=_not_taken_up(record) if record.phase is Phase.CONFIRMING and sees(Part.INTENT) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
@@ -328,7 +331,12 @@ def _tension_for(record: Record, reader: str, names: Anonymizer) -> Tension | No
     """The demander reads their own tension as they wrote it: to see names in it replaced would tell who was seated."""
     if record.tension is None or (reader == DEMANDER and record.tension_is_own):
         return record.tension
-    return names.model(record.tension, author=DEMANDER)
+    return names.model(_tension(record), author=DEMANDER)
+
+
+def _not_taken_up(record: Record) -> tuple[str, ...]:
+    """Sentences of the intent that the tension to be confirmed does not quote."""
+    return not_taken_up(record.intent, record.tension.spans) if record.tension is not None else ()
 
 
 def _from(projection: Projection, reader: str, names: Anonymizer) -> Projection:
@@ -364,6 +372,7 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
 
 
 def _tension(record: Record) -> Tension:
+    """The tension without its spans: what they point into is the demander's alone."""
     if record.tension is None:
         raise ValueError(f"{record.process_id} has no tension yet")
-    return record.tension
+    return record.tension.model_copy(update={"spans": ()}) if record.tension.spans else record.tension

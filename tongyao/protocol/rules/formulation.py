@@ -1,0 +1,102 @@
+"""What a formulated tension rests on: verbatim spans of the intent and the profile, and what was left over. Pure (docs/protocol.md §2.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.guards.naming import named_targets
+from tongyao.protocol.guards.quoting import find_pieces, find_quote
+from tongyao.protocol.model.requests import FormulationRequest
+from tongyao.protocol.model.sizes import units
+from tongyao.protocol.model.tension import (
+    MAX_BARRIERS,
+    TENSION_UNITS,
+    LineSpan,
+    Source,
+    TensionDraft,
+)
+
+_SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
+_REPLACED: Final = re.compile(r"P\d{2,3}|\[somebody\]|\[某人\]|\[…\]")
+"""What an anonymised text has in the place of names and contacts."""
+_LEAST: Final = 3
+"""Units of a sentence: what is shorter says nothing that could be lost."""
+
+
+def faults(draft: TensionDraft, request: FormulationRequest) -> tuple[str, ...]:
+    """What is wrong with a draft, in the language of its request: its size, lines without a quote, quotes that stand nowhere."""
+    language = request.language
+    lines = _lines(draft)
+    found = []
+    if not draft.transition.strip():
+        found.append(complaint(language, "no_transition"))
+    count = sum(name.startswith("B") for name in lines)
+    if count > MAX_BARRIERS:
+        found.append(complaint(language, "too_many_barriers", count=count, limit=MAX_BARRIERS))
+    sizes = {name: units(text) for name, text in lines.items()}
+    if (total := sum(sizes.values())) > TENSION_UNITS:
+        by_part = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        found.append(complaint(language, "too_long", units=total, limit=TENSION_UNITS, parts=by_part))
+    shown = (request.intent, request.material.text if request.material else "")
+    quoted: set[str] = set()
+    for said in draft.quotes:
+        named = named_targets([said.line], lines)
+        quoted.update(named)
+        if named and not any(find_pieces(text, said.quote) for text in shown):
+            found.append(complaint(language, "line_quote_not_found", line=named[0], quote=said.quote.strip()))
+    found += [complaint(language, "line_without_quote", line=name) for name in lines if name not in quoted]
+    return tuple(found)
+
+
+def spans_of(draft: TensionDraft, *, intent: str, profile: str = "") -> tuple[LineSpan, ...]:
+    """The quotes of a draft as offsets into the texts as their owner wrote them. What stands in neither is left out.
+
+    The model read them with names replaced. Where a quote holds such a mark, its span reaches from what stands before the mark
+    to what stands behind it.
+    """
+    texts: Mapping[Source, str] = {"intent": intent, "profile": profile}
+    lines = _lines(draft)
+    found: dict[LineSpan, None] = {}
+    for said in draft.quotes:
+        for name in named_targets([said.line], lines):
+            for source, text in texts.items():
+                if spans := _in_original(text, said.quote):
+                    found |= {LineSpan(line=name, source=source, start=start, end=end): None for start, end in spans}
+                    break
+    return tuple(found)
+
+
+def not_taken_up(intent: str, spans: Sequence[LineSpan]) -> tuple[str, ...]:
+    """The sentences of the intent that no line of the tension quotes, in order; none where the tension has no quotes at all."""
+    if not spans:
+        return ()
+    taken = [(span.start, span.end) for span in spans if span.source == "intent"]
+    return tuple(
+        sentence
+        for found in _SENTENCE.finditer(intent)
+        if units(sentence := found.group().strip()) >= _LEAST
+        and not any(start < found.end() and found.start() < end for start, end in taken)
+    )
+
+
+def _in_original(text: str, quote: str) -> tuple[tuple[int, int], ...]:
+    if spans := find_pieces(text, quote):
+        return spans
+    parts = [part.strip() for part in _REPLACED.split(quote)]
+    kept = [span for part in parts if units(part) > 1 and (span := find_quote(text, part)) is not None]
+    if len(parts) < 2 or not kept or any(one[1] > two[0] for one, two in pairwise(kept)):
+        return ()
+    return ((kept[0][0], kept[-1][1]),)
+
+
+def _lines(draft: TensionDraft) -> dict[str, str]:
+    """The lines that have words, by label. Blank barriers have no number, as in the tension made of the draft."""
+    barriers = [barrier for barrier in draft.barriers if barrier.strip()]
+    every = {"T": draft.transition, "I": draft.initial_state}
+    every |= {f"B{number}": barrier for number, barrier in enumerate(barriers, 1)}
+    every["E"] = draft.exchange
+    return {name: text for name, text in every.items() if text.strip()}
