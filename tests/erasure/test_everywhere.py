@@ -159,6 +159,7 @@ async def everywhere_beside_processes(here: Stack, gateway: GatewayHarness, ada:
     repositories = here.repositories
     mandate = {"may_speak": True, "topics": [], "never": [f"{WORD} debts"], "addition": f"Be kind about {WORD}."}
     assert (await gateway.ask("PUT", f"/profiles/{ada}/mandate", token, json=mandate)).is_success
+    await repositories.drafts.keep(ada, "start", f"Half a sentence of {WORD}.")
     for kind, address in (("mail", MAIL), ("webhook", HOOK)):
         await repositories.notifications.set_channel(
             Channel(person=ada, kind=cast(Any, kind), address=address, confirmed=True)

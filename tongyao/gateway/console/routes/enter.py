@@ -6,11 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
 
 from tongyao.app.authorization import permit
-from tongyao.app.errors import Unauthenticated
+from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
+from tongyao.app.people.profiles import RegisterBody, list_scenes, register
 from tongyao.app.people.sessions import close_session, open_session
 from tongyao.app.permissions import Action
+from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import preferred
@@ -33,7 +36,22 @@ router = APIRouter()
 async def show_way_in(visit: AnyVisit, link: Annotated[str, Query(max_length=200)] = "") -> Response:
     """A link is not opened by reading this page: programs that look at mail follow links too."""
     permit(visit.caller, Action.WHO_AM_I)
-    return page(visit, "enter.html", link=link, failed=False)
+    return await _way_in(visit, link=link)
+
+
+async def _way_in(
+    visit: Visit,
+    *,
+    link: str = "",
+    failed: bool = False,
+    given: dict[str, str] | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    status = 401 if failed else 422 if problem else 200
+    scenes = await list_scenes(visit.context) if visit.context.options.open_registration else []
+    return page(
+        visit, "enter.html", status=status, link=link, failed=failed, scenes=scenes, given=given or {}, problem=problem
+    )
 
 
 @router.post("/enter", openapi_extra=action(Action.WHO_AM_I))
@@ -42,7 +60,25 @@ async def come_in(visit: AnyVisit, form: Form) -> Response:
     try:
         return await begin_session(visit, text_in(form, "secret").strip())
     except Unauthenticated:
-        return page(visit, "enter.html", status=401, link="", failed=True)
+        return await _way_in(visit, failed=True)
+
+
+@router.post("/join", openapi_extra=action(Action.JOIN))
+async def join(visit: AnyVisit, form: Form) -> Response:
+    """The Playground: an introduction becomes a profile, and its author is in."""
+    limits: RateLimits = visit.request.app.state.rate_limits
+    await limits.count_registration(visit.caller, visit.request.client.host if visit.request.client else "unknown")
+    given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
+    try:
+        body = RegisterBody.model_validate({**given, "email": given["email"] or None})
+        made = await register(visit.context, visit.caller, body, key=text_in(form, "key") or None)
+    except ValidationError as error:
+        return await _way_in(visit, given=given, problem=not_valid(error))
+    except BadInput as problem:
+        return await _way_in(visit, given=given, problem=problem)
+    if made.token is None:  # the form was sent twice, and the first session has begun already
+        return go_to("/")
+    return await begin_session(visit, made.token, then="/?done=joined")
 
 
 async def begin_session(visit: Visit, secret: str, *, then: str = "/") -> RedirectResponse:

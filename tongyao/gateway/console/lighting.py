@@ -1,0 +1,48 @@
+"""Which words of an intent each part of its tension came from: by shared words alone, without a model."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tongyao.protocol.model.tension import Tension
+
+_CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")
+_WORD: Final = re.compile(r"[a-z0-9£$€]{3,}|[\u4e00-\u9fff]+")
+_SHARE: Final = 0.34
+"""A clause is taken up by a part that has at least this share of its words."""
+_COMMON: Final = frozenset(
+    "the and for with that this have has are was not but our all can will from they you its into what which".split()
+)
+
+
+def pieces(intent: str, tension: Tension) -> list[tuple[str, str]]:
+    """The intent clause by clause, each with `T`, `I`, `B` or `E`, or with an empty letter where nothing took it up."""
+    parts = {
+        "T": _words(tension.transition),
+        "I": _words(tension.initial_state),
+        "B": _words(" ".join(tension.barriers)),
+        "E": _words(tension.exchange),
+    }
+    found: list[tuple[str, str]] = []
+    for clause in _CLAUSE.findall(intent):
+        words = _words(clause)
+        shares = {letter: len(words & known) / len(words) if words else 0.0 for letter, known in parts.items()}
+        letter, share = max(shares.items(), key=lambda one: one[1])
+        letter = letter if share >= _SHARE else ""
+        if found and found[-1][1] == letter:
+            found[-1] = (found[-1][0] + clause, letter)
+        else:
+            found.append((clause, letter))
+    return found
+
+
+def _words(text: str) -> set[str]:
+    """Words of three letters or more by their first five letters, and pairs of Chinese characters."""
+    found: set[str] = set()
+    for run in _WORD.findall(text.lower()):
+        if "\u4e00" <= run[0] <= "\u9fff":
+            found |= {run[n : n + 2] for n in range(max(1, len(run) - 1))}
+        elif run not in _COMMON:
+            found.add(run[:5])
+    return found

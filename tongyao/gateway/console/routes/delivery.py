@@ -1,0 +1,80 @@
+"""One's own part of a plan: read, answered, and later what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from pydantic import ValidationError
+
+from tongyao.app.authorization import authorize_in_process
+from tongyao.app.errors import BadInput, Problem, Refused, not_valid
+from tongyao.app.feedback import FeedbackBody, give_feedback
+from tongyao.app.inbox import inbox
+from tongyao.app.permissions import Action
+from tongyao.app.processes import party_view, read_delivery
+from tongyao.app.wire import Id
+from tongyao.gateway.api.common import action
+from tongyao.gateway.console import asks, reading
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+
+router = APIRouter(prefix="/processes/{process_id}/delivery")
+
+
+@router.get("", openapi_extra=action(Action.READ_DELIVERY))
+async def show_delivery(visit: SignedIn, process_id: Id, done: str = "") -> Response:
+    return await _page(visit, process_id, done=done[:20])
+
+
+@router.post("", openapi_extra=action(Action.READ_DELIVERY))
+async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
+    """An answer to the plan, or afterwards what came of it."""
+    do = text_in(form, "answer")
+    try:
+        if do == "came_of_it":
+            await _say_what_came(visit, process_id, text_in(form, "outcome"), text_in(form, "words"))
+            return go_to(f"/processes/{process_id}/delivery?done=came_of_it")
+        await _answer(visit, process_id, do, text_in(form, do), form)
+    except (BadInput, Refused) as problem:
+        return await _page(visit, process_id, problem=problem)
+    return go_to(f"/processes/{process_id}/delivery?done={do}")
+
+
+async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Any) -> None:
+    if do not in ("commit", "decline", "propose"):
+        raise BadInput("no_such_answer", "choose one of the buttons", field="answer")
+    if do == "propose" and not words.strip():
+        raise BadInput("proposal_empty", "say what should be different", field="propose")
+    delivery = await read_delivery(visit.context, visit.caller, process_id)
+    message = {"kind": "answer_plan", "revision": delivery.plan_revision, "answer": do, "text": words}
+    await asks.send(visit, process_id, message, form)
+
+
+async def _say_what_came(visit: Visit, process_id: str, outcome: str, words: str) -> None:
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
+    try:
+        body = FeedbackBody.model_validate({"alias": access.alias, "outcome": outcome or None, "text": words})
+    except ValidationError as error:
+        raise not_valid(error) from None
+    await give_feedback(visit.context, process_id, body)
+
+
+async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None) -> Response:
+    delivery = await read_delivery(visit.context, visit.caller, process_id)
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
+    view = await party_view(visit.context, access)
+    waiting = await inbox(visit.context, visit.caller)
+    return page(
+        visit,
+        "delivery.html",
+        status=422 if problem else 200,
+        view=view,
+        delivery=delivery,
+        title=reading.title_of(view),
+        ask=next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None),
+        ended=access.process.ended_at,
+        done=done,
+        problem=problem,
+    )

@@ -1,0 +1,175 @@
+"""Me: profile, mandate, what my proxy said and on which sentence it rests, channels, agent, devices, export, erasure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+
+from tongyao.app.authorization import authorize_for_profile
+from tongyao.app.errors import BadInput, NotFound, Problem, not_valid
+from tongyao.app.notifications import channels
+from tongyao.app.people import agents, erasure, profiles, tokens
+from tongyao.app.people.sessions import issue_link, link_address
+from tongyao.app.permissions import Action
+from tongyao.gateway.api.common import action
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.visit import BASE, SESSION, Form, SignedIn, Visit, place_of, text_in
+
+router = APIRouter(prefix="/me")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One thing that was said in somebody's name: when, by whom, and the sentences it rests on."""
+
+    process_id: str
+    round: int
+    author: str
+    claim: str
+    dimension: str
+    inferred: bool
+    rests_on: tuple[str, ...]
+
+
+@router.get("", openapi_extra=action(Action.READ_PROFILE_TEXT))
+async def show_me(visit: SignedIn, done: str = "") -> Response:
+    return await _page(visit, done=done[:20])
+
+
+@router.post("", openapi_extra=action(Action.WRITE_PROFILE))
+async def change(visit: SignedIn, form: Form) -> Response:
+    """Every form of the page; `do` says which."""
+    do = text_in(form, "do")
+    try:
+        if do == "link":
+            issued = await issue_link(visit.context, visit.caller, visit.caller.person)
+            return await _page(visit, link=link_address(place_of(visit.request), issued.secret))
+        if do == "erase":
+            return await _erase(visit, form)
+        await _change(visit, do, form)
+    except BadInput as problem:
+        return await _page(visit, problem=problem)
+    except ValidationError as error:
+        return await _page(visit, problem=not_valid(error))
+    return go_to(f"/me?done={do}")
+
+
+async def _change(visit: Visit, do: str, form: FormData) -> None:
+    context, caller, me = visit.context, visit.caller, visit.caller.person
+    match do:
+        case "profile":
+            body = profiles.ProfileBody(text=text_in(form, "text"), name=text_in(form, "name") or None)
+            await profiles.write_profile(context, caller, me, body)
+        case "mandate":
+            await profiles.set_mandate(context, caller, me, _mandate(form))
+        case "mail":
+            address = channels.MailBody(address=text_in(form, "address").strip())
+            await channels.set_mail(context, caller, me, address, language=visit.language)
+        case "code":
+            await channels.confirm_mail(context, caller, me, channels.CodeBody(code=text_in(form, "code").strip()))
+        case "no_mail":
+            await channels.remove_channel(context, caller, me, "mail")
+        case "no_agent":
+            await agents.remove_source(context, caller, me)
+        case "revoke":
+            await tokens.revoke_token(context, caller, text_in(form, "token"))
+        case _:
+            raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+
+
+def _mandate(form: FormData) -> profiles.MandateBody:
+    def lines(name: str) -> list[str]:
+        return [line.strip() for line in text_in(form, name).split("\n") if line.strip()]
+
+    return profiles.MandateBody.model_validate(
+        {
+            "may_speak": text_in(form, "may_speak") == "yes",
+            "topics": lines("topics"),
+            "never": lines("never"),
+            "addition": text_in(form, "addition"),
+        }
+    )
+
+
+async def _erase(visit: Visit, form: FormData) -> Response:
+    """Needs the word of the page, typed: nothing brings it back."""
+    if text_in(form, "sure").strip().lower() not in ("erase", "抹去"):
+        raise BadInput("not_sure", "type the word to say that you mean it", field="sure")
+    await erasure.erase_soon(visit.context, visit.caller, visit.caller.person)
+    response = go_to("/enter")
+    response.delete_cookie(SESSION, path=BASE)
+    return response
+
+
+@router.get("/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
+async def export(visit: SignedIn) -> Response:
+    """Everything that is kept of the visitor and is theirs, as a file."""
+    found = await profiles.export_profile(visit.context, visit.caller, visit.caller.person)
+    return Response(
+        json.dumps(found, ensure_ascii=False, indent=1, default=str),
+        media_type="application/json",
+        headers={"Content-Disposition": 'attachment; filename="tongyao-export.json"'},
+    )
+
+
+async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Problem | None = None) -> Response:
+    context, caller, me = visit.context, visit.caller, visit.caller.person
+    authorize_for_profile(caller, me, Action.READ_PROFILE_TEXT)
+    kept = await profiles.export_profile(context, caller, me)
+    try:
+        agent = await agents.read_source(context, caller, me)
+    except NotFound:
+        agent = None
+    return page(
+        visit,
+        "me.html",
+        status=422 if problem else 200,
+        profile=await profiles.read_profile(context, caller, me),
+        versions=kept["versions"],
+        mandate=await profiles.read_mandate(context, caller, me),
+        said=said_in(kept),
+        channels=await channels.list_channels(context, caller, me),
+        mail_here="mail" in context.notifiers,
+        agent=agent,
+        tokens=[one for one in await tokens.list_tokens(context, caller) if not (one.revoked_at or one.expired)],
+        done=done,
+        link=link,
+        problem=problem,
+    )
+
+
+def said_in(kept: Mapping[str, Any]) -> list[Said]:
+    """What was said in this person's name, newest process first, from their export."""
+    newest = kept["versions"][-1]["text"] if kept["versions"] else ""
+    texts = [version["text"] for version in kept["versions"]]
+    found = []
+    for process_id, turns in kept["said"].items():
+        for turn in turns:
+            for item in turn["items"]:
+                found.append(
+                    Said(
+                        process_id=process_id,
+                        round=turn["round"],
+                        author=turn["author"],
+                        claim=item["claim"],
+                        dimension=item["dimension"],
+                        inferred=item["inferred"],
+                        rests_on=tuple(_quote(span, turn, newest, texts) for span in item["spans"]),
+                    )
+                )
+    return found
+
+
+def _quote(span: Mapping[str, Any], turn: Mapping[str, Any], newest: str, texts: list[str]) -> str:
+    """The words of a span: of what was said in the turn, or of the profile in its newest version that is long enough."""
+    source = turn["markdown"] if span["source"] == "words" else newest
+    if span["end"] > len(source):
+        source = next((text for text in reversed(texts) if span["end"] <= len(text)), "")
+    return str(source[span["start"] : span["end"]])

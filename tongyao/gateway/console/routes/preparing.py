@@ -1,0 +1,139 @@
+"""Before the rounds, for the demander: the tension beside the intent, and the people who were found."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+
+from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
+from tongyao.app.inbox import Ask, inbox
+from tongyao.app.permissions import Action, Role
+from tongyao.app.processes import party_view, read_candidates
+from tongyao.app.wire import Id
+from tongyao.gateway.api.common import action
+from tongyao.gateway.console import asks, reading
+from tongyao.gateway.console.lighting import pieces
+from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.model.tension import MISSING
+
+router = APIRouter(prefix="/processes/{process_id}")
+
+PERSPECTIVES: Final = ("resonance", "complement", "interference")
+_MORE_SECONDS: Final = 3600
+
+
+@router.get("/tension", openapi_extra=action(Action.READ_CANDIDATES))
+async def show_tension(visit: SignedIn, process_id: Id) -> Response:
+    return await _tension_page(visit, process_id)
+
+
+@router.post("/tension", openapi_extra=action(Action.SEND_MESSAGE))
+async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Response:
+    do = text_in(form, "do")
+    try:
+        if do == "more_time":
+            message: dict[str, Any] = {"kind": "extend_deadline", "alias": "P00", "seconds": _MORE_SECONDS}
+        elif do == "revise":
+            message = {"kind": "revise_tension", "tension": _written(form)}
+        else:
+            message = {"kind": "confirm_tension"}
+        await _send(visit, process_id, message, form)
+    except (BadInput, Refused) as problem:
+        return await _tension_page(visit, process_id, problem=problem, written=form)
+    return go_to(f"/processes/{process_id}" + ("" if do == "confirm" else "/tension"))
+
+
+def _written(form: FormData) -> dict[str, Any]:
+    barriers = [line.strip() for line in text_in(form, "barriers").split("\n") if line.strip()]
+    return {
+        "transition": text_in(form, "transition").strip(),
+        "initial_state": text_in(form, "initial_state").strip() or MISSING,
+        "barriers": barriers or [MISSING],
+        "exchange": text_in(form, "exchange").strip() or MISSING,
+    }
+
+
+async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> None:
+    """Raises `BadInput`, also for what is no message."""
+    try:
+        await asks.send(visit, process_id, message, form)
+    except ValidationError as error:
+        raise not_valid(error) from None
+
+
+async def _tension_page(
+    visit: Visit, process_id: str, *, problem: Problem | None = None, written: FormData | None = None
+) -> Response:
+    access = await _of_demander(visit, process_id)
+    view = await party_view(visit.context, access)
+    return page(
+        visit,
+        "tension.html",
+        status=422 if problem else 200,
+        view=view,
+        title=reading.title_of(view),
+        pieces=pieces(view.intent, view.tension) if view.intent and view.tension else [],
+        ask=await _asked(visit, process_id, "confirm_tension"),
+        problem=problem,
+        written=written,
+    )
+
+
+@router.get("/people", openapi_extra=action(Action.READ_CANDIDATES))
+async def show_people(visit: SignedIn, process_id: Id) -> Response:
+    return await _people_page(visit, process_id)
+
+
+@router.post("/people", openapi_extra=action(Action.SEND_MESSAGE))
+async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response:
+    chosen = [one for one in form.getlist("person") if isinstance(one, str)]
+    chosen += [one for one in text_in(form, "others").replace(",", " ").split() if one not in chosen]
+    people = [{"profile_id": one, "endpoint": text_in(form, f"endpoint-{one}") or "proxy"} for one in chosen]
+    try:
+        if not people:
+            raise BadInput("nobody_chosen", "choose at least two people")
+        await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
+    except (BadInput, Refused) as problem:
+        return await _people_page(visit, process_id, problem=problem, chosen=chosen)
+    return go_to(f"/processes/{process_id}")
+
+
+async def _people_page(
+    visit: Visit, process_id: str, *, problem: Problem | None = None, chosen: list[str] | None = None
+) -> Response:
+    found = await read_candidates(visit.context, visit.caller, process_id)
+    access = await _of_demander(visit, process_id)
+    view = await party_view(visit.context, access)
+    columns = {name: [one for one in found if one.perspective == name] for name in PERSPECTIVES}
+    numbers = {id: number for number, id in enumerate(dict.fromkeys(one.profile_id for one in found), 1)}
+    return page(
+        visit,
+        "people.html",
+        status=422 if problem else 200,
+        view=view,
+        title=reading.title_of(view),
+        columns=columns,
+        numbers=numbers,
+        ask=await _asked(visit, process_id, "select_participants"),
+        chosen=list(numbers) if chosen is None else chosen,
+        problem=problem,
+    )
+
+
+async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
+    """Raises `NotAllowed` for everybody else in the process."""
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    if access.role is not Role.DEMANDER:
+        raise NotAllowed("this page is for whoever asked")
+    return access
+
+
+async def _asked(visit: Visit, process_id: str, what: str) -> Ask | None:
+    waiting = await inbox(visit.context, visit.caller)
+    return next((one for one in waiting if (one.process_id, one.ask) == (process_id, what)), None)
