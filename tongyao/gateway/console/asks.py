@@ -71,6 +71,8 @@ async def one_waiting(visit: Visit, process_id: str, ask: str, number: int) -> A
 
 async def _prepared(visit: Visit, ask: Ask) -> Answering:
     answering = Answering(ask=ask)
+    if ask.consent is not None and ask.consent.tension is not None:
+        answering.title = reading.title_of_text(ask.consent.tension.transition)
     if ask.view is not None:
         answering.title = reading.title_of(ask.view)
         last = (ask.view.observations or (None,))[-1]

@@ -41,7 +41,11 @@ class Source:
 
 def title_of(view: PartyView) -> str:
     """The first words of the intent, or of the tension's transition; empty where neither may be read."""
-    text = view.intent or (view.tension.transition if view.tension else "")
+    return title_of_text(view.intent or (view.tension.transition if view.tension else ""))
+
+
+def title_of_text(text: str) -> str:
+    """The first words of a text."""
     first = next((line.strip("# ").strip() for line in text.splitlines() if line.strip("# ").strip()), "")
     for stop in "。！？":
         first = first.split(stop)[0]

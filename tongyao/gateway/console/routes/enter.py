@@ -28,6 +28,7 @@ from tongyao.gateway.console.visit import (
     place_of,
     text_in,
 )
+from tongyao.protocol.rules.consent import Origin
 
 router = APIRouter()
 
@@ -71,7 +72,7 @@ async def join(visit: AnyVisit, form: Form) -> Response:
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
     try:
         body = RegisterBody.model_validate({**given, "email": given["email"] or None})
-        made = await register(visit.context, visit.caller, body, key=text_in(form, "key") or None)
+        made = await register(visit.context, visit.caller, body, key=text_in(form, "key") or None, origin=Origin.API)
     except ValidationError as error:
         return await _way_in(visit, given=given, problem=not_valid(error))
     except BadInput as problem:

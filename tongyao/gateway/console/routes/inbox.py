@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.own_words import preview
+from tongyao.app.people.consents import ConsentBody, set_consent
 from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
@@ -18,6 +19,7 @@ from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.rules.consent import Consent
 
 router = APIRouter()
 
@@ -61,7 +63,11 @@ async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, num
     """A decision, a residual, a yes or no."""
     one = await one_waiting(visit, process_id, ask, number)
     try:
-        receipt = await asks.send(visit, process_id, _choice(one, form), form)
+        message = _choice(one, form)
+        if text_in(form, "do") == "scene" and one.ask.consent is not None:
+            allow = ConsentBody(consent=Consent.ALLOW)
+            await set_consent(visit.context, visit.caller, visit.caller.person, one.ask.consent.scene, allow)
+        receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return _again(visit, one, problem)
     return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else 'answered'}")
@@ -109,6 +115,8 @@ def _choice(one: Answering, form: FormData) -> dict[str, Any]:
             return {"kind": "approve_residual", "residual": one.ask.subject, "approve": do == "yes"}
         case "hole" if do == "replan":
             return _replan(one)
+        case "consent" if do in ("once", "scene", "no"):
+            return {"kind": "consent", "allow": do != "no", "invitation": one.ask.round}
         case "resume":
             return {"kind": "resume"}
         case "confirm_tension":

@@ -16,6 +16,7 @@ from tongyao.app.authorization import authorize_for_profile
 from tongyao.app.errors import BadInput, NotFound, Problem, not_valid
 from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
+from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.app.permissions import Action
 from tongyao.gateway.api.common import action
@@ -69,6 +70,9 @@ async def _change(visit: Visit, do: str, form: FormData) -> None:
             await profiles.write_profile(context, caller, me, body)
         case "mandate":
             await profiles.set_mandate(context, caller, me, _mandate(form))
+        case "consent":
+            said = ConsentBody.model_validate({"consent": text_in(form, "consent")})
+            await set_consent(context, caller, me, text_in(form, "scene"), said)
         case "mail":
             address = channels.MailBody(address=text_in(form, "address").strip())
             await channels.set_mail(context, caller, me, address, language=visit.language)
@@ -133,6 +137,7 @@ async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Proble
         status=422 if problem else 200,
         profile=await profiles.read_profile(context, caller, me),
         versions=kept["versions"],
+        consents=await read_consents(context, caller, me),
         mandate=await profiles.read_mandate(context, caller, me),
         said=said_in(kept),
         channels=await channels.list_channels(context, caller, me),
