@@ -77,7 +77,7 @@ async def _change(visit: Visit, do: str, form: FormData) -> None:
             address = channels.MailBody(address=text_in(form, "address").strip())
             await channels.set_mail(context, caller, me, address, language=visit.language)
         case "code":
-            await channels.confirm_mail(context, caller, me, channels.CodeBody(code=text_in(form, "code").strip()))
+            await channels.confirm(context, caller, me, "mail", channels.CodeBody(code=text_in(form, "code").strip()))
         case "no_mail":
             await channels.remove_channel(context, caller, me, "mail")
         case "no_agent":
