@@ -158,7 +158,7 @@ class Life:
     # ---- time
 
     def wait(self, time: timedelta) -> None:
-        """Time passes, and the process wakes as often as it wants to. Steps that conclude deadlines are left to the test."""
+        """Time passes, and the process wakes as often as it wants to. Steps that check deadlines are left to the test."""
         until = self.world.now + time
         while (at := self.wakes()) is not None and at <= until:
             self.world.apply(["alarm"])

@@ -14,7 +14,7 @@ def test_a_message_stored_a_minute_before_the_deadline_and_delivered_after_it_co
     life.wait(59 * MINUTE)
     life.store("P01", "submit_projection", round=1, text_id="in time")
     life.wait(5 * MINUTE)
-    life.succeed("conclude")
+    life.succeed("check_deadline")
 
     assert life.outcomes() == {"P02": "replied"}
     assert life.deliver("P01") == ""
@@ -28,14 +28,14 @@ def test_a_tension_does_not_confirm_itself_over_a_revision_on_its_way() -> None:
     life.wait(4 * MINUTE)
     life.store("P00", "extend_deadline", seconds=3600)
     life.wait(2 * MINUTE)
-    life.succeed("conclude")
+    life.succeed("check_deadline")
     assert life.phase == "confirming"
 
     life.deliver("P00")
     life.wait(58 * MINUTE)
     assert life.phase == "confirming"
     life.wait(3 * MINUTE)
-    life.succeed("conclude")
+    life.succeed("check_deadline")
     assert life.events(EventKind.TENSION_CONFIRMED) == [{"by": "timer"}]
 
 
@@ -43,13 +43,13 @@ def test_time_in_which_no_message_could_be_handed_in_is_given_back() -> None:
     life = Life.in_round_one("human", "proxy", turn_seconds=3600)
     life.succeed("project")
     life.wait(HOUR)
-    life.succeed("conclude", shut=1800)
+    life.succeed("check_deadline", shut=1800)
 
     assert life.asked_in_person() == {"P01"}
     life.wait(29 * MINUTE)
-    assert not life.runs("conclude")
+    assert not life.runs("check_deadline")
     life.wait(MINUTE)
-    life.succeed("conclude", shut=1800)
+    life.succeed("check_deadline", shut=1800)
     assert life.events(EventKind.ESCALATED) == [{"alias": "P01", "round": 1}]
 
 
@@ -58,7 +58,7 @@ def test_at_the_end_of_their_time_follows_what_a_person_chose(fallback: str) -> 
     life = Life.in_round_one("human", "human", "human", fallback=fallback)
     life.says("P02", "words")
     life.wait(3 * DAY)
-    life.succeed("conclude")
+    life.succeed("check_deadline")
 
     assert life.events(EventKind.ESCALATED) == [{"alias": "P01", "round": 1}]
     if fallback == "proxy":
@@ -125,11 +125,11 @@ def test_a_timer_and_words_in_one_moment_in_either_order(timer_first: bool) -> N
     life.sleep(HOUR)
     if timer_first:
         life.world.apply(["tick", 0])
-        assert life.runs("conclude")
+        assert life.runs("check_deadline")
     assert life.says("P01", "at the last moment") == ""
     life.world.apply(["tick", 0])
 
-    assert not life.runs("conclude")
+    assert not life.runs("check_deadline")
     assert life.turns_asked() == {"P01": "at the last moment"}
 
 

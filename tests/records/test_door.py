@@ -32,11 +32,14 @@ async def last_open(pool: Pool, ago: timedelta) -> None:
         await connection.execute("UPDATE door SET last_open = now() - %s::interval", [ago])
 
 
-async def process_with(pool: Pool, *changes: tuple[EventKind, datetime, str]) -> str:
+async def process_with(pool: Pool, *changes: tuple[EventKind, datetime, str], since: datetime | None = None) -> str:
+    """`since`: when process time stopped, if that was before the process knew."""
+    stopped = {} if since is None else {"since": since.isoformat()}
     new = NewProcess(id="p", demander="d", language="en", intent_text_id=None)
     process = (await Processes(pool).create(new)).id
     events = tuple(
-        Event(seq=seq, kind=kind, at=at, data={"code": code}) for seq, (kind, at, code) in enumerate(changes, 1)
+        Event(seq=seq, kind=kind, at=at, data={"code": code, **(stopped if kind is EventKind.SUSPENDED else {})})
+        for seq, (kind, at, code) in enumerate(changes, 1)
     )
     snapshot = Snapshot(process_id=process, seq=len(events), phase=Phase.CRYSTALLIZING, round=1, waiting=True)
     await Journal(pool).write(Outbox(snapshot=snapshot, events=events), "run")
@@ -85,3 +88,22 @@ async def test_while_a_process_is_suspended_its_time_stands_anyway(own: Pool) ->
     # shut for six hours, suspended in the first of them but one, for two hours, and in the last
     assert await door.shut_seconds(process, now - 10 * HOUR) == about(3 * 3600)
     assert await door.shut_seconds(process, now - 2 * HOUR) == about(3600)
+
+
+async def test_an_outage_that_a_process_noticed_late_is_not_given_back_twice(own: Pool) -> None:
+    """A step fails for a minute before the process hears of it; process time stands since the step was started."""
+    now = datetime.now(UTC)
+    noticed, resumed = now - 2 * HOUR + timedelta(seconds=70), now - HOUR
+    process = await process_with(
+        own,
+        (EventKind.SUSPENDED, noticed, "database_away"),
+        (EventKind.RESUMED, resumed, "database_away"),
+        (EventKind.SUSPENDED, resumed, "bad_key"),
+        (EventKind.RESUMED, resumed, "bad_key"),
+        since=now - 2 * HOUR,
+    )
+    door = Door(own)
+    await door.beat()
+    await last_open(own, 2 * HOUR)
+    await door.beat()
+    assert await door.shut_seconds(process, now - 10 * HOUR) == pytest.approx(3600, abs=1)

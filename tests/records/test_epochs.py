@@ -208,7 +208,7 @@ async def test_rows_that_stood_on_superseded_events_are_taken_back(
             spoke(2, 1, "P01"),
             spoke(3, 1, "P02"),
             event(4, K.OBSERVATION_READY, round=1),
-            event(5, K.ENDPOINT_SWITCHED, alias="P01", to="agent"),
+            event(5, K.ENDPOINT_SWITCHED, alias="P01", to="agent", fallback="leave"),
             spoke(6, 2, "P01"),
             spoke(7, 2, "P02"),
             event(8, K.OBSERVATION_READY, round=2),
@@ -217,9 +217,11 @@ async def test_rows_that_stood_on_superseded_events_are_taken_back(
         ),
         "run-1",
     )
-    assert [(seat.endpoint, seat.active) for seat in await room.seats(process)] == [("agent", True), ("human", False)]
+    seated = [(seat.endpoint, seat.fallback, seat.active) for seat in await room.seats(process)]
+    assert seated == [("agent", "leave", True), ("human", "lapse", False)]
     await journal.write(told(process, event(5, of="second")), "run-2")
-    assert [(seat.endpoint, seat.active) for seat in await room.seats(process)] == [("human", True), ("human", True)]
+    seated = [(seat.endpoint, seat.fallback, seat.active) for seat in await room.seats(process)]
+    assert seated == [("human", "lapse", True), ("human", "lapse", True)]
     assert [(row.round, row.alias) for row in await rounds.projections(process)] == [(1, "P01"), (1, "P02")]
     assert [row.round for row in await rounds.observations(process)] == [1]
     assert await Plans(pool).answers(process) == []

@@ -6,6 +6,7 @@ A failure is printed as a short script; `python -m tests.simulation --replay FIL
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from pathlib import Path
@@ -50,6 +51,7 @@ def main() -> None:
     parser.add_argument("--workflow", action="store_true", help="through the real workflow class, in process")
     parser.add_argument("--replay", type=Path, help="a file with a script")
     given = parser.parse_args()
+    logging.getLogger("temporalio").setLevel(logging.CRITICAL)  # it logs each workflow task that fails
     kind = ShellWorld if given.workflow else World
     if given.replay is not None:
         world = play(read(given.replay), kind=kind)

@@ -9,7 +9,7 @@ from typing import Any
 from tongyao.protocol.contracts.process import (
     BranchOutput,
     Candidate,
-    ConcludeOutput,
+    CheckDeadlineOutput,
     ConsentInput,
     ConsentOutput,
     DeliverInput,
@@ -79,7 +79,7 @@ def decide(rng: Random, step: Step, *, talkative: float) -> Decisions:
             }
         case "plan":
             drawn = {"residuals": rng.randrange(3)}
-        case "conclude":
+        case "check_deadline":
             drawn = {"shut": rng.choice((0, 0, 0, 0, 30, 3600, 40_000))}
         case "branch":
             drawn = {"reason": rng.choice(NO_CHILD) if rng.random() < 0.35 else ""}
@@ -121,8 +121,8 @@ def build(step: Step, drawn: Decisions, *, spent: Spent, undelivered: bool) -> A
         case "deliver":
             assert isinstance(given, DeliverInput)
             return DeliverOutput(delivered=given.aliases, **used)
-        case "conclude":
-            return ConcludeOutput(undelivered=undelivered, shut_seconds=drawn.get("shut", 0))
+        case "check_deadline":
+            return CheckDeadlineOutput(undelivered=undelivered, shut_seconds=drawn.get("shut", 0))
         case "branch":
             return _branch(given, drawn.get("reason", ""))
         case _:

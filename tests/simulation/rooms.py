@@ -9,7 +9,7 @@ from temporalio.worker._workflow_instance import _WorkflowLogicFlag
 
 from tests.simulation.in_process import InProcess
 from tongyao.protocol.contracts.process import (
-    ConcludeOutput,
+    CheckDeadlineOutput,
     ConsentOutput,
     DeliverOutput,
     FormulateOutput,
@@ -110,9 +110,9 @@ class Room(InProcess):
         self.activate(self.completed(deliver, DeliverOutput(delivered=tuple(deliver.input["aliases"]))))
         self.write_everything()
 
-    def conclude(self, *, undelivered: bool = False, shut_seconds: float = 0.0) -> None:
-        """Let the step that concludes a deadline find this."""
-        self.finish("conclude", ConcludeOutput(undelivered=undelivered, shut_seconds=shut_seconds))
+    def check_deadline(self, *, undelivered: bool = False, shut_seconds: float = 0.0) -> None:
+        """Let the check of a deadline find this."""
+        self.finish("check_deadline", CheckDeadlineOutput(undelivered=undelivered, shut_seconds=shut_seconds))
 
     # ---- messages, as the relay would deliver them
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.simulation import results
 from tests.simulation.oracles.base import Frozen, Oracle, Violation, check, frozen
 from tests.simulation.script import Input
-from tongyao.protocol.contracts.process import ConcludeInput, ProcessInput, ProjectInput
+from tongyao.protocol.contracts.process import CheckDeadlineInput, ProcessInput, ProjectInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import LOGIC, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
@@ -305,7 +305,7 @@ class World:
 
     def _undelivered(self, step: Step) -> bool:
         given = step.input
-        return isinstance(given, ConcludeInput) and any(self.next_of(lane) is not None for lane in given.lanes)
+        return isinstance(given, CheckDeadlineInput) and any(self.next_of(lane) is not None for lane in given.lanes)
 
     @property
     def frozen(self) -> Frozen:

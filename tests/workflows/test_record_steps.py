@@ -1,4 +1,4 @@
-"""Steps that ask no model: concluding somebody's time, consents, and a cancelled branch."""
+"""Steps that ask no model: checking somebody's time, consents, and a cancelled branch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.cancel_children import CancellingChildren
-from activities.conclude import Concluding
+from activities.check_deadline import DeadlineChecks
 from activities.consent import Consenting
 from tests.workflows.conftest import Opened
 from tests.workflows.test_restoring import selecting
 from tongyao.protocol.contracts.process import (
     CancelChildrenInput,
-    ConcludeInput,
-    ConcludeOutput,
+    CheckDeadlineInput,
+    CheckDeadlineOutput,
     ConsentInput,
     ConsentOutput,
 )
@@ -55,25 +55,25 @@ def started(process: str) -> Outbox:
     return Outbox(snapshot=snapshot, events=(event,))
 
 
-async def test_concluding_finds_what_was_handed_in_and_has_not_arrived(repositories: Repositories) -> None:
+async def test_the_check_of_a_deadline_finds_what_was_handed_in_and_has_not_arrived(repositories: Repositories) -> None:
     process = await announced(repositories)
     message = ConfirmTension(key="k", author=Author(role="demander", alias=DEMANDER))
     stored = await repositories.messages.put(process, message, author_id="d", via="api")
 
-    async def conclude(*lanes: str) -> bool:
-        what = ConcludeInput(process_id=process, lanes=lanes, since=NOW, outbox=started(process))
-        output: ConcludeOutput = await ActivityEnvironment().run(Concluding(repositories).conclude, what)
+    async def check(*lanes: str) -> bool:
+        what = CheckDeadlineInput(process_id=process, lanes=lanes, since=NOW, outbox=started(process))
+        output: CheckDeadlineOutput = await ActivityEnvironment().run(DeadlineChecks(repositories).check_deadline, what)
         return output.undelivered
 
-    assert await conclude("P00", "P00/agent") and not await conclude("P01", "P00/control")
+    assert await check("P00", "P00/agent") and not await check("P01", "P00/control")
     assert (await repositories.processes.get(process)).phase == "confirming", "the outbox is written first"
     await repositories.messages.postpone(stored.id, 0, trouble="ValueError", failed=True, set_aside=True)
-    assert not await conclude("P00"), "what was set aside is not waited for"
+    assert not await check("P00"), "what was set aside is not waited for"
     await repositories.messages.verdict(stored.id, ACCEPTED)
-    assert not await conclude("P00")
+    assert not await check("P00")
 
 
-async def test_concluding_says_for_how_long_nothing_could_be_handed_in(repositories: Repositories) -> None:
+async def test_the_check_of_a_deadline_says_for_how_long_nothing_could_be_handed_in(repositories: Repositories) -> None:
     process = await announced(repositories)
     async with session(repositories.pool) as connection:
         await connection.execute(
@@ -81,8 +81,8 @@ async def test_concluding_says_for_how_long_nothing_could_be_handed_in(repositor
         )
 
     async def shut(since: datetime) -> float:
-        what = ConcludeInput(process_id=process, lanes=("P00",), since=since)
-        output: ConcludeOutput = await ActivityEnvironment().run(Concluding(repositories).conclude, what)
+        what = CheckDeadlineInput(process_id=process, lanes=("P00",), since=since)
+        output: CheckDeadlineOutput = await ActivityEnvironment().run(DeadlineChecks(repositories).check_deadline, what)
         return output.shut_seconds
 
     assert await shut(NOW - 4 * HOUR) == 3600
@@ -148,14 +148,14 @@ async def test_a_step_of_a_run_that_the_records_do_not_know_has_them_follow_it_f
                 "UPDATE processes SET run_id = 'before', phase = 'planning', round = 4, seq = 99 WHERE id = %s", [pid]
             )
         environment = ActivityEnvironment(client=here.client)
-        what = ConcludeInput(process_id=pid, lanes=("P00",), since=NOW)
+        what = CheckDeadlineInput(process_id=pid, lanes=("P00",), since=NOW)
         environment.info = replace(environment.info, workflow_id=pid, workflow_run_id="a run that is over")
-        await environment.run(Concluding(here.repositories).conclude, what)
+        await environment.run(DeadlineChecks(here.repositories).check_deadline, what)
         assert (await here.repositories.processes.get(pid)).phase == "planning", (
             "a step that comes too late changes nothing"
         )
         environment.info = replace(environment.info, workflow_run_id=run_id)
-        await environment.run(Concluding(here.repositories).conclude, what)
+        await environment.run(DeadlineChecks(here.repositories).check_deadline, what)
         row = await here.repositories.processes.get(pid)
         await here.handle(pid).terminate()
     assert (row.phase, row.round, row.run_id, row.epoch) == ("selecting", 0, run_id, 2)

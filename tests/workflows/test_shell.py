@@ -12,7 +12,7 @@ from tests.simulation.rooms import Room
 from tongyao.protocol.contracts.process import (
     OPERATOR_NEEDED,
     BranchOutput,
-    ConcludeOutput,
+    CheckDeadlineOutput,
     ProcessInput,
     ProjectOutput,
     TurnOutput,
@@ -146,7 +146,7 @@ def test_while_the_records_are_away_for_a_day_nothing_lapses_and_all_goes_on_wit
 def test_a_confirmation_waits_for_a_message_that_was_handed_in_before_its_end() -> None:
     room = Room(HUMAN, HUMAN, confirmed=False)
     room.pass_time(seconds=300)
-    room.conclude(undelivered=True)
+    room.check_deadline(undelivered=True)
     assert room.phase == "confirming"
     assert accepted(room.by_demander("confirm_tension"))
     assert room.phase == "consenting"
@@ -157,14 +157,14 @@ def test_time_in_which_nothing_could_be_handed_in_is_given_back() -> None:
     room.words("P02")
     room.project()
     room.pass_time(hours=72)
-    room.conclude(shut_seconds=7200)
+    room.check_deadline(shut_seconds=7200)
     turn = room.state.turns["P01"]
     assert turn.waits
     room.pass_time(hours=1, minutes=59)
     assert turn.waits
-    assert not room.named("conclude")
+    assert not room.named("check_deadline")
     room.pass_time(minutes=1)
-    room.conclude(shut_seconds=7200)
+    room.check_deadline(shut_seconds=7200)
     assert room.state.turns["P01"].outcome is Outcome.LAPSED
 
 
@@ -240,7 +240,7 @@ def test_words_that_come_with_the_deadline_count(flags: Any, message_first: bool
     update = room.update(room.message("submit_projection", author, alias="P01", round=1, text_id="late"))
     jobs = [update, room.fired()] if message_first else [room.fired(), update]
     room.activate(*jobs)
-    assert not room.named("conclude")
+    assert not room.named("check_deadline")
     room.project()
     assert room.state.turns["P01"].outcome is Outcome.REPLIED
 
@@ -436,13 +436,13 @@ def test_steps_name_the_queue_of_their_role() -> None:
     assert {activity.queue for activity in room.named("project")} == {"tongyao-models"}
 
 
-def test_a_deadline_is_concluded_by_a_step_and_not_by_the_timer() -> None:
+def test_a_deadline_is_ended_by_a_step_and_not_by_the_timer() -> None:
     room = Room(HUMAN, HUMAN)
     room.words("P02")
     room.project()
     room.pass_time(hours=72)
     assert room.state.turns["P01"].waits
-    (step,) = room.named("conclude")
+    (step,) = room.named("check_deadline")
     assert step.input["lanes"][0] == "P01"
-    room.activate(room.completed(step, ConcludeOutput()))
+    room.activate(room.completed(step, CheckDeadlineOutput()))
     assert room.state.turns["P01"].outcome is Outcome.LAPSED

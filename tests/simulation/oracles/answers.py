@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
-from tongyao.protocol.contracts.process import ConcludeOutput, DeliverOutput
+from tongyao.protocol.contracts.process import CheckDeadlineOutput, DeliverOutput
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -26,7 +26,7 @@ class Answers(Oracle):
         self._look(world.state, before, events)
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        if isinstance(output, ConcludeOutput) and before["phase"].value in ("answering", "awaiting_children"):
+        if isinstance(output, CheckDeadlineOutput) and before["phase"].value in ("answering", "awaiting_children"):
             self.told_to_stop = True
         if isinstance(output, DeliverOutput) and before["phase"].value == "delivering":
             self._delivered(world.state, output, before, events)

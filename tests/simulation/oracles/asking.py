@@ -10,7 +10,7 @@ from tongyao.protocol.contracts.process import (
     ActivityInput,
     BranchInput,
     CancelChildrenInput,
-    ConcludeInput,
+    CheckDeadlineInput,
     ConsentInput,
     DeliverInput,
     DiscoverInput,
@@ -88,11 +88,11 @@ class Asking(Oracle):
         found = {key: step.input for key, step in world.wanted.items() if key != RECORD_KEY}
         expected = [one for one in self._expected(state) if not isinstance(one, ProjectInput)]
         projects = [one for one in found.values() if isinstance(one, ProjectInput)]
-        others = [one for one in found.values() if not isinstance(one, (ProjectInput, ConcludeInput))]
+        others = [one for one in found.values() if not isinstance(one, (ProjectInput, CheckDeadlineInput))]
         check(_sorted(others) == _sorted(expected), "wanted", others, "expected", expected)
         self._turns(state, projects)
         for one in found.values():
-            if isinstance(one, ConcludeInput):
+            if isinstance(one, CheckDeadlineInput):
                 self._lanes(state, one)
         if RECORD_KEY in world.wanted:
             check(state.outbox or state.signalled, "writes an empty outbox")
@@ -117,7 +117,7 @@ class Asking(Oracle):
                 given,
             )
 
-    def _lanes(self, state: State, given: ConcludeInput) -> None:
+    def _lanes(self, state: State, given: CheckDeadlineInput) -> None:
         """The lanes of whoever is asked, and of the demander, who may change it. Nobody else's."""
         whose = given.lanes[0]
         if state.phase.value in ("crystallizing", "consenting"):

@@ -12,7 +12,7 @@ from tongyao.protocol.model.events import Event, EventKind
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-ALWAYS: Final = frozenset({"seq", "urgent", "lanes", "deadlines"})
+ALWAYS: Final = frozenset({"seq", "urgent", "lanes", "deadlines_set"})
 """Counters. `lanes` is compared with the rows after every input."""
 
 MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
@@ -125,7 +125,8 @@ class Effects(Oracle):
         }
         check(seat == expected, "the seat", seat, expected)
         check(_others(after["seats"], message.alias) == _others(before["seats"], message.alias), "another seat changes")
-        told = (EventKind.ENDPOINT_SWITCHED, {"alias": message.alias, "to": message.endpoint.value})
+        data = {"alias": message.alias, "to": message.endpoint.value, "fallback": expected["fallback"].value}
+        told = (EventKind.ENDPOINT_SWITCHED, data)
         check(told in _data(events), "nobody is told of the switch", events)
         turn = before["turns"].get(message.alias)
         rounds = before["phase"] == "crystallizing"

@@ -49,6 +49,7 @@ class Records(Oracle):
         self.phase = "formulating"
         self.round = 0
         self.endpoints: dict[str, str] = {}
+        self.fallbacks: dict[str, str] = {}
         self.gone: set[str] = set()
         self.asked: dict[str, int] = {}
         self.invited: set[int] = set()
@@ -77,6 +78,7 @@ class Records(Oracle):
         if isinstance(output, FreezeOutput) and K.PARTICIPANTS_SELECTED in kinds:
             for seat in output.seats:
                 self.endpoints[seat.alias] = seat.endpoint.value
+                self.fallbacks[seat.alias] = seat.fallback.value
                 joined = (K.PARTICIPANT_JOINED, {"alias": seat.alias, "round": before["round"] + 1})
                 check(((joined[0], joined[1]) in _data(events)) == bool(before["round"]), "joined", seat.alias, events)
         if isinstance(output, FormulateOutput) and before["phase"].value == "formulating":
@@ -164,6 +166,7 @@ class Records(Oracle):
                 check(data["round"] == self.round, event)
             case K.ENDPOINT_SWITCHED:
                 self.endpoints[data["alias"]] = data["to"]
+                self.fallbacks[data["alias"]] = data["fallback"]
                 if data["to"] == "proxy":
                     self.asked.pop(data["alias"], None)
             case K.PARTICIPANT_LEFT:
@@ -201,6 +204,8 @@ class Records(Oracle):
         present = {alias: seat.endpoint.value for alias, seat in state.seats.items() if seat.active}
         sitting = {alias: kind for alias, kind in self.endpoints.items() if alias not in self.gone}
         check(present == sitting, "seats", present, "from events", sitting)
+        fallbacks = {alias: seat.fallback.value for alias, seat in state.seats.items()}
+        check(fallbacks == self.fallbacks, "fallbacks", fallbacks, "from events", self.fallbacks)
         check(
             state.plan_revision == self.revision and state.answers == self.answers,
             "answers",

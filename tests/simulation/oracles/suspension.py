@@ -62,7 +62,8 @@ class Suspension(Oracle):
         else:
             check(now.retry_at is None, "an operator's cause is not tried again by itself")
         check(now.since == (was["since"] if was else failure.began), "since when", now)
-        noted = [one.data for one in events if one.kind is EventKind.SUSPENDED]
+        told_of = [one.data for one in events if one.kind is EventKind.SUSPENDED]
+        noted = [{name: value for name, value in one.items() if name != "since"} for one in told_of]
         renewed = was is not None and (was["kind"], was["code"]) == (kind, failure.code)
         expected = [] if renewed else [{"code": failure.code, "kind": kind, "reason": failure.reason}]
         check(noted == expected, "told", noted, expected)

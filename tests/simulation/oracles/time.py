@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
-from tongyao.protocol.contracts.process import ConcludeOutput
+from tongyao.protocol.contracts.process import CheckDeadlineOutput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import Deadline
@@ -41,7 +41,7 @@ class Question:
     again_at: timedelta = ZERO
     over: bool = False
     reminded: int = 0
-    concluding: str = ""
+    check: str = ""
 
     @property
     def due(self) -> timedelta:
@@ -101,9 +101,9 @@ class Time(Oracle):
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
         since = running.began if isinstance(output, Failure) else world.now
-        who = next((name for name, one in self.questions.items() if one.concluding == running.key), "")
-        concludes = bool(who) and isinstance(output, ConcludeOutput) and self.questions[who].over
-        ended = concludes and self._concluded(world, self.questions[who], output)
+        who = next((name for name, one in self.questions.items() if one.check == running.key), "")
+        checks = bool(who) and isinstance(output, CheckDeadlineOutput) and self.questions[who].over
+        ended = checks and self._checked(world, self.questions[who], output)
         self._clock(world, before, since)
         if ended:
             self._over(world, who, before, events)
@@ -112,10 +112,10 @@ class Time(Oracle):
         self._note(world, events, folded=before["folded"])
         self._corrections(world, before, events)
 
-    def _concluded(self, world: World, question: Question, output: ConcludeOutput) -> bool:
+    def _checked(self, world: World, question: Question, output: CheckDeadlineOutput) -> bool:
         """Whether the time is over now; else it is given back, or looked again."""
         at = self.at(world.now)
-        check(at >= question.due, "concluded before it was due", question)
+        check(at >= question.due, "checked before it was due", question)
         question.given_back = max(question.given_back, timedelta(seconds=output.shut_seconds))
         if question.due > at:
             question.over, question.again_at = False, ZERO
@@ -161,7 +161,7 @@ class Time(Oracle):
     def _nobody_was_timed_out(self, events: list[Event]) -> None:
         for event in events:
             by_timer = event.data.get("by") == "timer"
-            check(event.kind is not K.ESCALATED and not by_timer, "nobody concluded it:", event)
+            check(event.kind is not K.ESCALATED and not by_timer, "nobody checked it:", event)
 
     def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
         state, at = world.state, self.at(world.now)
@@ -235,6 +235,10 @@ class Time(Oracle):
                             ask("phase", settings.answering_seconds)
                         case "awaiting_children" if settings.wait_for_children and not folded:
                             ask("phase", settings.children_seconds)
+                case K.SUSPENDED if not world.state.phase.ended:
+                    assert self.stands_since is not None
+                    stopped = (self.stands_since.isoformat(), world.now.isoformat())
+                    check(data["since"] in stopped, "process time stands since", data, "expected", stopped)
                 case K.TENSION_REVISED:
                     if data["grade"] == "C":
                         self.questions.pop("phase", None)
@@ -254,15 +258,15 @@ class Time(Oracle):
     # ---- what the state says of them
 
     def started(self, world: World, running: Running) -> None:
-        if running.step.contract.name != "conclude":
+        if running.step.contract.name != "check_deadline":
             return
-        lanes = running.step.input.lanes  # type: ignore[attr-defined]  # a ConcludeInput
+        lanes = running.step.input.lanes  # type: ignore[attr-defined]  # a CheckDeadlineInput
         names = {"crystallizing": f"turn/{lanes[0]}", "consenting": lanes[0]}
         who = names.get(world.state.phase.value, "phase")
         check(who in self.questions, "nobody is asked whose time could be over:", who)
         question = self.questions[who]
-        check(question.over and self.at(world.now) >= question.due, "concluded before it is due:", who, question)
-        question.concluding = running.key
+        check(question.over and self.at(world.now) >= question.due, "checked before it is due:", who, question)
+        question.check = running.key
 
     def settled(self, world: World, events: list[Event]) -> None:
         state = world.state
@@ -275,8 +279,8 @@ class Time(Oracle):
         expected = {name: one.due for name, one in self.questions.items()}
         check({name: one.due for name, one in found.items()} == expected, "due:", found, "expected", self.questions)
         for name, question in self.questions.items():
-            concluding = question.concluding in world.running and question.over
-            check(concluding or not question.over or state.causes, "the time is over, and nothing concludes it:", name)
+            checking = question.check in world.running and question.over
+            check(checking or not question.over or state.causes, "the time is over, and nothing checks it:", name)
         if not state.causes:
             check(machine.wake(state) == self._wake(world), "wakes", machine.wake(state), "expected", self._wake(world))
         if world.inputs % SNAPSHOT_EVERY == 0:

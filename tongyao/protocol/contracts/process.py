@@ -274,14 +274,14 @@ class ConsentOutput(Value):
     )
 
 
-class ConcludeInput(ActivityInput):
+class CheckDeadlineInput(ActivityInput):
     """Somebody's time is over: is there a message of theirs that has not arrived?"""
 
     lanes: tuple[str, ...] = Field(description="Lanes that their messages come by.")
     since: datetime = Field(description="When they were asked.")
 
 
-class ConcludeOutput(Value):
+class CheckDeadlineOutput(Value):
     undelivered: bool = Field(default=False, description="A message is stored and has no verdict yet.")
     shut_seconds: float = Field(
         default=0.0, ge=0, description="For how long since then no message could be handed in, suspensions left out."
@@ -323,7 +323,7 @@ BRANCH: Final = ActivityContract("branch", BranchInput, BranchOutput)
 DELIVER: Final = ModelActivity("deliver", DeliverInput, DeliverOutput, steps.DELIVER)
 REMEMBER: Final = ActivityContract("remember", RememberInput, type(None))
 CONSENT: Final = ActivityContract("consent", ConsentInput, ConsentOutput)
-CONCLUDE: Final = ActivityContract("conclude", ConcludeInput, ConcludeOutput)
+CHECK_DEADLINE: Final = ActivityContract("check_deadline", CheckDeadlineInput, CheckDeadlineOutput)
 CANCEL_CHILDREN: Final = ActivityContract("cancel_children", CancelChildrenInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 

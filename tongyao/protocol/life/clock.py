@@ -29,9 +29,9 @@ def wall_time(state: State, at: timedelta) -> datetime:
 
 def ask_until(state: State, seconds: int, now: datetime) -> Deadline:
     """A deadline of `seconds` from now on."""
-    state.deadlines += 1
+    state.deadlines_set += 1
     return Deadline(
-        number=state.deadlines, asked_at=now, asked=process_time(state, now), term=timedelta(seconds=seconds)
+        number=state.deadlines_set, asked_at=now, asked=process_time(state, now), term=timedelta(seconds=seconds)
     )
 
 
@@ -43,7 +43,7 @@ def deadlines(state: State) -> list[Deadline]:
 
 
 def next_event(deadline: Deadline, *, reminds: bool) -> timedelta | None:
-    """Process time at which the deadline needs attention: a reminder, or its end; None while it is being concluded."""
+    """Process time at which the deadline needs attention: a reminder, or its end; None while it is being checked."""
     if deadline.passed:
         return None
     if reminds and deadline.reminders < len(REMINDERS):
@@ -68,7 +68,7 @@ def _reminder(deadline: Deadline, number: int) -> timedelta:
 
 
 def pass_if_over(deadline: Deadline, at: timedelta) -> None:
-    """From the end of its time on, a deadline waits for the step that concludes it."""
+    """From the end of its time on, a deadline waits for the step that checks it."""
     if not deadline.passed and at >= deadline.next_check:
         deadline.passed = True
         deadline.checks += 1
@@ -90,7 +90,8 @@ def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: date
         return
     if old is not None:
         note(state, EventKind.RESUMED, now, code=old.code)
-    note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason)
+    stopped = state.stopped_at.isoformat()
+    note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason, since=stopped)
 
 
 def clear(state: State, names: list[str], now: datetime) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tongyao.protocol.contracts.process import (
     CANCEL_CHILDREN,
-    CONCLUDE,
+    CHECK_DEADLINE,
     CONSENT,
     DELIVER,
     DISCOVER,
@@ -29,8 +29,8 @@ from tongyao.protocol.life import (
     answering,
     children,
     clock,
-    concluding,
     confirming,
+    deadline_checks,
     deciding,
     hearing,
     planning,
@@ -113,7 +113,7 @@ def tick(state: State, now: datetime) -> None:
         if at.total_seconds() >= state.start.settings.process_seconds:
             enter(state, Phase.EXPIRED, now)
         else:
-            concluding.remind(state, at, now)
+            deadline_checks.remind(state, at, now)
             for deadline in clock.deadlines(state):
                 clock.pass_if_over(deadline, at)
     _settle(state, now)
@@ -123,14 +123,14 @@ def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
     steps: dict[str, Step] = {}
     if not state.phase.ended:
-        steps |= concluding.wanted(state)
+        steps |= deadline_checks.wanted(state)
         for module in (confirming, seating, rounds, planning):
             steps |= module.wanted(state)
     steps |= children.wanted(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):
-        steps = {RECORD_KEY: _held(state, RECORD_KEY, concluding.record_step(state)), **steps}
+        steps = {RECORD_KEY: _held(state, RECORD_KEY, deadline_checks.record_step(state)), **steps}
     return steps
 
 
@@ -138,7 +138,7 @@ def wake(state: State) -> datetime | None:
     """When something is due by itself (wall time); None: never."""
     times = [cause.retry_at for cause in state.causes.values() if cause.retry_at is not None]
     if not state.suspended and not state.phase.ended:
-        due = concluding.next_due(state)
+        due = deadline_checks.next_due(state)
         times.append(clock.wall_time(state, due))
     return min(times, default=None)
 
@@ -207,8 +207,8 @@ def _apply(state: State, key: str, output: Any, now: datetime) -> None:
             planning.planned(state, output, now)
         case DELIVER.name:
             planning.delivered(state, output, now)
-        case CONCLUDE.name:
-            concluding.concluded(state, int(rest.split("/")[0]), output, now)
+        case CHECK_DEADLINE.name:
+            deadline_checks.checked(state, int(rest.split("/")[0]), output, now)
         case "child":
             children.branched(state, rest, output, now)
         case REMEMBER.name | CANCEL_CHILDREN.name:

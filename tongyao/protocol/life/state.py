@@ -53,8 +53,8 @@ class Deadline(BaseModel):
     check_at: timedelta | None = Field(
         default=None, description="When to look again for messages that were handed in and have not arrived."
     )
-    checks: int = Field(default=0, description="How many concluding steps have run or are running.")
-    passed: bool = Field(default=False, description="The time is over: the concluding step is wanted.")
+    checks: int = Field(default=0, description="How many checks have run or are running.")
+    passed: bool = Field(default=False, description="The time is over: its check is wanted.")
 
     @property
     def due(self) -> timedelta:
@@ -145,7 +145,7 @@ class State(BaseModel):
     stopped_for: timedelta = Field(default=timedelta(0), description="For how long it has stood, before `stopped_at`.")
     resumed_at: datetime | None = None
     deadline: Deadline | None = Field(default=None, description="Of the present phase.")
-    deadlines: int = Field(default=0, description="Deadlines set so far.")
+    deadlines_set: int = Field(default=0, description="How many deadlines were set so far.")
 
     tension: TensionRef | None = None
     selected: tuple[Choice, ...] = Field(

@@ -61,7 +61,7 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
     turn.deadline = None
     if seat.fallback is Fallback.PROXY and seat.consented:
         seat.endpoint = EndpointKind.PROXY
-        note(state, EventKind.ENDPOINT_SWITCHED, now, alias=turn.alias, to=seat.endpoint.value)
+        _note_switch(state, turn.alias, now)
     elif seat.fallback is Fallback.LEAVE:
         leave(state, turn.alias, now)
     else:
@@ -90,7 +90,7 @@ def switch(
         seat.consented = True
     before, seat.endpoint = seat.endpoint, endpoint
     seat.fallback = fallback or seat.fallback
-    note(state, EventKind.ENDPOINT_SWITCHED, now, alias=alias, to=endpoint.value)
+    _note_switch(state, alias, now)
     turn = state.turns.get(alias)
     if state.phase is not Phase.CRYSTALLIZING or turn is None or not turn.open or turn.answered or before is endpoint:
         return
@@ -99,3 +99,8 @@ def switch(
     elif before is EndpointKind.PROXY:
         turn.batch = 0
         wait_for(state, turn, now)
+
+
+def _note_switch(state: State, alias: str, now: datetime) -> None:
+    seat = state.seats[alias]
+    note(state, EventKind.ENDPOINT_SWITCHED, now, alias=alias, to=seat.endpoint.value, fallback=seat.fallback.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tongyao.protocol.life import concluding
+from tongyao.protocol.life import deadline_checks
 from tongyao.protocol.life.answering import open_points
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
@@ -116,7 +116,7 @@ def _steps(state: State) -> list[Reason]:
 def _nothing(state: State) -> list[Reason]:
     if state.phase.ended:
         return []
-    return [Reason(waits_for="its own deadline", until=wall_time(state, concluding.next_due(state)))]
+    return [Reason(waits_for="its own deadline", until=wall_time(state, deadline_checks.next_due(state)))]
 
 
 def why_for_party(state: State, now: datetime, alias: str, language: str) -> str:

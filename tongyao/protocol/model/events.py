@@ -35,7 +35,7 @@ class EventKind(StrEnum):
     REMINDER = "reminder"  # [alias, round, share]; of somebody who is invited: [number, share]
     DEADLINE_EXTENDED = "deadline_extended"  # [alias, due]
     ESCALATED = "escalated"  # [alias, round]
-    ENDPOINT_SWITCHED = "endpoint_switched"  # [alias, to]
+    ENDPOINT_SWITCHED = "endpoint_switched"  # [alias, to, fallback]
     MANDATE_CHANGED = "mandate_changed"  # [alias]
     WORDS_ARRIVED = "words_arrived"  # [alias, round]; of a person or their agent, not yet sorted
     PROJECTION_RECEIVED = "projection_received"  # [alias, round, outcome, items, struck]
@@ -48,7 +48,7 @@ class EventKind(StrEnum):
     DECISION_NEEDED = "decision_needed"  # [cause]
     DECIDED = "decided"  # [decision, by: person | timer, without: of a re-plan, the aliases that it leaves out]
     BUDGET_WARNING = "budget_warning"  # [share]
-    SUSPENDED = "suspended"  # [code, reason, kind]
+    SUSPENDED = "suspended"  # [code, reason, kind, since: when process time stopped]
     RESUMED = "resumed"  # [code]; the cause that is gone
     OPERATOR_ACTED = "operator_acted"  # [message, login]
     PLAN_READY = "plan_ready"  # [revision, claims, supported, residuals, reduced]

@@ -46,6 +46,7 @@ CREATE TABLE seats (
     endpoint          text NOT NULL,
     seated_endpoint   text NOT NULL,              -- what spoke for it at first, before any switch
     fallback          text NOT NULL,
+    seated_fallback   text NOT NULL,
     active            boolean NOT NULL DEFAULT true,
     joined_round      integer NOT NULL DEFAULT 1,
     seated_at         timestamptz NOT NULL DEFAULT now(),

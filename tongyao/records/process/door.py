@@ -59,7 +59,7 @@ class Door:
             if not outages:
                 return 0.0
             cursor = await connection.execute(
-                """SELECT kind, at FROM events WHERE process_id = %s AND NOT superseded
+                """SELECT kind, COALESCE((data ->> 'since')::timestamptz, at) AS at FROM events WHERE process_id = %s AND NOT superseded
                        AND kind IN ('suspended', 'resumed') ORDER BY seq""",
                 [process_id],
             )
@@ -68,12 +68,13 @@ class Door:
 
 
 def _suspended(changes: Iterable[tuple[bool, datetime]], now: datetime) -> list[Interval]:
-    """Intervals in which a process was suspended. `changes`: a cause was added (true) or is gone, in order of time."""
+    """Intervals in which process time stood, none overlapping. `changes`: since when it stood for a cause (true), or when
+    the cause was gone, in the order of events."""
     intervals: list[Interval] = []
     causes, since = 0, now
     for added, at in changes:
         if added and causes == 0:
-            since = at
+            since = max(at, intervals[-1][1]) if intervals else at
         causes += 1 if added else -1
         if not added and causes == 0:
             intervals.append((since, at))

@@ -65,8 +65,9 @@ async def seat_again(connection: Connection, process_id: str, seats: Mapping[str
     )
     await connection.execute(
         """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, seated_endpoint, fallback,
-               active, joined_round)
-           SELECT %s, n.alias, n.profile_id, n.profile_version, n.endpoint, n.endpoint, n.fallback, n.active, n.joined_round
+               seated_fallback, active, joined_round)
+           SELECT %s, n.alias, n.profile_id, n.profile_version, n.endpoint, n.endpoint, n.fallback, n.fallback, n.active,
+               n.joined_round
            FROM jsonb_to_recordset(%s) AS n (alias text, profile_id text, profile_version int, endpoint text,
                fallback text, active bool, joined_round int)
            ON CONFLICT (process_id, alias) DO UPDATE SET profile_id = excluded.profile_id,
@@ -102,7 +103,11 @@ async def _seats(connection: Connection, process_id: str) -> None:
                endpoint = COALESCE((
                    SELECT e.data ->> 'to' FROM events e WHERE e.process_id = s.process_id AND NOT e.superseded
                    AND e.kind = 'endpoint_switched' AND e.data ->> 'alias' = s.alias
-                   ORDER BY e.seq DESC LIMIT 1), s.seated_endpoint)
+                   ORDER BY e.seq DESC LIMIT 1), s.seated_endpoint),
+               fallback = COALESCE((
+                   SELECT e.data ->> 'fallback' FROM events e WHERE e.process_id = s.process_id AND NOT e.superseded
+                   AND e.kind = 'endpoint_switched' AND e.data ->> 'alias' = s.alias
+                   ORDER BY e.seq DESC LIMIT 1), s.seated_fallback)
            WHERE s.process_id = %s""",
         [process_id],
     )

@@ -72,14 +72,14 @@ class Seats:
         async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, seated_endpoint, fallback,
-                       active, joined_round)
-                   SELECT %s, s.alias, s.profile_id, s.profile_version, s.endpoint, s.endpoint, s.fallback, s.active,
-                          s.joined_round
+                       seated_fallback, active, joined_round)
+                   SELECT %s, s.alias, s.profile_id, s.profile_version, s.endpoint, s.endpoint, s.fallback, s.fallback,
+                          s.active, s.joined_round
                    FROM jsonb_to_recordset(%s) AS s (alias text, profile_id text, profile_version int,
                        endpoint text, fallback text, active bool, joined_round int)
                    ON CONFLICT (process_id, alias) DO UPDATE SET endpoint = excluded.endpoint,
                        seated_endpoint = excluded.seated_endpoint, fallback = excluded.fallback,
-                       active = excluded.active, seated_at = now()""",
+                       seated_fallback = excluded.seated_fallback, active = excluded.active, seated_at = now()""",
                 [process_id, Jsonb([seat.model_dump(exclude={"person"}) for seat in seats])],
             )
 

@@ -12,7 +12,7 @@ from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from activities.branch import Branching
 from activities.cancel_children import CancellingChildren
-from activities.conclude import Concluding
+from activities.check_deadline import DeadlineChecks
 from activities.consent import Consenting
 from activities.deliver import Delivering
 from activities.dependencies import Deps
@@ -52,7 +52,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
     ]
     record_steps: list[Callable[..., Any]] = [
         Recording(deps.repositories).record,
-        Concluding(deps.repositories).conclude,
+        DeadlineChecks(deps.repositories).check_deadline,
         Consenting(deps.repositories, deps.consent_quotas).consent,
         Branching(deps).branch,
         CancellingChildren(deps.repositories).cancel_children,

@@ -1,4 +1,4 @@
-"""The end of somebody's time. A step concludes it, not the timer (docs/protocol.md §3.3).
+"""The end of somebody's time. A step checks the deadline before anything follows from it (docs/protocol.md §3.3).
 
 Before anything lapses or confirms itself, the step looks for messages that were handed in and have not arrived, and for how long
 messages could not be handed in. That time is given back.
@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tongyao.protocol.contracts.process import CONCLUDE, RECORD, ConcludeInput, ConcludeOutput, RecordInput
+from tongyao.protocol.contracts.process import (
+    CHECK_DEADLINE,
+    RECORD,
+    CheckDeadlineInput,
+    CheckDeadlineOutput,
+    RecordInput,
+)
 from tongyao.protocol.life import confirming, deciding, seating, turns
 from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
 from tongyao.protocol.life.journal import note
@@ -29,8 +35,12 @@ def wanted(state: State) -> dict[str, Step]:
     steps = {}
     for deadline in deadlines(state):
         if deadline.passed:
-            ask = ConcludeInput(process_id=state.process_id, lanes=_lanes(state, deadline), since=deadline.asked_at)
-            steps[f"conclude/{deadline.number}/{deadline.checks}"] = Step(CONCLUDE, ask, _summary(state, deadline))
+            ask = CheckDeadlineInput(
+                process_id=state.process_id, lanes=_lanes(state, deadline), since=deadline.asked_at
+            )
+            steps[f"check_deadline/{deadline.number}/{deadline.checks}"] = Step(
+                CHECK_DEADLINE, ask, _summary(state, deadline)
+            )
     return steps
 
 
@@ -58,7 +68,7 @@ def _summary(state: State, deadline: Deadline) -> str:
     return f"the time of {whose} is over: look for messages on their way"
 
 
-def concluded(state: State, number: int, output: ConcludeOutput, now: datetime) -> None:
+def checked(state: State, number: int, output: CheckDeadlineOutput, now: datetime) -> None:
     """Give time back, or wait for messages on their way; where there is neither, what was to follow the deadline follows."""
     deadline = next(one for one in deadlines(state) if one.number == number)
     deadline.given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
