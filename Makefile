@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow mutants check format histories setup lock clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow mutants live check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -14,6 +14,18 @@ help: ## List the targets
 
 demo: $(VENV)/.runtime ## Run one process from a raw intent to a plan, on real servers (the default)
 	@$(BIN)/tongyao demo
+
+live: $(VENV)/.runtime ## Run one case on Claude, at most $$1 (needs ANTHROPIC_API_KEY), beside its recording
+	@test -n "$$ANTHROPIC_API_KEY" || { echo 'make live asks Claude: set ANTHROPIC_API_KEY. Without a key: make demo'; exit 2; }
+	@mkdir -p .tongyao
+	@TONGYAO_ENGINE=recorded TONGYAO_ENGINE_FILE=examples/recorded/$(LIVE_CASE).jsonl \
+		$(BIN)/tongyao eval --json --people $(LIVE_PEOPLE) examples/$(LIVE_CASE) > .tongyao/live-beside.json
+	@TONGYAO_ENGINE=anthropic TONGYAO_MODEL=$(LIVE_MODEL) \
+		$(BIN)/tongyao eval --cap 1 --beside .tongyao/live-beside.json --people $(LIVE_PEOPLE) examples/$(LIVE_CASE)
+LIVE_CASE := zh-medicine-mountain
+LIVE_PEOPLE := signalman,haulier,broadcaster,miniapp
+# Budgets reserve the most that each call can cost: with the strong model $1 would not let the first observation begin.
+LIVE_MODEL := claude-sonnet-5-5
 
 setup: $(VENV)/.dev ## Install everything for tests and checks
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.evaluation.test_judging import CASE, NAMES, record
+from tongyao.commands.evaluate import measured_before, plans_of, table_of
 from tongyao.evals.cases import CaseError, Expected, ExpectedTranslation, Link, Trap, load, only
 from tongyao.evals.measure import Measures, measure
 from tongyao.protocol.model.observation import Relation, Translation
@@ -111,3 +113,45 @@ def test_every_shipped_case_loads_and_can_be_cut_to_some_of_its_people() -> None
 def test_a_folder_that_is_no_case_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match=r"case\.json"):
         load(tmp_path)
+
+
+def test_pairs_left_unrelated_are_counted_against_what_the_case_expects() -> None:
+    unrelated = measured(with_pair(relation=Relation.NONE_FOUND), Expected())
+    assert (unrelated.unrelated, unrelated.none_found, unrelated.none_found_right) == (1, 1, 1)
+    missed = measured(with_pair(relation=Relation.NONE_FOUND))
+    assert (missed.unrelated, missed.none_found, missed.none_found_right) == (0, 1, 0)
+
+
+def test_links_are_counted_by_the_round_in_which_they_are_found() -> None:
+    assert measured(record()).by_round() == {1: 1}
+
+
+OFFSET = Expected(links=(Link(id="L9", kind="offsetting", between=("ada", "bo")),))
+JOINED = Claim(text="ice goes to whoever needs it", sources=("R1/P01/1", "R1/P02/1"))
+
+
+@pytest.mark.parametrize(
+    ("plan", "walked_in"),
+    [
+        (Plan(panorama=(JOINED,)), ("L9",)),
+        (Plan(panorama=(JOINED,), offsets=(Claim(text="no", sources=("R1/P01/1", "R1/P02/1")),)), ()),
+        (Plan(panorama=(Claim(text="ice", sources=("R1/P01/1",)),)), ()),
+    ],
+)
+def test_a_plan_walks_into_an_offset_that_it_joins_and_nowhere_names(plan: Plan, walked_in: tuple[str, ...]) -> None:
+    assert measured(record().model_copy(update={"plans": (plan,)}), OFFSET).walked_in == walked_in
+
+
+def test_the_tables_have_a_line_for_each_run() -> None:
+    rows = [measured(record()), measured(record())]
+    for table in (table_of(rows), plans_of(rows)):
+        assert table.row_count == 2
+
+
+def test_rows_of_an_earlier_run_are_read_and_what_is_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    file.write_text(json.dumps([{**measured(record()).model_dump(mode="json"), "judgement": {}}]), encoding="utf-8")
+    assert measured_before(file) == [measured(record())]
+    file.write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"before\.json is not what"):
+        measured_before(file)

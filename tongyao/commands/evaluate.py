@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,17 @@ from rich.table import Table
 
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, OPERATOR, console, fail, print_json, run, settings
+from tongyao.commands.common import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    OPERATOR,
+    console,
+    errors,
+    fail,
+    print_json,
+    run,
+    settings,
+)
 from tongyao.evals.cases import Case, CaseError, load, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase
@@ -41,6 +52,13 @@ def evaluate(
     judge: Annotated[
         bool, typer.Option("--judge", help="Let a Claude model judge each run by the rubric as well.")
     ] = False,
+    cap: Annotated[
+        float | None,
+        typer.Option(help="US dollars that one case may use at most; then its plan is made of what there is."),
+    ] = None,
+    beside: Annotated[
+        Path | None, typer.Option(help="A file that `eval --json` wrote: its rows stand in the tables too.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """Run cases one after another, confirmed at once, and count what was found by the rounds it should be found in."""
@@ -48,7 +66,8 @@ def evaluate(
         loaded = [load(folder) for folder in cases]
         if people:
             loaded = [only(case, tuple(name.strip() for name in people.split(","))) for case in loaded]
-    except CaseError as error:
+        others = measured_before(beside) if beside else []
+    except (CaseError, ValueError) as error:
         fail(str(error), EXIT_BAD_INPUT)
     if swap or without:
         compared = run(_compare(loaded, without))
@@ -60,7 +79,7 @@ def evaluate(
                     f"{one['case']} | {one['beside']}: {_share(one['overlap'])} of what is quoted is the same"
                 )
         return
-    rows = run(_evaluate(loaded, judge))
+    rows = run(_evaluate(loaded, judge, cap))
     if as_json:
         print_json(
             [
@@ -70,23 +89,35 @@ def evaluate(
         )
         return
     wide = Console(width=max(console.width, 170))  # a table that is cut tells nothing
-    wide.print(table_of([row for row, _ in rows]))
-    wide.print(links_of([row for row, _ in rows]))
+    measures = [*(row for row, _ in rows), *others]
+    for table in (table_of(measures), plans_of(measures), links_of(measures)):
+        wide.print(table)
     for row, judgement in rows:
         if judgement:
             scores = ", ".join(f"{name} {score}" for name, score in judgement["scores"].items())
             console.print(f"[bold]{row.case}[/bold] judged: {scores}\n{judgement['remarks']}")
 
 
-async def _evaluate(cases: list[Case], judge: bool) -> list[tuple[Measures, dict[str, Any]]]:
+def measured_before(file: Path) -> list[Measures]:
+    """The rows of an earlier run. Raises `ValueError` naming the file."""
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+        return [
+            Measures.model_validate({name: value for name, value in row.items() if name != "judgement"}) for row in rows
+        ]
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ValueError(f"{file} is not what `tongyao eval --json` writes: {error}") from error
+
+
+async def _evaluate(cases: list[Case], judge: bool, cap: float | None) -> list[tuple[Measures, dict[str, Any]]]:
     config = settings()
     rows = []
     async with installation.brought_up(config) as installed:
         for case in cases:
-            console.print(
+            errors.print(
                 f"[dim]{case.id}: {len(case.profiles)} people, engine {config.chosen_engine}[/dim]", highlight=False
             )
-            process, names = await _run_case(installed, case)
+            process, names = await _run_case(installed, case, cap)
             record = await installed.context.repositories.record(process)
             if record.phase is not Phase.COMPLETED:
                 fail(f"{case.id} ended as {record.phase.value}: `tongyao show {process}`", EXIT_FAILED)
@@ -124,7 +155,7 @@ async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
     return found
 
 
-async def _run_case(installed: Installation, case: Case) -> tuple[str, dict[str, str]]:
+async def _run_case(installed: Installation, case: Case, cap: float | None = None) -> tuple[str, dict[str, str]]:
     """Run one case to its end; returns the process and, by alias, who of the case sat there."""
     mark = secrets.token_hex(3)
     scene = f"eval-{case.id}-{mark}"
@@ -163,6 +194,7 @@ async def _run_case(installed: Installation, case: Case) -> tuple[str, dict[str,
                 "residuals": "off",
                 "language": case.language,
                 "deciding_seconds": 1,
+                **({} if cap is None else {"cost_budget": str(cap)}),
                 "aliases_as_named": installed.settings.chosen_engine == "recorded",
             },
         ),
@@ -209,30 +241,50 @@ async def _judged(installed: Installation, case: Case, process: str, names: dict
 
 
 def table_of(rows: list[Measures]) -> Table:
-    """One line per case, all figures counted by code."""
-    table = Table(box=None, title="What was found", title_justify="left")
-    for name in ("case", "people", "links", "offsets", "in time", "false", "unexpected", "inferred", "changed", "translations", "own words",
-                 "coverage", "traceable", "delta", "struck", "rounds", "calls", "$"):  # fmt: skip
+    """One line per case: what the rounds found. All figures are counted by code (docs/evaluation.md §2)."""
+    table = Table(box=None, title="What the rounds found", title_justify="left")
+    for name in ("case", "engine", "people", "links", "by round", "in time", "offsets", "false", "unexpected", "none found",
+                 "inferred", "changed", "translations", "own words", "coverage", "delta", "struck", "rounds"):  # fmt: skip
         table.add_column(name, no_wrap=True)
     for row in rows:
         table.add_row(
             row.case,
+            row.engine,
             str(row.people),
             _of(*row.found()),
-            _of(*row.found("offsetting")),
+            " ".join(f"R{number}:{count}" for number, count in row.by_round().items()) or "-",
             _of(sum(link.in_time for link in row.links), len(row.links)),
+            _of(*row.found("offsetting")),
             ", ".join(row.false_relations) or "0",
             _of(row.unexpected, row.relations),
+            f"{_of(row.none_found_right, row.none_found)} of {row.unrelated}",
             str(row.inferred),
             str(row.changes),
             _of(len(row.translations), row.translations_expected),
             _share(row.own_words),
             _share(row.coverage),
-            _share(row.traceable),
             _share(row.delta),
             str(row.struck),
             f"{row.rounds}" + ("" if row.converged else " open"),
+        )
+    return table
+
+
+def plans_of(rows: list[Measures]) -> Table:
+    """One line per case: the plan, and what the run used."""
+    table = Table(box=None, title="The plan, and what was used", title_justify="left")
+    for name in ("case", "engine", "roles", "traceable", "doubtful", "walked in", "calls", "tokens", "$"):
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row.case,
+            row.engine,
+            _of(row.roles, row.contributors),
+            _share(row.traceable),
+            str(row.doubtful),
+            ", ".join(row.walked_in) or "0",
             str(row.calls),
+            f"{row.tokens:,}",
             f"{row.cost:.4f}",
         )
     return table

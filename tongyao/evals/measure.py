@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from pydantic import Field
@@ -10,11 +10,12 @@ from pydantic import Field
 from tongyao.evals.cases import Case, ExpectedTranslation, Link
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.observation import Basis, Observation, Relation, all_pairs
+from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.projection import Item
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.audit import audit
-from tongyao.protocol.rules.relations import changes
+from tongyao.protocol.rules.relations import changes, standing
 
 SAME = 0.6
 """Two claims of one person with at least this Jaccard similarity of terms count as repeated."""
@@ -47,6 +48,15 @@ class Measures(Value):
     changes: int = Field(description="How often a pair stated as related was stated otherwise later.")
     unexpected: int = Field(description="Of these, pairs of which the case expects nothing: not all of them wrong.")
     false_relations: tuple[str, ...] = Field(description="Traps of that kind that were fallen into.")
+    unrelated: int = Field(default=0, description="Pairs of contributors of which the case expects no relation.")
+    none_found: int = Field(default=0, description="Pairs that stand as `none_found` after the last round.")
+    none_found_right: int = Field(default=0, description="Of these, pairs of which the case expects no relation.")
+    walked_in: tuple[str, ...] = Field(
+        default=(),
+        description="Expected offsets whose two sides the plan joins without saying anywhere that they collide.",
+    )
+    roles: int = Field(default=0, description="Contributors whose part in the plan holds a claim.")
+    contributors: int = 0
     translations: tuple[str, ...] = Field(description="Expected ones found, with a word of each side.")
     translations_expected: int
     translations_made: int
@@ -64,6 +74,11 @@ class Measures(Value):
     calls: int = 0
     tokens: int = 0
     cost: Decimal = Decimal(0)
+
+    def by_round(self) -> dict[int, int]:
+        """Round → how many of the expected links were found in it."""
+        rounds = sorted(link.round for link in self.links if link.round)
+        return {number: rounds.count(number) for number in dict.fromkeys(rounds)}
 
     def found(self, *kinds: str) -> tuple[int, int]:
         """How many links of these kinds (none: all) were found, and how many were there."""
@@ -93,6 +108,11 @@ def measure(
     expected_pairs = {_pair(aliases, link.between) for link in case.expected.links if len(link.between) == 2}
     pairs = [pair for seen in record.observations for pair in seen.pairs]
     claims = [claim for plan in record.plans[:1] for claim in plan.claims()]
+    unrelated = set(all_pairs(record.contributors())) - expected_pairs
+    none_found = {
+        names for names, pair in standing(record.observations).items() if pair.relation is Relation.NONE_FOUND
+    }
+    filled = [role.alias for plan in record.plans[:1] for role in plan.roles if role.claims()]
     made = [one for seen in record.observations for one in seen.translations]
     later = said.later()
     totals: dict[str, int] = {}
@@ -113,6 +133,17 @@ def measure(
             for trap in case.expected.traps
             if trap.kind == "false_relation" and len(trap.between) == 2 and _pair(aliases, trap.between) in related
         ),
+        unrelated=len(unrelated),
+        none_found=len(none_found),
+        none_found_right=len(none_found & unrelated),
+        walked_in=tuple(
+            link.id
+            for link in case.expected.links
+            for plan in record.plans[:1]
+            if link.kind == "offsetting" and len(link.between) == 2 and _walked_in(plan, _pair(aliases, link.between))
+        ),
+        roles=len(filled),
+        contributors=len(record.contributors()),
         translations=tuple(one.id for one in case.expected.translations if _is_translated(one, record, aliases)),
         translations_expected=len(case.expected.translations),
         translations_made=len(made),
@@ -202,6 +233,25 @@ def _is_translated(wanted: ExpectedTranslation, record: Record, aliases: Mapping
                 if _any(wanted.a_terms, words[a]) and _any(wanted.b_terms, words[b]):
                     return True
     return False
+
+
+def _walked_in(plan: Plan, names: Collection[str]) -> bool:
+    """Whether a claim of what is possible, or of a part, rests on both sides, and no collision or residual names both."""
+    parts = [claim for role in plan.roles for claim in (*role.contributions, *role.benefits, *role.dependencies)]
+    told = [claim.sources for claim in (*plan.offsets, *(one for role in plan.roles for one in role.costs))]
+    told += [residual.sources for residual in plan.residuals]
+
+    def both(sources: Iterable[str]) -> bool:
+        return set(names) <= _owners(sources)
+
+    joined = any(both(claim.sources) for claim in (*plan.panorama, *parts))
+    return joined and not any(map(both, told))
+
+
+def _owners(sources: Iterable[str]) -> set[str]:
+    """Whose words these ids are; lines of the tension are the demander's, whom cases call `demander`."""
+    parts = [source.split("/") for source in sources]
+    return {"demander" if part[0] == "T" else part[1] for part in parts if len(part) > 1}
 
 
 def _any(wanted: Sequence[str], text: str) -> bool:
