@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.names import name_in_heading
+from tongyao.records.model_calls import Attempt
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
 
@@ -226,8 +228,19 @@ async def _measured(installed: Installation, case: Case, process: str, names: di
         guards=guards,
         calls=used.calls,
         tokens=used.tokens,
+        fresh=fresh_by_round(await installed.context.repositories.ledger.calls(process)),
         cost=used.cost,
     )
+
+
+def fresh_by_round(calls: Sequence[Attempt]) -> dict[int, int]:
+    """Round → prompt tokens of its calls that were not read from a cache; those written to it are among them."""
+    rounds = sorted({call.round for call in calls})
+    fresh = {
+        number: sum(call.input_tokens + call.cache_write_tokens for call in calls if call.round == number)
+        for number in rounds
+    }
+    return {number: tokens for number, tokens in fresh.items() if tokens}
 
 
 async def _judged(installed: Installation, case: Case, process: str, names: dict[str, str]) -> dict[str, Any]:
@@ -273,7 +286,18 @@ def table_of(rows: list[Measures]) -> Table:
 def plans_of(rows: list[Measures]) -> Table:
     """One line per case: the plan, and what the run used."""
     table = Table(box=None, title="The plan, and what was used", title_justify="left")
-    for name in ("case", "engine", "roles", "traceable", "doubtful", "walked in", "calls", "tokens", "$"):
+    for name in (
+        "case",
+        "engine",
+        "roles",
+        "traceable",
+        "doubtful",
+        "walked in",
+        "calls",
+        "tokens",
+        "fresh input by round",
+        "$",
+    ):
         table.add_column(name, no_wrap=True)
     for row in rows:
         table.add_row(
@@ -285,6 +309,7 @@ def plans_of(rows: list[Measures]) -> Table:
             ", ".join(row.walked_in) or "0",
             str(row.calls),
             f"{row.tokens:,}",
+            " ".join(f"R{number}:{tokens:,}" for number, tokens in row.fresh.items() if number) or "-",
             f"{row.cost:.4f}",
         )
     return table

@@ -1,4 +1,4 @@
-"""`cost`, `prompts`, `record`: what models were told, what they answered, what it cost."""
+"""`cost`, `estimate`, `prompts`, `record`: what models were told, what they answered, what it cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Annotated, Literal, cast, get_args
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import app_context, console, fail, print_json, run
+from tongyao.commands.common import app_context, console, fail, print_json, run, settings
+from tongyao.llm import prices
+from tongyao.llm.cost_estimate import estimate as estimated
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.steps import STEPS
 
@@ -19,6 +21,7 @@ prompts_app = typer.Typer(help="The prompts as models get them.", no_args_is_hel
 
 def add_to(app: typer.Typer) -> None:
     app.command()(cost)
+    app.command()(estimate)
     app.command()(record)
     app.add_typer(prompts_app, name="prompts")
 
@@ -34,6 +37,40 @@ def cost(
     if wrong:
         fail(f"--by {wrong[0]!r}: one of {', '.join(get_args(Group))}", 2)
     run(_cost(cast(tuple[Group, ...], groups), process, as_json))
+
+
+def estimate(
+    people: Annotated[int, typer.Option(min=2, max=8, help="How many take part.")] = 4,
+    profile_chars: Annotated[int, typer.Option(min=0, help="Characters of one profile.")] = 3_000,
+    rounds: Annotated[int, typer.Option(min=1, max=9, help="Rounds until it converges; three to five are usual.")] = 4,
+    lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+) -> None:
+    """What a process would cost on the models of the settings. Nothing is asked; proxies only, no repairs, thinking guessed."""
+    if lang not in ("en", "zh"):
+        fail(f"--lang {lang!r}: en or zh", 2)
+    config = settings()
+    rows = estimated(
+        language="zh" if lang == "zh" else "en",
+        people=people,
+        profile_chars=profile_chars,
+        rounds=rounds,
+        models=config.models_by_step,
+        prices=prices.load(config.prices),
+    )
+    if as_json:
+        print_json([row.model_dump(mode="json") for row in rows])
+        return
+    table = Table("step", "model", "calls", "fresh input", "from cache", "output", "$", box=None)
+    for row in rows:
+        dollars = "unknown" if row.cost is None else f"{row.cost:.3f}"
+        table.add_row(
+            row.step, row.model, str(row.calls), f"{row.fresh:,}", f"{row.cached:,}", f"{row.output:,}", dollars
+        )
+    known = [row.cost for row in rows if row.cost is not None]
+    whole = f"{sum(known):.2f}" + ("" if len(known) == len(rows) else " or more")
+    table.add_row("all", "", str(sum(row.calls for row in rows)), *("" for _ in range(3)), whole)
+    console.print(table)
 
 
 async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:

@@ -73,6 +73,9 @@ class Measures(Value):
     converged: bool
     calls: int = 0
     tokens: int = 0
+    fresh: dict[int, int] = Field(
+        default_factory=dict, description="Round → prompt tokens that no cache held. 0: what is outside the rounds."
+    )
     cost: Decimal = Decimal(0)
 
     def by_round(self) -> dict[int, int]:
@@ -96,6 +99,7 @@ def measure(
     guards: Sequence[Mapping[str, int]] = (),
     calls: int = 0,
     tokens: int = 0,
+    fresh: Mapping[int, int] | None = None,
     cost: Decimal = Decimal(0),
 ) -> Measures:
     """`names`: alias → id in the case; `texts`: alias → frozen profile, in which spans are looked up."""
@@ -160,6 +164,7 @@ def measure(
         converged=bool(record.plans) and not record.plans[0].open_points,
         calls=calls,
         tokens=tokens,
+        fresh=dict(fresh or {}),
         cost=cost,
     )
 

@@ -1,0 +1,76 @@
+"""What a process will cost, estimated before it starts (docs/models.md, estimate)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final
+
+from tongyao.llm import prompts
+from tongyao.llm.anthropic.step_settings import DEFAULTS
+from tongyao.llm.engine import Usage
+from tongyao.llm.prices import PriceTable, estimated_tokens
+from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
+from tongyao.protocol.model.value import Value
+
+TENSION: Final = 450
+TURN: Final = (1_000, 500, 150)
+"""Tokens of one participant's items: in round 1, in round 2, in each later one, as careful readers wrote them."""
+OBSERVATION: Final = (500, 260)
+"""Tokens of an observation: at least, and for every pair that is examined."""
+PLAN: Final = (1_500, 1_300)
+"""Tokens of a plan: at least, and for every participant."""
+DELIVERY: Final = 1_300
+THINKING: Final = Decimal("2.0")
+"""Output tokens for each token of an answer, thinking included. Not measured: nobody has run this on Claude."""
+
+
+class StepEstimate(Value):
+    """The calls of one step. `fresh`: prompt tokens not read from a cache; those written to it are priced so."""
+
+    step: str
+    model: str
+    calls: int
+    fresh: int
+    cached: int
+    output: int
+    cost: Decimal | None
+
+
+def estimate(
+    *, language: Language, people: int, profile_chars: int, rounds: int, models: Mapping[str, str], prices: PriceTable
+) -> tuple[StepEstimate, ...]:
+    """The steps of a process with proxies only, without repairs. `profile_chars`: of one profile. `cost` None: price unknown.
+
+    The first request of a step writes its prompt to the cache; a later round reads what the round before wrote.
+    """
+    wide = 1 if language == "zh" else 3
+    profile = min(profile_chars, WHOLE_PROFILE_CHARS) // wide
+    system = {step: estimated_tokens(prompts.load(step, language).text) for step in DEFAULTS}
+    said = [people * TURN[min(number, 2)] for number in range(rounds)]
+    pairs = people * (people - 1) // 2
+    seen = [OBSERVATION[0] + OBSERVATION[1] * (pairs if number < 2 else pairs // 3) for number in range(rounds)]
+    record = TENSION + sum(said) + sum(seen)
+    plan = PLAN[0] + PLAN[1] * people
+    own = [said[number] // people + seen[number] for number in range(rounds - 1)]
+
+    def step(name: str, calls: int, fresh: int, cached: int, answers: int) -> StepEstimate:
+        output = int(answers * THINKING)
+        used = Usage(cache_write_tokens=fresh, cache_read_tokens=cached, output_tokens=output)
+        cost = prices.cost(models[name], used)
+        return StepEstimate(
+            step=name, model=models[name], calls=calls, fresh=fresh, cached=cached, output=output, cost=cost
+        )
+
+    first_turn = system["project"] + profile + TENSION
+    turns_read = sum(first_turn + sum(own[:number]) for number in range(rounds - 1))
+    rounds_read = sum(system["observe"] + TENSION + sum(said[:at]) + sum(seen[: at - 1]) for at in range(1, rounds))
+    shared = system["deliver"] + record // 2 + plan
+    return (
+        step("formulate", 1, system["formulate"] + profile, 0, TENSION),
+        step("project", people * rounds, people * (first_turn + sum(own)), people * turns_read, sum(said)),
+        step("observe", rounds, system["observe"] + record, rounds_read, sum(seen)),
+        step("plan", 1, system["plan"] + record + people * min(profile, 3_000 // wide), 0, plan),
+        step("deliver", people, shared, (people - 1) * shared, people * DELIVERY),
+    )
