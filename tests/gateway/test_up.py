@@ -131,6 +131,8 @@ async def test_two_agents_live_through_a_process_over_streamable_http(home: Path
             for name, text in TEXTS.items():
                 said = {"key": name, "scene": "valley", "name": name.title(), "text": text}
                 joined[name] = said_by(await nobody.call_tool("join", said))
+            allows = {"scene": "valley", "consent": "allow", "token": joined["kim"]["token"]}
+            assert said_by(await nobody.call_tool("set_consent", allows))["own"]
             refused = await nobody.call_tool("pending", {})
             assert refused.is_error and "token_missing: " in text_of(refused)
         async with (

@@ -68,7 +68,7 @@ class WholeScene:
         ]
 
 
-OPERATOR = Caller(Role.OPERATOR, id="test")
+OPERATOR = Caller(Role.OPERATOR, id="test", on_the_machine=True)
 _OF_A_SEAT = ("submit_projection", "switch_endpoint", "leave", "answer_plan", "set_mandate")
 
 

@@ -14,6 +14,7 @@ from tongyao.app.errors import BadInput
 from tongyao.field.intent_field import IntentField
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.rules.consent import Consent
 
 PEOPLE = {
     "ada": "I repair tide gauges by the harbour. I can offer ten years of readings of the tides. I want to learn boats.",
@@ -86,6 +87,7 @@ async def test_anybody_else_may_be_added_and_is_read_as_they_are_then(stack: Ope
         await here.register(
             elsewhere, scene="adding-others-2", name="Fay", text=f"{TEXTS['di']} I weave baskets on Mondays."
         )
+        await here.repositories.consents.put(elsewhere, "adding-others", Consent.ALLOW)
         chosen = {"profile_id": elsewhere}
         assert (await here.say(pid, "decide", decision="add_participants", participants=[chosen])).accepted
         await here.until(pid, "deciding", round_number=4)

@@ -69,13 +69,13 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.WHO_AM_I: _EVERYBODY,
     Action.READ_PROFILE: _OWN_OR_OPERATOR,
     Action.READ_PROFILE_TEXT: _OWN,
-    Action.WRITE_PROFILE: _OWN_OR_OPERATOR,
+    Action.WRITE_PROFILE: _OWN,
     Action.DELETE_PROFILE: _OWN_OR_OPERATOR,
     Action.MANDATE: _OWN,
     Action.CONSENTS: _OWN,
     Action.CHANNELS: _OWN,
     Action.SOURCE: _OWN,
-    Action.START_PROCESS: frozenset({Role.PERSON, Role.OPERATOR}),
+    Action.START_PROCESS: frozenset({Role.PERSON}),
     Action.LIST_PROCESSES: _ANY_TOKEN,
     Action.READ_PROCESS: _IN_THE_PROCESS,
     Action.READ_EVENTS: _IN_THE_PROCESS,
@@ -90,6 +90,9 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.LIST_TOKENS: _OWN_OR_OPERATOR,
     Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,
 }
+
+ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS})
+"""What an operator does for somebody else on the machine's command line, and never over the network. The person is told."""
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
 _SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})

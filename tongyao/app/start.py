@@ -22,6 +22,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, location, reason
+from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.permissions import Action
 from tongyao.app.quotas import check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
@@ -97,6 +98,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         signal_key=await context.signal_key(),
     )
     await announce(context.repositories, start)
+    await tell_acted_for(context, caller, demander, "demanded", process_id=process_id)
     await _start_workflow(context, start)
     return process_id
 

@@ -34,7 +34,7 @@ def _login() -> str:
         return "cli"
 
 
-OPERATOR: Final = Caller(role=Role.OPERATOR, id="cli", login=_login())
+OPERATOR: Final = Caller(role=Role.OPERATOR, id="cli", login=_login(), on_the_machine=True)
 """Whoever may run commands here is an operator; commands for a demander or a participant act in that role."""
 
 T = TypeVar("T")

@@ -17,6 +17,12 @@ _WHAT: Final[dict[str, tuple[str, str]]] = {
     "resume": ("A process is suspended", "一个过程已暂停"),
     "consent": ("Somebody asks whether a proxy may speak for you", "有人询问代理能否代你发言"),
     "set_aside": ("A message cannot be delivered and was set aside", "有一条消息无法送达，已搁置"),
+    "token_made": (
+        "An operator on the machine made a token or a link that opens your account",
+        "本机管理员创建了可进入你账户的令牌或链接",
+    ),
+    "profile_written": ("An operator on the machine wrote your profile", "本机管理员改写了你的档案"),
+    "demanded": ("An operator on the machine started a process in your name", "本机管理员以你的名义启动了一个过程"),
     "reminder": ("A reminder: your turn in round {round}", "提醒：第 {round} 轮仍在等你发言"),
     "escalated": ("{alias} let the time of round {round} pass", "{alias} 在第 {round} 轮超时未发言"),
     "delivery_ready": ("Your part of a plan is ready", "你的那份方案已经就绪"),
@@ -37,7 +43,8 @@ def subject(what: str, about: Mapping[str, Any], language: str) -> str:
 def text(what: str, about: Mapping[str, Any], *, process: str, due: datetime | None, where: str, language: str) -> str:
     zh = language == "zh"
     lines = [subject(what, about, language).removeprefix("Tongyao: "), ""]
-    lines.append(f"过程：{process}" if zh else f"Process: {process}")
+    if process:
+        lines.append(f"过程：{process}" if zh else f"Process: {process}")
     if due is not None:
         until = f"{due:%Y-%m-%d %H:%M} UTC"
         lines.append(f"截止：{until}" if zh else f"Until: {until}")

@@ -16,6 +16,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
+from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
 from tongyao.app.permissions import Action
 from tongyao.app.quotas import check_profile
@@ -175,7 +176,7 @@ async def list_versions(context: AppContext, caller: Caller, profile_id: str) ->
 
 
 async def write_profile(context: AppContext, caller: Caller, profile_id: str, body: ProfileBody) -> VersionView:
-    """A new version of one's own profile; an operator may also make a profile under an id of their choice."""
+    """A new version of one's own profile. An operator on the machine may also make one under an id of their choice."""
     authorize_for_profile(caller, profile_id, Action.WRITE_PROFILE)
     known = await context.repositories.profiles.get_many([profile_id])
     old = known.get(profile_id)
@@ -187,6 +188,7 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
     assert scene is not None
     versions = (await context.repositories.profiles.version(profile_id)).version if old else 0
     await check_profile(context, caller, profile_id, versions=versions, chars=len(body.text))
+    await tell_acted_for(context, caller, profile_id, "profile_written")
     name = checked_name(body.name) if body.name else old.display_name if old else ""
     return version_view(
         await register_profile(

@@ -8,6 +8,7 @@ from typing import Final
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, Unauthenticated
+from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.permissions import Action
 from tongyao.records.people.tokens import Issued, Token
 
@@ -23,11 +24,15 @@ def link_address(where: str, secret: str) -> str:
 async def issue_link(context: AppContext, caller: Caller, person: str | None) -> Issued:
     """A personal link's secret: it opens one session as this person, or as an operator where `person` is None.
 
-    People make it for themselves, operators for anybody.
+    People make it for themselves, operators for operators, and on the machine for anybody.
     """
     permit_own(caller, Action.ISSUE_TOKEN)
     if not caller.operator and person != caller.person:
         raise NotAllowed("you can make links for yourself only")
+    if caller.operator and not caller.on_the_machine and person is not None:
+        raise NotAllowed("nobody becomes a person over the network: make the link on the machine")
+    if person is not None:
+        await tell_acted_for(context, caller, person, "token_made")
     return await context.repositories.tokens.issue(
         "person" if person else "operator",
         person=person,

@@ -10,6 +10,7 @@ from pydantic import Field
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
+from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.permissions import Action
 from tongyao.app.quotas import check_tokens
 from tongyao.app.wire import Body, Id
@@ -27,8 +28,13 @@ class IssueTokenBody(Body):
 
 
 async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
-    """People issue tokens for themselves, operators for anybody. Raises `NotAllowed`, `BadInput`, `NotFound`."""
+    """People issue tokens for themselves, operators for operators, and on the machine for anybody.
+
+    Raises `NotAllowed`, `BadInput`, `NotFound`.
+    """
     permit_own(caller, Action.ISSUE_TOKEN)
+    if caller.operator and not caller.on_the_machine and body.role != "operator":
+        raise NotAllowed("nobody becomes a person over the network: `tongyao token create --person ID` on the machine")
     if not caller.operator and (body.role == "operator" or body.person not in (None, caller.person)):
         raise NotAllowed("you can make tokens for yourself only")
     person = body.person or caller.person or None
@@ -48,6 +54,8 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
     if person is not None:
         await check_tokens(context, caller, person)
     lasts = timedelta(seconds=body.seconds) if body.seconds else None
+    if person is not None:
+        await tell_acted_for(context, caller, person, "token_made")
     return await context.repositories.tokens.issue(
         body.role, person=person, process_id=process_id, alias=alias, label=body.label, lasts=lasts
     )

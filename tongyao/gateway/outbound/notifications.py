@@ -187,14 +187,14 @@ class NotificationSender:
         if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
             return None
         language = await self._language(one)
-        data = {**one.about, "process": one.process_id, "due": due.isoformat() if due else None}
+        data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
             subject=notification_texts.subject(what, one.about, language),
             text=notification_texts.text(
-                what, one.about, process=one.process_id, due=due, where=self._public_url, language=language
+                what, one.about, process=one.process_id or "", due=due, where=self._public_url, language=language
             ),
             data=data,
         )
@@ -208,4 +208,4 @@ class NotificationSender:
     async def _language(self, one: Notification) -> str:
         if one.person in await self._library.profiles.get_many([one.person]):
             return (await self._library.profiles.version(one.person)).language
-        return (await self._library.processes.get(one.process_id)).language
+        return (await self._library.processes.get(one.process_id)).language if one.process_id else "en"

@@ -104,10 +104,10 @@ CREATE INDEX tokens_by_person ON tokens (person);
 -- One row per (what happened, whom it concerns, where they are told): the key makes it once.
 CREATE TABLE notifications (
     id               uuid PRIMARY KEY,
-    source           text NOT NULL,               -- `inbox/<row>@<opened>[/<due>]`, `event/<process>/<epoch>.<seq>` or `message/<id>`
+    source           text NOT NULL,               -- `inbox/<row>@<opened>[/<due>]`, `event/<process>/<epoch>.<seq>`, `message/<id>`, `acted/<id>`
     person           text NOT NULL,
     channel          text NOT NULL CHECK (channel IN ('mail', 'webhook', 'log')),
-    process_id       text NOT NULL REFERENCES processes (id),
+    process_id       text REFERENCES processes (id),   -- NULL: it is about no process
     about            jsonb NOT NULL,              -- closed words, ids and times: never a text
     state            text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'sent', 'failed', 'dropped')),
     attempts         integer NOT NULL DEFAULT 0,

@@ -47,7 +47,7 @@ class Notice(Value):
 
     source: str
     person: str
-    process_id: str
+    process_id: str = ""
     about: dict[str, Any]
 
 
@@ -58,7 +58,7 @@ class Notification(Value):
     source: str
     person: str
     channel: str
-    process_id: str
+    process_id: str | None
     about: dict[str, Any]
     state: str
     attempts: int
@@ -238,7 +238,7 @@ async def _put(connection: Connection, notice: Notice) -> int:
             """INSERT INTO notifications (id, source, person, channel, process_id, about)
                VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING""",
             [text_id("notification", notice.source, notice.person, channel), notice.source, notice.person,
-             channel, notice.process_id, Jsonb(notice.about)],
+             channel, notice.process_id or None, Jsonb(notice.about)],
         )  # fmt: skip
         made += new.rowcount
     return made

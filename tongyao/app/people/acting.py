@@ -1,0 +1,28 @@
+"""Telling people that whoever runs the machine acted in their name (docs/api.md, "Roles")."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Literal
+
+from tongyao.app.authorization import Caller
+from tongyao.app.context import AppContext
+from tongyao.protocol.rules.consent import GIVEN_ON_THE_MACHINE
+from tongyao.records.people.notifications import Notice
+
+Act = Literal["token_made", "profile_written", "demanded"]
+
+
+async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: Act, *, process_id: str = "") -> None:
+    """Tell a person what was done for them on the machine's command line. Profiles that the machine brought are nobody's to tell."""
+    if not caller.on_the_machine:
+        return
+    known = await context.repositories.profiles.get_many([person])
+    if person in known and known[person].origin not in GIVEN_ON_THE_MACHINE:
+        notice = Notice(
+            source=f"acted/{uuid.uuid4().hex}",
+            person=person,
+            process_id=process_id,
+            about={"what": act, "by": caller.login},
+        )
+        await context.repositories.notifications.tell(notice)
