@@ -195,3 +195,11 @@ def test_a_pair_that_was_not_examined_is_asked_for_again() -> None:
     unread = Pair(id="R1/catalyst/1", a="P01", b="P02", relation=Relation.NOT_EXAMINED)
     first = first_round().exchange[0].model_copy(update={"observation": seen(1, pairs=(unread,))})
     assert PairStatements(request([first, exchange(2, [])])).wanted == (("P01", "P02"),)
+
+
+def test_what_rests_on_a_boundary_that_its_speaker_took_back_may_be_relabelled() -> None:
+    stood = after(draft(**OFFSETTING), limit=True)
+    back = item("R2/P01/1", inferred=True).model_copy(update={"withdraws": ("R1/P01/1",)})
+    asked = request([stood, exchange(2, [back])])
+    (pair,) = settled([draft(relation="none_found", sources=[], lack=[], means=[])], asked).pairs
+    assert pair.relation is Relation.NONE_FOUND

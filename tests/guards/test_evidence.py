@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from tongyao.protocol.model.projection import Dimension, ItemDraft
 TEXTS = st.text(alphabet=st.sampled_from("ab钟 \n\t.*+(\\"), min_size=1, max_size=80)
 
 
-def checked(*drafts: ItemDraft, never: tuple[str, ...] = ()) -> Checked:
+def checked(*drafts: ItemDraft, never: tuple[str, ...] = (), language: Literal["zh", "en"] = "en") -> Checked:
     return check_items(
         drafts,
         text="I mend nets\nand own a boat.",
@@ -23,6 +25,7 @@ def checked(*drafts: ItemDraft, never: tuple[str, ...] = ()) -> Checked:
         targets=("T", "I", "B1", "E"),
         known_ids=("R1/P01/1",),
         never=never,
+        language=language,
     )
 
 
@@ -94,6 +97,21 @@ def test_ids_and_targets_are_read_as_what_they_can_only_mean() -> None:
     )
     found = checked(item).items[0]
     assert (found.starts_from, found.targets) == (("R1/P01/1",), ("B1", "I", "E"))
+
+
+def test_premise_and_bearing_are_kept_apart_and_only_known_items_are_taken_back() -> None:
+    said = fact("three nets a day", "I mend").model_copy(
+        update={"premise": " P01 mends nets. ", "withdraws": ["R1/P01/1", "R1/P02/1"]}
+    )
+    (found,) = checked(said).items
+    assert (found.premise, found.claim, found.withdraws) == ("P01 mends nets.", "three nets a day", ("R1/P01/1",))
+    assert found.statement == "P01 mends nets: three nets a day"
+
+
+def test_what_is_complained_of_is_told_whole_and_in_the_language_of_the_request() -> None:
+    long = "a quote that is in no profile " * 12
+    ((_, told),) = checked(fact("sails", long), language="zh").rejected
+    assert told == f"原文里没有这段引文：「{long.strip()}」。照原文逐字抄。"
 
 
 def test_a_fact_without_a_quote_that_stands_is_rejected_and_an_inference_is_not() -> None:

@@ -141,11 +141,12 @@ OLD, NEW = "I keep a cold room.", "My van holds six crates."
         (3, drafted("again", OLD), True),
         (3, drafted("new", NEW), False),
         (3, drafted("an answer", OLD, targets=["B2"], answers=["R2/catalyst/1"]), False),
+        (3, drafted("taken back", "", inferred=True, starts_from=["R1/P01/1"], withdraws=["R1/P01/1"]), False),
         (3, drafted("an answer to nothing", OLD, answers=["R2/catalyst/7"]), True),
         (3, drafted("a guess", "", inferred=True, starts_from=["R1/P01/1"]), True),
     ],
 )
-def test_from_round_three_a_proxys_item_has_a_new_quote_or_answers_something(
+def test_from_round_three_a_proxys_item_has_a_new_quote_or_answers_or_takes_back_something(
     number: int, said: ItemDraft, repeats: bool
 ) -> None:
     projection, repair = turn(number, items=[said])

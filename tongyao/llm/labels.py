@@ -68,8 +68,8 @@ def round_figures(
     if language == "zh":
         return f"第 {number} 轮：{items} 个条目，{quoted} 个带新引文；首次说出 {first_links} 条联系，其中 {counted_links} 条是新消息"
     return (
-        f"round {number}: {items} items, {quoted} with a new quote; {first_links} links stated for the first time, "
-        f"{counted_links} of them news"
+        f"round {number}: {items} items, {quoted} with a new quote; links stated for the first time: {first_links}, "
+        f"of them news: {counted_links}"
     )
 
 
