@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from typing import Any
 
 from tests.gateway.conftest import GatewayHarness
@@ -108,12 +109,13 @@ async def test_the_stream_of_events_goes_on_where_it_stopped(gateway: GatewayHar
 async def test_the_same_key_starts_one_process_and_a_token_is_shown_once(gateway: GatewayHarness) -> None:
     scene = await gateway.scene()
     said = {"scene": scene, "name": "Anna Example", "text": "I keep bees.", "email": "anna@example.org"}
-    first = (await gateway.ask("POST", "/profiles", json=said, key="join-1")).json()
-    lost = (await gateway.ask("POST", "/profiles", json=said, key="join-1")).json()
+    secret = uuid.uuid4().hex
+    first = (await gateway.ask("POST", "/profiles", json=said, key=secret)).json()
+    lost = (await gateway.ask("POST", "/profiles", json=said, key=secret)).json()
     assert lost["profile_id"] == first["profile_id"] and lost["token"] != first["token"]
     assert (await gateway.ask("GET", "/me", first["token"])).json()["code"] == "token_revoked"
     assert (await gateway.ask("GET", "/me", lost["token"])).json()["person"] == first["profile_id"]
-    used = (await gateway.ask("POST", "/profiles", json=said, key="join-1")).json()
+    used = (await gateway.ask("POST", "/profiles", json=said, key=secret)).json()
     assert used["profile_id"] == first["profile_id"] and used["token"] is None
     another = (await gateway.ask("POST", "/profiles", json=said, key="join-2")).json()
     assert another["profile_id"] != first["profile_id"] and another["token"]

@@ -34,6 +34,8 @@ log = structlog.get_logger()
 
 _NAMESPACE = UUID("0d4f7c52-4c36-5d0e-9d36-7c1b1a2f6e60")
 MAX_PROFILE = 2_000_000
+SECRET_KEY_CHARS = 22
+"""A key made at random with so many characters (a UUID has 32 or 36) is known to its maker alone."""
 Line = Annotated[str, Field(max_length=500)]
 
 
@@ -99,7 +101,8 @@ async def register(
     """Store a new profile and issue its owner's token. It is never an existing person's, even for a known mail address.
 
     The same key with the same input is the same registration. As long as its token has not been used, a repetition
-    revokes that token and issues another: the first answer may have been lost.
+    revokes that token and issues another: the first answer may have been lost. Only who made the key may have that, so it must be
+    too long to guess.
     """
     permit(caller, Action.JOIN)
     if not context.options.open_registration and not caller.operator:
@@ -112,13 +115,15 @@ async def register(
     version = await register_profile(
         context, profile_id, scene=body.scene, name=name, text=body.text, contact=contact, origin=origin
     )
-    if any(token.used_at is not None for token in known):
+    used = any(token.used_at is not None for token in known)
+    if used or (known and len(checked_key(key)) < SECRET_KEY_CHARS):
+        why = "its token has been used" if used else f"its key has fewer than {SECRET_KEY_CHARS} characters"
         return Registered(
             profile_id=profile_id,
             version=version.version,
             grade=version.grade,
             token=None,
-            note="registered before; its token has been used and is not shown again",
+            note=f"registered before; {why}, and the token is not shown again",
         )
     await context.repositories.tokens.revoke_all(profile_id)
     days = context.options.token_days

@@ -31,6 +31,7 @@ from tongyao.gateway.api import (
     scenes,
     tokens,
 )
+from tongyao.gateway.api.reference import add_reference
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 log = structlog.get_logger()
@@ -40,7 +41,8 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan: Lifespan | None = None) -> FastAPI:
     """The application that serves these use cases."""
-    app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__)
+    app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__, docs_url=None, redoc_url=None)
+    add_reference(app)
     app.state.context = context
     app.state.rate_limits = limits or RateLimits(context.options)
     for resource in (scenes, profiles, channels, agents, processes, pictures, messages, events, tokens, operations):

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
-from tongyao.records.privacy.texts import get_texts, put_text
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 LEASE_SECONDS: Final = 240.0
 """How long a turn belongs to who took it: longer than one question may take."""
@@ -65,6 +65,7 @@ class Sources:
     async def put(self, person: str, kind: str, config: dict[str, Any], credentials: dict[str, str]) -> None:
         """Register, or replace, a person's agent."""
         async with transaction(self._pool) as connection:
+            await _forget(connection, person)
             kept = await put_text(connection, person, "credentials", json.dumps(credentials))
             await connection.execute(
                 """INSERT INTO sources (person, kind, config, credentials_text_id) VALUES (%s, %s, %s, %s)
@@ -76,6 +77,7 @@ class Sources:
     async def keep(self, person: str, credentials: dict[str, str]) -> None:
         """New credentials of the same agent: a platform that gives a new refresh token takes the old one back."""
         async with transaction(self._pool) as connection:
+            await _forget(connection, person)
             kept = await put_text(connection, person, "credentials", json.dumps(credentials))
             await connection.execute("UPDATE sources SET credentials_text_id = %s WHERE person = %s", [kept, person])
 
@@ -94,7 +96,8 @@ class Sources:
         return read
 
     async def remove(self, person: str) -> None:
-        async with session(self._pool) as connection:
+        async with transaction(self._pool) as connection:
+            await _forget(connection, person)
             await connection.execute("DELETE FROM sources WHERE person = %s", [person])
 
     async def due(
@@ -159,3 +162,11 @@ class Sources:
                 "SELECT * FROM source_turns WHERE person = %s ORDER BY next_attempt_at DESC LIMIT %s", [person, limit]
             )
             return await cursor.fetchall()
+
+
+async def _forget(connection: Connection, person: str) -> None:
+    """Remove the body of the credentials that are about to be replaced, or of an agent that is."""
+    cursor = await connection.execute(
+        "SELECT credentials_text_id AS id FROM sources WHERE person = %s FOR UPDATE", [person]
+    )
+    await remove_texts(connection, [row["id"] for row in await cursor.fetchall()])

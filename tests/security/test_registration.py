@@ -1,0 +1,58 @@
+"""Nobody gets a token, credentials or a script past their owner."""
+
+from __future__ import annotations
+
+import uuid
+from functools import partial
+
+import pytest
+
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.conftest import gateway as gateway  # the fixture
+from tongyao.gateway.outbound.http_agent import HttpProfileSource
+from tongyao.records.database import session
+from tongyao.records.privacy.texts import TextErased
+
+
+async def test_a_key_that_can_be_guessed_gets_no_token_again(gateway: GatewayHarness) -> None:
+    scene = await gateway.scene()
+    said = {"scene": scene, "name": "Anna Example", "text": f"I keep bees. {uuid.uuid4().hex}"}
+    for key, again in (("join-1", False), (uuid.uuid4().hex, True)):
+        first = (await gateway.ask("POST", "/profiles", json=said, key=key)).json()
+        second = (await gateway.ask("POST", "/profiles", json=said, key=key)).json()
+        assert first["token"] and second["profile_id"] == first["profile_id"]
+        assert bool(second["token"]) is again
+        if not again:
+            assert (await gateway.ask("GET", "/me", first["token"])).status_code == 200, "nobody revoked it"
+
+
+async def test_the_reference_has_no_script_and_nothing_from_elsewhere(gateway: GatewayHarness) -> None:
+    page = await gateway.ask("GET", "/docs")
+    assert page.status_code == 200 and "POST /profiles" in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "<script" not in page.text and "http" not in page.text.replace("HTTP", "").lower().split("<table>")[0]
+    assert (await gateway.ask("GET", "/redoc")).status_code == 404
+
+
+async def test_replaced_and_removed_credentials_are_not_kept(gateway: GatewayHarness) -> None:
+    gateway = gateway.also(profile_sources={"http": partial(HttpProfileSource, private_allowed=True)})
+    joined = await gateway.join(await gateway.scene())
+    path, token = f"/profiles/{joined['profile_id']}/source", joined["token"]
+    sources, texts = gateway.context.repositories.sources, gateway.context.repositories.texts
+    kept = []
+    for secret in ("first", "second"):
+        body = {"config": {"chat_url": "https://agent.example/chat"}, "credentials": {"access_token": secret}}
+        assert (await gateway.ask("PUT", path, token, json=body)).status_code == 200
+        kept.append((await sources.get(joined["profile_id"])).credentials_text_id)
+    with pytest.raises(TextErased):
+        await texts.get(kept[0])
+    await sources.keep(joined["profile_id"], {"access_token": "third"})
+    kept.append((await sources.get(joined["profile_id"])).credentials_text_id)
+    assert "third" in await texts.get(kept[2])
+    assert (await gateway.ask("DELETE", path, token)).status_code == 204
+    for id in kept:
+        with pytest.raises(TextErased):
+            await texts.get(id)
+    async with session(gateway.context.repositories.pool) as connection:
+        cursor = await connection.execute("SELECT body FROM texts WHERE id = ANY(%s::uuid[])", [kept])
+        assert [row["body"] for row in await cursor.fetchall()] == [None, None, None]
