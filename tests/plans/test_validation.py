@@ -281,7 +281,7 @@ def test_what_nobody_agreed_to_is_told() -> None:
     plan = settled(with_(tasks=tasks))
     assert [one.assignee for one in plan.tasks] == ["P01", "P02", "nobody", "outside", "P01"]
     told = plan_markdown(plan)
-    assert "clear the room. *(P01; agreed by both sides)*" in told
+    assert "clear the room. *(P01; both sides said so)*" in told
     assert "drive. *(P02 offered it; not agreed)*" in told
     assert "keep the ledger. *(nobody is there for it)*" in told
     assert "sign the lease. *(somebody outside this room: the port authority)*" in told
