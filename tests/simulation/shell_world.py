@@ -74,14 +74,16 @@ class ShellWorld(World):
     def apply(self, given: Input) -> bool:
         self.odd = crc32(repr(given).encode())
         with watching(self):
-            if self.held and given[0] not in TOGETHER:
+            flushed = bool(self.held) and given[0] not in TOGETHER
+            if flushed:
                 self._flush()
                 self._settle()
             done = super().apply(given)
             if not done and self.held:
+                flushed = True
                 self._flush()
                 self._settle()
-            return done
+            return done or flushed
 
     @property
     def closed(self) -> bool:
