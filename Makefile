@@ -59,6 +59,9 @@ format: $(VENV)/.dev ## Format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
+screenshots: servers ## Take pictures of every page of the console into screenshots/
+	@$(BIN)/python -m tests.console.screenshots
+
 histories: $(VENV)/.dev ## Record the workflow histories of tests/replay anew
 	@$(BIN)/python -m tests.replay.record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page
 
 

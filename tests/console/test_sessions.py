@@ -5,9 +5,13 @@ from __future__ import annotations
 import httpx
 
 from tests.console.conftest import Console
+from tests.console.room import ferry
 from tongyao.app.authorization import Caller
+from tongyao.app.notifications.notifier import Outgoing
 from tongyao.app.people.sessions import issue_link
 from tongyao.app.permissions import Role
+from tongyao.gateway.outbound.notifications import NotificationSender
+from tongyao.records.people.notifications import Channel
 
 
 async def test_a_person_signs_in_with_a_token_and_sees_their_inbox(console: Console) -> None:
@@ -122,3 +126,44 @@ async def test_every_answer_forbids_what_is_not_its_own(console: Console) -> Non
         for path in ("/console/enter", "/console/nothing", "/console/static/style.css"):
             policy = (await http.get(path)).headers["content-security-policy"]
             assert "default-src 'none'" in policy and "unsafe" not in policy
+
+
+class _Kept:
+    """A mail server that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.sent: list[Outgoing] = []
+
+    async def send(self, outgoing: Outgoing) -> None:
+        self.sent.append(outgoing)
+
+
+async def test_a_mail_carries_a_personal_link_to_what_waits(console: Console) -> None:
+    house, mail = await ferry(console.harness), _Kept()
+    repositories = console.harness.context.repositories
+    person = house.people["P03"]
+    await repositories.notifications.set_channel(
+        Channel(person=person, kind="mail", address="isbel@example.org", confirmed=True)
+    )
+    await house.start()
+    await house.stack.asked(house.pid, "P03", 1)
+    notifying = NotificationSender(repositories, {"mail": mail}, public_url=console.url)
+
+    async def told() -> bool:
+        await notifying.once()
+        return any(one.data["process"] == house.pid for one in mail.sent)
+
+    await house.stack.when(told)
+    link = next(word for word in mail.sent[0].text.split() if word.startswith(console.url))
+    async with console.visitor() as page:
+        await page.goto(link)
+        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("heading", name="One thing waits for you").wait_for()
+    await house.stack.say(house.pid, "cancel")
+
+
+async def test_registration_is_open_where_only_this_machine_reaches_the_gateway(console: Console) -> None:
+    said = {"scene": await console.harness.scene(), "name": "Anna Example", "text": "I keep bees."}
+    outside = console.harness.also(gateway_host="0.0.0.0")
+    assert (await outside.ask("POST", "/profiles", json=said)).status_code == 403
+    assert (await console.harness.ask("POST", "/profiles", json=said)).status_code == 201

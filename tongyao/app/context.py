@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from ipaddress import ip_network
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from temporalio.client import Client
@@ -20,13 +20,19 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
 
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+"""Addresses at which a gateway is reached from its own machine alone."""
+
 
 class GatewayOptions(BaseModel):
     """The settings `TONGYAO_GATEWAY__…`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    open_registration: bool = Field(default=True, description="Anybody may join by introducing themselves.")
+    open_registration: bool | None = Field(
+        default=None,
+        description="Anybody may join by introducing themselves; unset: where the gateway is reached from this machine alone.",
+    )
     rate: str = Field(default="240/minute", description="Requests of one person, or of one address without a token.")
     address_rate: str = Field(default="2400/minute", description="Requests of one address, whoever they are of.")
     join_rate: str = Field(default="20/hour", description="Registrations from one address.")
@@ -152,6 +158,13 @@ class AppContext:
     def relay(self) -> MessageRelay:
         """Stores messages and delivers them."""
         return MessageRelay(self.repositories, self.client, self.signer)
+
+    @property
+    def registration_open(self) -> bool:
+        """Whether anybody may join by introducing themselves."""
+        if self.options.open_registration is not None:
+            return self.options.open_registration
+        return self.gateway_host in LOOPBACK
 
     async def signal_key(self) -> str:
         """The public key by which new processes know messages and signals of this installation; empty: they trust all."""

@@ -105,7 +105,7 @@ async def register(
     too long to guess.
     """
     permit(caller, Action.JOIN)
-    if not context.options.open_registration and not caller.operator:
+    if not context.registration_open and not caller.operator:
         raise NotAllowed("registration is not open here: ask whoever runs this installation")
     name = checked_name(body.name)
     content = json.dumps([body.scene, body.name, body.text, body.email], ensure_ascii=False)

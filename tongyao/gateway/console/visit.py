@@ -104,7 +104,7 @@ def keep(response: Response, visit: Visit, name: str, value: str, *, seconds: in
         path=BASE,
         httponly=True,
         samesite="lax",
-        secure=visit.request.url.scheme == "https",
+        secure=visit.request.url.scheme == "https" or visit.context.public_url.startswith("https:"),
     )
 
 

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
+from tongyao.app.people.sessions import LINK_DAYS, link_address
 from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
@@ -194,10 +195,24 @@ class NotificationSender:
             secret=SecretStr(channel.secret),
             subject=notification_texts.subject(what, one.about, language),
             text=notification_texts.text(
-                what, one.about, process=one.process_id or "", due=due, where=self._public_url, language=language
+                what,
+                one.about,
+                process=one.process_id or "",
+                due=due,
+                where=await self._where(one),
+                language=language,
             ),
             data=data,
         )
+
+    async def _where(self, one: Notification) -> str:
+        """In a mail a personal link to the console, which works once; elsewhere the installation's address."""
+        if not self._public_url or one.channel != "mail":
+            return self._public_url
+        issued = await self._library.tokens.issue(
+            "person", person=one.person, label="personal link", lasts=timedelta(days=LINK_DAYS), kind="link"
+        )
+        return link_address(self._public_url, issued.secret)
 
     async def _channel(self, one: Notification) -> Channel | None:
         if one.channel == "log":

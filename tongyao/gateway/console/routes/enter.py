@@ -49,7 +49,7 @@ async def _way_in(
     problem: Problem | None = None,
 ) -> Response:
     status = 401 if failed else 422 if problem else 200
-    scenes = await list_scenes(visit.context) if visit.context.options.open_registration else []
+    scenes = await list_scenes(visit.context) if visit.context.registration_open else []
     return page(
         visit, "enter.html", status=status, link=link, failed=failed, scenes=scenes, given=given or {}, problem=problem
     )
