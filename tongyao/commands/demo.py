@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import EXIT_FAILED, console, fail, run, settings
+from tongyao.app.people.sessions import issue_link, link_address
+from tongyao.commands.common import EXIT_FAILED, OPERATOR, console, fail, run, settings
+from tongyao.commands.demo_screen import follow_rounds, screenful
 from tongyao.commands.export import write_export
-from tongyao.commands.processes import follow, print_audit, print_plan, start_from_files
-from tongyao.commands.service import addresses
+from tongyao.commands.processes import audited, start_from_files
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.rules import views
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
@@ -32,7 +34,7 @@ def demo(
         bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")
     ] = False,
 ) -> None:
-    """Run one example process on a real Temporal server and a real PostgreSQL, and print its plan and its audit."""
+    """Run one example process on a real Temporal server and a real PostgreSQL, and print its rounds live and a screenful of what came of it."""
     if lang not in CASES:
         fail(f"--lang {lang!r}: zh or en", 2)
     folder = EXAMPLES / CASES[lang]
@@ -59,23 +61,40 @@ async def _demo(folder: Path, crash: bool) -> None:
         }
         pid = await start_from_files(context, given)
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
-        phase = await follow(repositories, pid)
+        language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
+        phase = await follow_rounds(console, repositories, pid, language)
         if crashing is not None:
             await crashing
-        if phase is not Phase.COMPLETED:
+        if phase not in (Phase.COMPLETED, Phase.ANSWERING):
             fail(f"the process ended as {phase.value}: `tongyao show {pid}`", EXIT_FAILED)
-        console.print()
-        await print_plan(repositories, pid)
-        await print_audit(repositories, pid)
         if crash:
             await _print_ledger(repositories, pid)
         out = config.home / "exports" / pid
         await write_export(repositories, pid, out)
-        console.print("\nWhere everything lies:", style="bold")
-        for name, where in {**addresses(installed), "This process": str(out)}.items():
-            console.print(f"  {name:<13}{where}", highlight=False, soft_wrap=True)
-        if not installed.joined:
-            console.print("\nThe servers stop now; their state stays. `tongyao up` keeps them running.", style="dim")
+        view = views.for_export(await repositories.record(pid))
+        then = await _next_steps(installed, pid, out)
+        console.print(
+            screenful(view, await audited(repositories, pid), language=language, then=then, width=console.width),
+            highlight=False,
+        )
+
+
+async def _next_steps(installed: Installation, pid: str, out: Path) -> list[str]:
+    """Where everything lies, with a personal link for whoever brought the intent, good once and for seven days; the page of the process last."""
+    config, context = installed.settings, installed.context
+    demander = (await context.repositories.processes.get(pid)).demander
+    where = config.public_url or f"http://{config.gateway_host}:{config.gateway_port}"
+    link = link_address(where, (await issue_link(context, OPERATOR, demander)).secret)
+    steps = {
+        "As files": str(out),
+        "On one page": str(out / "report.html"),
+        "Servers": "run on"
+        if installed.joined
+        else "stop now, their state stays; `tongyao up` runs them and the console",
+        "Come in": link,
+        "Its page": f"{where}/console/processes/{pid}",
+    }
+    return [f"{name:<12} {step}" for name, step in steps.items()]
 
 
 async def _kill_in_a_round(installed: Installation, process_id: str) -> None:

@@ -11,6 +11,8 @@ import typer
 from tongyao.app.pictures.files import pictures
 from tongyao.commands.common import app_context, console, run
 from tongyao.commands.processes import audited
+from tongyao.gateway.console.reading import news_by_round
+from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.markdown import (
     note_names,
     observation_markdown,
@@ -18,6 +20,7 @@ from tongyao.protocol.documents.markdown import (
     tension_markdown,
 )
 from tongyao.protocol.documents.plan_machine import machine_of
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import views
 from tongyao.protocol.rules.anonymity import Anonymizer
@@ -30,17 +33,36 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     process: Annotated[str, typer.Argument(help="Id of the process.")],
-    to: Annotated[Path | None, typer.Option(help="Folder to write; default: the id.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder to write, or with --html the file; default: the id.")] = None,
+    html: Annotated[bool, typer.Option("--html", help="Only the report: one page that loads nothing.")] = False,
 ) -> None:
-    """Write tension, projections, observations, relations, plan, deliveries and audit into a folder, under aliases."""
-    folder = to or Path(process)
-    run(_export(process, folder))
-    console.print(f"written to [bold]{folder}[/bold]")
+    """Write tension, projections, observations, relations, plan, deliveries, audit and a report of all, under aliases."""
+    place = to or Path(f"{process}.html" if html else process)
+    run(_export(process, place, html=html))
+    console.print(f"written to [bold]{place}[/bold]")
 
 
-async def _export(process: str, folder: Path) -> None:
+async def _export(process: str, place: Path, *, html: bool) -> None:
     async with app_context() as context:
-        await write_export(context.repositories, process, folder)
+        if not html:
+            await write_export(context.repositories, process, place)
+            return
+        report = await report_of(context.repositories, process)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(report, encoding="utf-8")
+
+
+async def report_of(repositories: Repositories, process: str) -> str:
+    """`report.html`: the whole process in one file, under aliases, in its own language."""
+    row = await repositories.processes.get(process)
+    ready = await repositories.events.of_kind(process, EventKind.OBSERVATION_READY)
+    return report_html(
+        views.for_export(await repositories.record(row)),
+        language="zh" if row.language == "zh" else "en",
+        news=news_by_round(ready),
+        max_rounds=int(row.settings.get("max_rounds") or 7),
+        findings=await audited(repositories, process),
+    )
 
 
 async def write_export(repositories: Repositories, process: str, folder: Path) -> None:
@@ -84,6 +106,7 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
             f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
             names.text(delivery.markdown, author=delivery.alias),
         )
+    write("report.html", await report_of(repositories, process))
     dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(repositories, process)])
 
 

@@ -18,7 +18,18 @@ from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import environment, words
-from tongyao.gateway.console.routes import delivery, enter, history, inbox, me, operators, preparing, process, start
+from tongyao.gateway.console.routes import (
+    delivery,
+    enter,
+    history,
+    inbox,
+    me,
+    operators,
+    plan,
+    preparing,
+    process,
+    start,
+)
 from tongyao.gateway.console.texts import preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
@@ -35,7 +46,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
-PAGES: Final = (delivery, enter, history, inbox, me, operators, preparing, process, start)
+PAGES: Final = (delivery, enter, history, inbox, me, operators, plan, preparing, process, start)
 
 
 def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Protocol
 
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relation, Translation
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Projection
@@ -219,6 +221,24 @@ def curve(news: dict[int, int], *, rounds: int = 7) -> list[tuple[int, int, floa
         (number, count, round(24 + (number - 1) * step, 1), round(102 - 76 * count / top, 1))
         for number, count in sorted(news.items())
     ]
+
+
+class _Event(Protocol):
+    @property
+    def kind(self) -> EventKind: ...
+    @property
+    def data(self) -> Mapping[str, Any]: ...
+
+
+def news_by_round(events: Iterable[_Event]) -> dict[int, int]:
+    """How much was new in each round that the catalyst has read."""
+    found = {}
+    for event in events:
+        if event.kind is EventKind.OBSERVATION_READY:
+            links, quotes, number = (event.data.get(key) for key in ("new_links", "new_quotes", "round"))
+            if isinstance(number, int):
+                found[number] = (links if isinstance(links, int) else 0) + (quotes if isinstance(quotes, int) else 0)
+    return found
 
 
 def own_in(view: PartyView, number: int) -> Projection | None:

@@ -210,6 +210,24 @@ def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | Non
     return _tension_for(record, "invited", names)
 
 
+def for_export(record: Record) -> PartyView:
+    """The whole record for whoever runs the installation, under aliases. What people wrote to their answers is left out."""
+    names = anonymizer(record)
+    return PartyView(
+        process_id=record.process_id,
+        phase=record.phase,
+        round=record.round,
+        you="",
+        tension=names.model(record.tension, author=DEMANDER) if record.tension else None,
+        roster=tuple(one.alias for one in record.participants),
+        turns=_turns(record),
+        observations=tuple(names.model(one) for one in record.observations),
+        projections=tuple(names.model(_as_said(one), author=one.alias) for one in record.projections),
+        plan=names.model(record.plans[-1]) if record.plans else None,
+        answers=dict(record.answers),
+    )
+
+
 def anonymizer(record: Record) -> Anonymizer:
     """Hides what names anybody of this process, the demander included, or somebody who was found for it and is not in it."""
     return Anonymizer({p.alias: p.identities for p in (record.demander, *record.participants)}, record.others)

@@ -14,7 +14,7 @@ from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.inbox import inbox
 from tongyao.app.messages import message_state
-from tongyao.app.party_events import History, read_history
+from tongyao.app.party_events import read_history
 from tongyao.app.permissions import Action, Role
 from tongyao.app.processes import party_view, summary
 from tongyao.app.why import Why, read_why
@@ -24,7 +24,6 @@ from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
-from tongyao.protocol.model.events import EventKind
 
 router = APIRouter(prefix="/processes")
 
@@ -78,7 +77,7 @@ async def _page(
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
     view = await party_view(visit.context, access)
     history = await read_history(visit.context, visit.caller, process_id, limit=500)
-    news = news_by_round(history)
+    news = reading.news_by_round(history.events)
     aliases, rounds = reading.grid(view)
     receipt = None
     if message:
@@ -129,17 +128,6 @@ async def _why(visit: Visit, process_id: str) -> Why | None:
             return await read_why(visit.context, visit.caller, process_id, language=visit.language)
     except (Unavailable, TimeoutError):
         return None
-
-
-def news_by_round(history: History) -> dict[int, int]:
-    """How much was new in each round that the catalyst has read."""
-    found = {}
-    for event in history.events:
-        if event.kind is EventKind.OBSERVATION_READY:
-            links, quotes, number = (event.data.get(key) for key in ("new_links", "new_quotes", "round"))
-            if isinstance(number, int):
-                found[number] = (links if isinstance(links, int) else 0) + (quotes if isinstance(quotes, int) else 0)
-    return found
 
 
 @router.get("/{process_id}/live", openapi_extra=action(Action.READ_EVENTS))

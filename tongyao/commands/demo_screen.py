@@ -1,0 +1,145 @@
+"""What the demo prints of a process: a line for each round as it closes, and at the end one screenful."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tongyao.gateway.console.reading import matrix
+from tongyao.protocol.documents.plan_page import plan_page
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.audit import Finding, Result
+from tongyao.protocol.rules.views import PartyView
+from tongyao.records.repositories import Repositories
+
+_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "en": {
+        "round": "round {n}", "relations": "{related} pairs related, {new} new",
+        "tension": "The tension", "grade": "Grade", "pairs": "How they stand to each other", "possible": "What is possible now",
+        "traced": "Two claims, traced", "next": "What you can do next", "audit": "Audit",
+        "complementary": "complementary", "aligned": "aligned", "offsetting": "offsetting", "none_found": "·", "not_examined": "?",
+        "holds": "hold", "falsified": "refuted", "needs several runs": "need several runs", "no material": "without material",
+    },
+    "zh": {
+        "round": "第 {n} 轮", "relations": "{related} 对有关系，新增 {new}",
+        "tension": "张力", "grade": "评级", "pairs": "彼此是什么关系", "possible": "现在可能的", "traced": "两句话的出处", "next": "接下来可以做的",
+        "audit": "审计", "complementary": "互补", "aligned": "同向", "offsetting": "对冲", "none_found": "·", "not_examined": "?",
+        "holds": "条成立", "falsified": "条被推翻", "needs several runs": "条要多次运行", "no material": "条没有材料",
+    },
+}  # fmt: skip
+_STYLES: Final = {Relation.COMPLEMENTARY: "green", Relation.ALIGNED: "blue", Relation.OFFSETTING: "yellow"}
+_MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAILED: "×", Outcome.LEFT: "left"}
+
+
+async def follow_rounds(console: Console, repositories: Repositories, process_id: str, language: str) -> Phase:
+    """Print a line for each phase as it begins and each round as it closes, until the process ends; returns its phase."""
+    shown, closed = "", 0
+    while True:
+        row = await repositories.processes.get(process_id)
+        ready = await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
+        for event in ready[closed:]:
+            console.print(await _round(repositories, process_id, event.data, language))
+        closed = len(ready)
+        if row.phase not in (shown, Phase.CRYSTALLIZING):
+            console.print(Text(row.phase, style="dim"))
+            shown = row.phase
+        phase = Phase(row.phase)
+        if phase.ended or phase is Phase.ANSWERING:
+            return phase
+        await asyncio.sleep(0.2)
+
+
+async def _round(repositories: Repositories, process_id: str, data: Mapping[str, object], language: str) -> Text:
+    words, number = _WORDS[language], data.get("round")
+    said = [one for one in await repositories.rounds.projections(process_id) if one.round == number]
+    turns = "  ".join(
+        f"{one.alias} {_MARKS.get(one.outcome, one.items)}" for one in sorted(said, key=lambda s: s.alias)
+    )
+    related = sum(one.kind.related for one in await repositories.rounds.relations(process_id) if one.round == number)
+    new = sum(count for name in ("new_links", "new_quotes") if isinstance(count := data.get(name), int))
+    return Text.assemble(
+        (words["round"].format(n=number), "bold"), f"  {turns}  ",
+        (words["relations"].format(related=related, new=new), "dim"),
+    )  # fmt: skip
+
+
+def screenful(
+    view: PartyView, findings: Sequence[Finding], *, language: str, then: Sequence[str], width: int
+) -> RenderableType:
+    """Tension in five lines, the matrix, what is possible, two traced claims, the audit in a line, what to do next."""
+    words = _WORDS[language]
+    parts: list[RenderableType] = []
+    if view.tension is not None:
+        parts += [_heading(words["tension"]), *_tension(view.tension, words, width)]
+    if view.observations:
+        parts += [_heading(words["pairs"]), _matrix(view, words)]
+    if view.plan is not None:
+        possible = [_line(f"• {claim.text}", width, rows=2) for claim in view.plan.panorama[:3]]
+        parts += [_heading(words["possible"]), *possible]
+        parts += [_heading(words["traced"]), *_traced(view.plan, width)]
+    counts = Counter(finding.result for finding in findings)
+    told = ", ".join(f"{counts[result]} {words[result.value]}" for result in Result if counts[result])
+    parts += [Text.assemble("\n", (words["audit"], "bold"), f"  {told}"), _heading(words["next"])]
+    parts += [Text(f"  {line}", no_wrap=True, overflow="ignore") for line in then]
+    return Group(*parts)
+
+
+def _tension(tension: Tension, words: Mapping[str, str], width: int) -> list[Text]:
+    barriers = " ".join(f"B{number} {text}" for number, text in enumerate(tension.barriers, 1))
+    lines = [("T", tension.transition), ("I", tension.initial_state), ("B", barriers), ("E", tension.exchange)]
+    return [
+        *(_line(text, width, before=f"  {lens}  ") for lens, text in lines),
+        Text(f"  {words['grade']} {tension.grade.value}"),
+    ]
+
+
+def _matrix(view: PartyView, words: Mapping[str, str]) -> Table:
+    rows = matrix(view)
+    table = Table("", *(cell.a for cell in rows[-1]) if rows else (), box=None, padding=(0, 2))
+    for row in rows:
+        cells = [Text(words[cell.relation.value], style=_STYLES.get(cell.relation, "dim")) for cell in row]
+        table.add_row(f"[bold]{row[0].b}[/]", *cells)
+    return table
+
+
+def _traced(plan: Plan, width: int) -> list[Text]:
+    """Two claims that rest on what participants said, each with the first sentence behind it."""
+    laid_out = plan_page(plan)
+    notes = {note.number: note for note in laid_out.notes}
+    found: list[Text] = []
+    for section in laid_out.sections:
+        if section.kind not in ("possible", "roles"):
+            continue
+        for entry in (entry for group in section.groups for entry in group.entries):
+            lines = notes[entry.note].lines if entry.note else ()
+            said = next((line for line in lines if line.text and line.id.startswith("R") and "/P" in line.id), None)
+            if said is not None and len(found) < 4:
+                found += [
+                    _line(f"• {entry.text}", width, rows=2),
+                    _line(f"“{said.text}”", width, before=f"    ← {said.label}: "),
+                ]
+                break
+    return found
+
+
+def _heading(words: str) -> Text:
+    return Text(f"\n{words}", style="bold")
+
+
+def _line(text: str, width: int, *, before: str = "", rows: int = 1) -> Text:
+    """At most `rows` lines of a terminal that is `width` wide."""
+    whole = " ".join(text.split())
+    line = Text.assemble((before, "dim"), whole)
+    line.truncate(width * rows - 4 * (rows - 1), overflow="ellipsis")
+    return line

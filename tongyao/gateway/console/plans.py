@@ -1,0 +1,115 @@
+"""What the plan's page and the report print of a plan, besides its own layout: task graph, inferences, residuals. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tongyao.protocol.documents.plan_page import plan_page
+from tongyao.protocol.model.plan import Plan, Task
+from tongyao.protocol.rules.lineage import child_id
+from tongyao.protocol.rules.views import PartyView
+
+WIDTH: Final = 330
+_LAYER, _TOP, _RADIUS = 72, 20, 15
+
+
+@dataclass(frozen=True)
+class Node:
+    """A task in the drawing: its number in the list, whose it is, and its place."""
+
+    number: int
+    who: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The tasks in layers, each below all that must be done before it. `edges` are paths of an SVG."""
+
+    height: int
+    nodes: tuple[Node, ...]
+    edges: tuple[str, ...]
+
+
+def task_graph(plan: Plan) -> Drawing | None:
+    """None where no task waits for another: then the list says everything."""
+    if not any(task.prerequisites for task in plan.tasks):
+        return None
+    layers = _layers(plan.tasks)
+    rows = [[at for at, layer in enumerate(layers) if layer == depth] for depth in range(max(layers) + 1)]
+    places: dict[int, tuple[float, float]] = {}
+    for depth, row in enumerate(rows):
+        gap = WIDTH / len(row)
+        for at, number in enumerate(row):
+            places[number] = (round(gap * (at + 0.5), 1), _TOP + depth * _LAYER)
+    index = {task.id: at for at, task in enumerate(plan.tasks)}
+    edges = []
+    for at, task in enumerate(plan.tasks):
+        for before in task.prerequisites:
+            if before in index:
+                (x1, y1), (x2, y2) = places[index[before]], places[at]
+                down, up = y1 + _RADIUS + 18, y2 - _RADIUS
+                middle = round((down + up) / 2, 1)
+                edges.append(f"M{x1} {down}C{x1} {middle} {x2} {middle} {x2} {up}")
+    nodes = tuple(
+        Node(at + 1, task.assignee if task.has_doer else "?", *places[at]) for at, task in enumerate(plan.tasks)
+    )
+    return Drawing(_TOP + (len(rows) - 1) * _LAYER + _RADIUS + 24, nodes, tuple(edges))
+
+
+def _layers(tasks: Sequence[Task]) -> list[int]:
+    """For each task the length of the longest chain of prerequisites before it."""
+    index = {task.id: at for at, task in enumerate(tasks)}
+    layers = [0] * len(tasks)
+    for _ in tasks:  # as many passes as the longest chain can have
+        for at, task in enumerate(tasks):
+            before = [layers[index[one]] + 1 for one in task.prerequisites if one in index]
+            layers[at] = min(max(before, default=0), len(tasks) - 1)
+    return layers
+
+
+def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
+    """What `plan_parts.html` needs besides `view` and `plan`."""
+    laid_out = plan_page(plan)
+    return {
+        "laid_out": laid_out,
+        "notes": {note.number: note for note in laid_out.notes},
+        "graph": task_graph(plan),
+        "settled": settled(plan),
+        "inferred": inferred_in(view),
+    }
+
+
+def settled(plan: Plan) -> list[bool]:
+    """For each task whether somebody offered or agreed to it."""
+    return [task.agreed or task.offered for task in plan.tasks]
+
+
+def inferred_in(view: PartyView) -> frozenset[str]:
+    """The ids of items that are inferences, as far as the reader sees items."""
+    said = (*(view.projections or ()), *(view.own or ()))
+    return frozenset(item.id for one in said for item in one.items if item.inferred)
+
+
+@dataclass(frozen=True)
+class ResidualState:
+    """What can be done about a residual, or was: `ask` names it in the message; `child` is the process that took it up."""
+
+    ask: str = ""
+    child: str = ""
+
+
+def residual_states(
+    process_id: str, plan: Plan, *, asked: Sequence[str], children: Sequence[str]
+) -> Mapping[str, ResidualState]:
+    """By the residual's id in the plan. `asked`: subjects of open asks; `children`: ids of processes below this one."""
+    found = {}
+    for residual in plan.residuals:
+        child = child_id(process_id, residual.id)
+        found[residual.id] = ResidualState(
+            ask=residual.id if residual.id in asked else "", child=child if child in children else ""
+        )
+    return found

@@ -1,0 +1,65 @@
+"""One process as one file that needs nothing else: for a phone, for paper, for an archive."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from markupsafe import Markup
+
+from tongyao.gateway.console import plans, reading
+from tongyao.gateway.console.pages import environment, words
+from tongyao.gateway.console.texts import Language
+from tongyao.protocol.rules.audit import Finding
+from tongyao.protocol.rules.views import PartyView
+
+_STATIC: Final = Path(__file__).parent / "static"
+_SHEETS: Final = ("style.css", "plan.css")
+
+
+def report_html(
+    view: PartyView,
+    *,
+    language: Language,
+    news: Mapping[int, int],
+    max_rounds: int,
+    findings: Sequence[Finding] = (),
+) -> str:
+    """Tension, rounds, pairs, plan with the sentence behind every claim, and the audit where it is given.
+
+    `view` decides what is in it; what it does not hold is left out. `news`: how much was new, by round.
+    """
+    aliases, rounds = reading.grid(view)
+    sheet, policy = _style()
+    values = {
+        "view": view,
+        "plan": view.plan,
+        "title": reading.title_of(view) or view.process_id,
+        "observed": reading.observed(view),
+        "observations": [reading.observed(view, one.round) for one in view.observations or ()],
+        "matrix": reading.matrix(view),
+        "sources": reading.sources_of(view),
+        "cited": reading.cited,
+        "aliases": aliases,
+        "rounds": rounds,
+        "own": None,
+        "curve": reading.curve(dict(news), rounds=max_rounds),
+        "max_rounds": max_rounds,
+        "findings": findings,
+        "sheet": sheet,
+        "policy": policy,
+        **(plans.values_of(view, view.plan) if view.plan else {}),
+    }
+    return environment().get_template("report.html").render(**words(language), **values)
+
+
+@cache
+def _style() -> tuple[Markup, str]:
+    """The sheets of the console as one text, and the policy that lets this text in and nothing else."""
+    sheet = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SHEETS)
+    digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+    return Markup(sheet), f"default-src 'none'; style-src 'sha256-{digest}'"
