@@ -15,7 +15,7 @@ from temporalio.client import Client
 from tongyao.app.message_relay import MessageRelay
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
-from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
@@ -75,6 +75,26 @@ class GatewayOptions(BaseModel):
 
         parse(rate)  # raises ValueError
         return rate
+
+
+class Ceilings(BaseModel):
+    """The settings `TONGYAO_MOST__…`: what a person may set for a process at most. Commands on the machine are not limited."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    turn_seconds: int = Field(default=30 * DAY, ge=1, description="Of a person's turn.")
+    process_seconds: int = Field(default=365 * DAY, ge=1, description="Of a process, and of every other deadline.")
+    max_rounds: int = Field(default=10, ge=2, description="Rounds before the demander decides.")
+    depth_limit: int = Field(default=3, ge=0, description="Generations of children.")
+    token_budget: int = Field(default=20_000_000, ge=1, description="Of a tree of processes.")
+    cost_budget: Decimal = Field(default=Decimal(200), gt=0, description="US dollars, of a tree of processes.")
+
+    def of(self, setting: str) -> int | Decimal | None:
+        """The most a setting of a process may be; None where it has no ceiling."""
+        if setting in type(self).model_fields:
+            most: int | Decimal = getattr(self, setting)
+            return most
+        return self.process_seconds if setting.endswith("_seconds") else None
 
 
 class FoundPerson(Protocol):
@@ -140,6 +160,7 @@ class AppContext:
     client: Client
     options: GatewayOptions = field(default_factory=GatewayOptions)
     process_defaults: ProcessSettings = field(default_factory=ProcessSettings)
+    ceilings: Ceilings = field(default_factory=Ceilings)
     remember: bool = False
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID, uuid5
 
@@ -41,6 +42,7 @@ MAX_INTENT_CHARS: Final = 20_000
 _NAMESPACE: Final = UUID("b6a4f2a8-6f0f-5b5f-8f6b-1a2d3c4e5f60")
 _MAX_SECONDS: Final = 366 * 24 * 3600
 _MAX_NUMBER: Final = 10**12
+_ON_THE_MACHINE_ONLY: Final = frozenset({"proxy_seconds"})
 _NOT_SETTABLE: Final = frozenset({"strategy"})
 """`strategy` in the settings is the id of a text. Callers send the text itself, so that nobody names another's text."""
 
@@ -69,7 +71,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     if not demander:
         raise BadInput("demander_missing", "say for whom it is: `demander`", field="demander")
     process_id = process_id_of(demander, checked_key(key))
-    settings = _settings(context, body)
+    settings = _settings(context, caller, body)
     await _check_people(context, body, demander, settings)
     if not await _is_announced(context, process_id):
         await check_open_processes(context, caller, demander)
@@ -173,7 +175,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
     await context.repositories.processes.mark_started(start.process_id)
 
 
-def _settings(context: AppContext, body: StartProcessBody) -> ProcessSettings:
+def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> ProcessSettings:
     """The installation's defaults with the changes of the body. Raises `BadInput`."""
     unknown = sorted(set(body.settings) - set(ProcessSettings.model_fields))
     if unknown:
@@ -186,6 +188,8 @@ def _settings(context: AppContext, body: StartProcessBody) -> ProcessSettings:
         )
     for name, value in body.settings.items():
         _check_setting(name, value)
+        if not caller.on_the_machine:
+            _check_ceiling(context, name, value)
     values = {
         "language": language_of(body.intent),
         **context.process_defaults.model_dump(exclude={"language"}),
@@ -210,6 +214,18 @@ def _check_setting(name: str, value: object) -> None:
     most = _MAX_SECONDS if name.endswith("_seconds") else _MAX_NUMBER
     if not -most <= number <= most:
         raise BadInput("settings", f"{name}: at most {most:,}", field=name)
+
+
+def _check_ceiling(context: AppContext, name: str, value: object) -> None:
+    """Refuse what only the machine's command line may set, and what is above the installation's ceiling. Raises `BadInput`."""
+    if name in _ON_THE_MACHINE_ONLY:
+        raise BadInput("not_settable", f"{name} is set for the whole installation: leave it out", field=name)
+    most = context.ceilings.of(name)
+    if most is None or not isinstance(value, int | float | str):
+        return
+    with suppress(ArithmeticError, ValueError):  # what is no number is refused as such
+        if Decimal(str(value)) > most:
+            raise BadInput("above_ceiling", f"{name}: at most {most:,} here", field=name)
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:

@@ -99,6 +99,7 @@ async def _context(
         client,
         options=settings.gateway,
         process_defaults=settings.process,
+        ceilings=settings.most,
         remember=uses_highway,
         profile_max_chars=settings.profile_max_chars,
         request_recitation=reciting(client) if uses_highway else None,

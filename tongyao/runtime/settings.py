@@ -33,7 +33,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
-from tongyao.app.context import GatewayOptions
+from tongyao.app.context import Ceilings, GatewayOptions
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
@@ -201,6 +201,7 @@ class Settings(BaseSettings):
     process: ProcessSettings = Field(
         default=ProcessSettings(), description="Defaults of new processes (docs/protocol.md §10)."
     )
+    most: Ceilings = Field(default=Ceilings(), description="What people may set for a process at most.")
     consent: ConsentQuotas = Field(
         default=ConsentQuotas(), description="How often people are asked whether a proxy may speak for them."
     )

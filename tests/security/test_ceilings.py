@@ -1,0 +1,42 @@
+"""People set nothing for a process that would hold the installation up or cost it more than it allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.gateway.conftest import GatewayHarness
+from tongyao.app.context import Ceilings
+
+DAY = 24 * 3_600
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "code"),
+    [("turn_seconds", 31 * DAY, "above_ceiling"), ("process_seconds", 366 * DAY - 1, "above_ceiling"),
+     ("deciding_seconds", 366 * DAY - 1, "above_ceiling"), ("max_rounds", 11, "above_ceiling"),
+     ("depth_limit", 4, "above_ceiling"), ("token_budget", 20_000_001, "above_ceiling"),
+     ("cost_budget", "200.01", "above_ceiling"), ("proxy_seconds", 60, "not_settable")],
+)  # fmt: skip
+async def test_nobody_sets_more_than_the_installation_allows(
+    gateway: GatewayHarness, setting: str, value: Any, code: str
+) -> None:
+    scene = await gateway.scene()
+    demander, *people = [await gateway.join(scene) for _ in range(3)]
+    named = [one["profile_id"] for one in people]
+    demand = {"intent": "I want to sail.", "participants": named, "settings": {setting: value}}
+    refused = await gateway.ask("POST", "/processes", demander["token"], json=demand)
+    assert (refused.status_code, refused.json()["code"]) == (422, code)
+
+
+async def test_the_ceilings_are_settings(gateway: GatewayHarness) -> None:
+    strict = gateway.also(ceilings=Ceilings(max_rounds=3))
+    scene = await gateway.scene()
+    demander, *people = [await gateway.join(scene) for _ in range(3)]
+    named = [one["profile_id"] for one in people]
+    for rounds, status in ((4, 422), (3, 201)):
+        demand = {"intent": "I want to sail.", "participants": named, "settings": {"max_rounds": rounds}}
+        answer = await strict.ask("POST", "/processes", demander["token"], json=demand)
+        assert answer.status_code == status, answer.text
+    await gateway.stack.handle(answer.json()["id"]).cancel()
