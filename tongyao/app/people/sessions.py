@@ -29,9 +29,9 @@ async def issue_link(context: AppContext, caller: Caller, person: str | None) ->
     permit_own(caller, Action.ISSUE_TOKEN)
     if not caller.operator and person != caller.person:
         raise NotAllowed("you can make links for yourself only")
-    if caller.operator and not caller.on_the_machine and person is not None:
+    if caller.operator and not caller.on_the_machine and person:
         raise NotAllowed("nobody becomes a person over the network: make the link on the machine")
-    if person is not None:
+    if person:
         await tell_acted_for(context, caller, person, "token_made")
     return await context.repositories.tokens.issue(
         "person" if person else "operator",
