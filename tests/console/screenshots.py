@@ -33,7 +33,7 @@ ONLY = "TONGYAO_SCREENSHOTS_ONLY"
 async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     engine = ScriptedEngine(script())
     async with open_stack(temporal, database_url, engine) as stack:
-        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
+        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute")
         context = replace(stack.context, options=options)
         yield GatewayHarness(stack, context, application(context), engine)
 

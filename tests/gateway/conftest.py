@@ -105,7 +105,7 @@ async def until_served(url: str) -> None:
 async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_stack(temporal, database_url, engine) as stack:
-        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute")
+        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute")
         field = IntentField(stack.repositories.pool)
         context = replace(stack.context, options=options, people_search=field)
         yield GatewayHarness(stack, context, application(context), engine)

@@ -17,7 +17,7 @@ from tongyao.gateway.server import application
 
 def limited(gateway: GatewayHarness, **options: Any) -> GatewayHarness:
     """The same stack behind a gateway with other options."""
-    given = {"rate": "100000/minute", "join_rate": "100000/minute", **options}
+    given = {"rate": "100000/minute", "join_rate": "100000/minute", "address_rate": "100000/minute", **options}
     context = replace(gateway.context, options=GatewayOptions.model_validate(given))
     return GatewayHarness(gateway.stack, context, application(context), gateway.engine)
 

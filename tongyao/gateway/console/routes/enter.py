@@ -68,7 +68,7 @@ async def come_in(visit: AnyVisit, form: Form) -> Response:
 async def join(visit: AnyVisit, form: Form) -> Response:
     """The Playground: an introduction becomes a profile, and its author is in."""
     limits: RateLimits = visit.request.app.state.rate_limits
-    await limits.count_registration(visit.caller, visit.request.client.host if visit.request.client else "unknown")
+    await limits.count_registration(visit.caller, str(visit.request.state.address))
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
     try:
         body = RegisterBody.model_validate({**given, "email": given["email"] or None})
