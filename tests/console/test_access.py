@@ -72,7 +72,7 @@ async def test_every_page_lets_in_whom_the_table_names_and_nobody_else(
 async def seen_by(gateway: GatewayHarness, url: str, name: str, secret: str, own: Ferry, other: Ferry) -> list[str]:
     """The cells of one visitor that are not as the table says."""
     wrong = []
-    async with httpx.AsyncClient(base_url=url) as http:
+    async with httpx.AsyncClient(base_url=url, timeout=60) as http:
         await sign_in(http, secret)
         for method, path, action in routes(gateway):
             if path in ("/leave", "/enter") and method == "POST":

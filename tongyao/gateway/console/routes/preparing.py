@@ -119,6 +119,7 @@ async def _people_page(
         view=view,
         title=reading.title_of(view),
         columns=columns,
+        targets=view.tension.targets() if view.tension else {},
         numbers=numbers,
         ask=await _asked(visit, process_id, "select_participants"),
         chosen=list(numbers) if chosen is None else chosen,
