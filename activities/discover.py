@@ -10,7 +10,7 @@ from activities.dependencies import Deps
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, DiscoverInput, DiscoverOutput, ProposeInput
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.lacking import Lack, lacking
+from tongyao.protocol.rules.gap_tension import Lack, lacking
 from tongyao.records.process.seats import CandidateRow
 
 

@@ -15,7 +15,7 @@ from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
 from tongyao.protocol.model.tension import Tension, TensionDraft, from_draft, from_raw, within_limits
 from tongyao.protocol.model.text_ids import text_id as named_text_id
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 
 PROFILE_CHARS = 15_000
@@ -32,7 +32,7 @@ class Formulating:
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
             record = await repositories.record(run.process)
-            request = views.for_formulation(record, await self._material(record))
+            request = read_access.for_formulation(record, await self._material(record))
             owner = run.process.demander
             try:
                 draft = within_limits(

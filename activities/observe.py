@@ -12,13 +12,13 @@ from activities.dependencies import Deps
 from activities.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
+from tongyao.protocol.guards.advice import breaches, strike
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.coverage import PairStatements, missing_pairs, ordered
-from tongyao.protocol.guards.settling import settle_observation
-from tongyao.protocol.guards.visibility import breaches, strike
+from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Basis, Observation, ObservationDraft
 from tongyao.protocol.model.requests import CatalystRequest
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.news import concerned, news
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.rounds import ObservationRow, RelationRow
@@ -37,7 +37,7 @@ class Observing:
             began = time.monotonic()
             record = (await repositories.record(run.process)).model_copy(update={"round": what.round})
             strategy = await repositories.texts.get(run.settings.strategy) if run.settings.strategy else ""
-            request = views.for_catalyst(record, strategy=strategy, round_limit=run.settings.max_rounds)
+            request = read_access.for_catalyst(record, strategy=strategy, round_limit=run.settings.max_rounds)
             question = run.question(request, round=what.round)
             try:
                 draft = await calls.ask_and_review(question, partial(_review, request), guards)

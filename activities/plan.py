@@ -18,8 +18,8 @@ from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
-from tongyao.protocol.rules import views
-from tongyao.protocol.rules.folding import child_plan, child_sources
+from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules.child_plan import child_plan, child_sources
 from tongyao.protocol.rules.lineage import child_id, hole_id
 from tongyao.protocol.rules.plan_holes import hole_title
 from tongyao.records.privacy.texts import text_id
@@ -43,7 +43,7 @@ class Planning:
             record = await repositories.record(row)
             open_points = _open_points(record) if what.unconverged else ()
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
-            request = views.for_planner(
+            request = read_access.for_planner(
                 record,
                 materials=await self._materials(record, what.readable),
                 open_points=open_points,

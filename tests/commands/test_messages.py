@@ -15,11 +15,11 @@ from typer.testing import CliRunner, Result
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
-from tongyao.app import permissions
+from tongyao.app import action_permissions
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messages import send_message
-from tongyao.app.permissions import Role
 from tongyao.app.processes import list_processes
 from tongyao.app.wire import SubmitProjectionBody
 from tongyao.cli import app
@@ -107,7 +107,7 @@ async def test_what_operators_and_demanders_send_is_marked_as_theirs(stack: Stac
 
 async def test_commands_keep_to_the_table_of_permissions(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     process, _ = await room(stack)
-    nobody = {**permissions.MESSAGE_PERMISSIONS, "conclude": frozenset[Role]()}
+    nobody = {**action_permissions.MESSAGE_PERMISSIONS, "conclude": frozenset[Role]()}
     monkeypatch.setattr("tongyao.app.messages.MESSAGE_PERMISSIONS", nobody)
     refused = await tongyao("conclude", process)
     assert isinstance(refused.exception, NotAllowed)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from tests.console.ferry import INTENT, PEOPLE, profile
 from tests.gateway.conftest import GatewayHarness
 from tests.support.stack import Stack
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.permissions import Role
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.protocol.model.process import DEMANDER
 

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from tests.console.room import Ferry, ferry
 from tests.gateway.conftest import GatewayHarness, gateway
 from tests.support.serving import served
-from tongyao.app.permissions import PERMISSIONS, Action, Role
+from tongyao.app.action_permissions import PERMISSIONS, Action, Role
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.app import make_console
 

@@ -10,13 +10,13 @@ from playwright.async_api import Browser, Page
 from tests.console.conftest import PHONE, Console
 from tests.console.looking import looks_right
 from tests.support.scripted import Rule
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.permissions import Role
 from tongyao.app.processes import read_process
 from tongyao.commands.export import report_of
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.plan_page import plan_page
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 
 XSS = (
     "<script>window.hacked=1</script>",

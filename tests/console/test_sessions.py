@@ -6,10 +6,10 @@ import httpx
 
 from tests.console.conftest import Console
 from tests.console.room import ferry
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.notifications.notifier import Outgoing
 from tongyao.app.people.sessions import issue_link
-from tongyao.app.permissions import Role
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.records.people.notifications import Channel
 

@@ -19,7 +19,7 @@ from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.records.people.profiles import ProfileUnknown
 from tongyao.records.privacy.erasure import Erasing, PersonUnknown
 from tongyao.records.privacy.texts import TextErased
@@ -58,8 +58,8 @@ async def send(stack: Stack, process: str, alias: str, **fields: Any) -> None:
 
 def everything_shown(record: Record) -> str:
     """Whatever any party gets of a record, and the record itself."""
-    shown = [views.for_party(record, role="demander"), views.for_party(record, role="operator")]
-    shown += [views.for_party(record, role="participant", alias=one.alias) for one in record.participants]
+    shown = [read_access.for_party(record, role="demander"), read_access.for_party(record, role="operator")]
+    shown += [read_access.for_party(record, role="participant", alias=one.alias) for one in record.participants]
     return record.model_dump_json() + "".join(view.model_dump_json() for view in shown)
 
 

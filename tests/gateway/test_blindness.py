@@ -19,7 +19,7 @@ from tests.gateway.test_notifying import Kept
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.rules.views import Part, PartyRole, may_see
+from tongyao.protocol.rules.read_access import Part, PartyRole, may_see
 
 INTENT = "I want to bring a ferry back onto the lake; INTENT-CANARY is the price I can pay."
 NAMES = ("anaximene", "bodhidharma", "cleobulina")

@@ -10,7 +10,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
-from tongyao.app.permissions import PERMISSIONS, Action, Role
+from tongyao.app.action_permissions import PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import ACTIONS, make_server
 
 Arguments = Callable[[str], dict[str, Any]]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
-from tongyao.app.permissions import MESSAGE_PERMISSIONS, PERMISSIONS, Action, Role
+from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import ACTIONS, make_server
 from tongyao.protocol.model.messages import KINDS as MESSAGE_KINDS
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from tongyao.protocol.guards.visibility import breach_of, doubt_of
+from tongyao.protocol.guards.advice import breach_of, doubt_of
 
 DATA: Final = Path(__file__).parent / "data"
 Half = Literal["dev", "held_out"]

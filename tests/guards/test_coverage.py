@@ -10,7 +10,7 @@ import pytest
 
 from tests.judgement.rooms import exchange, item, request, seen
 from tongyao.protocol.guards.coverage import PairStatements, missing_pairs
-from tongyao.protocol.guards.settling import settle_observation
+from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Basis, Observation, ObservationDraft, Pair, PairDraft, Relation
 from tongyao.protocol.model.projection import Dimension
 from tongyao.protocol.model.requests import CatalystRequest, Exchange

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.guards.statements import DATA, Half, score, statements
-from tongyao.protocol.guards.visibility import breach_of, doubt_of, remarks
+from tongyao.protocol.guards.advice import breach_of, doubt_of, remarks
 from tongyao.protocol.model.observation import Note, Observation, Pair, Relation, Verdict
 
 

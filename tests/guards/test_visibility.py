@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tongyao.protocol.guards.visibility import breach_of, breaches, strike
+from tongyao.protocol.guards.advice import breach_of, breaches, strike
 from tongyao.protocol.model.observation import NoteDraft, ObservationDraft, PairDraft, Relation, TranslationDraft
 
 DATA = Path(__file__).parent / "data"

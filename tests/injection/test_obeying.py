@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tongyao.llm import rendering
+from tongyao.protocol.guards.advice import strike
 from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.guards.settling import settle_observation
-from tongyao.protocol.guards.visibility import strike
 from tongyao.protocol.model.observation import Observation, ObservationDraft, Relation, Verdict
 from tongyao.protocol.model.plan import NOBODY, PlanDraft
 from tongyao.protocol.model.process import Phase
@@ -23,7 +23,7 @@ from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projecti
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import Mandate, Material, Piece
 from tongyao.protocol.model.tension import Lineage, Tension
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.convergence import RoundResult, course
 
 HERE = Path(__file__).parent
@@ -114,7 +114,7 @@ def obeying_catalyst(attack: str) -> ObservationDraft:
 
 
 def settled(attack: str, *, round_number: int = 1) -> Observation:
-    request = views.for_catalyst(record(attack)).model_copy(
+    request = read_access.for_catalyst(record(attack)).model_copy(
         update={"round": round_number, "verdict_counts": round_number >= 3}
     )
     draft, struck = strike(obeying_catalyst(attack))
@@ -165,12 +165,12 @@ def test_a_fourth_relation_is_no_observation_at_all() -> None:
 def test_whatever_is_asked_for_nobody_sees_more(attack: str) -> None:
     later = record(attack, settled(attack)).model_copy(update={"round": 2})
     material = Material(pieces=(Piece(start=0, text=PROFILE + attack),), total_chars=len(PROFILE + attack))
-    request = views.for_endpoint(later, "P03", material=material, mandate=Mandate())
+    request = read_access.for_endpoint(later, "P03", material=material, mandate=Mandate())
     assert CANARY not in request.model_dump_json()
-    catalyst = views.for_catalyst(later).model_dump_json()
+    catalyst = read_access.for_catalyst(later).model_dump_json()
     assert PROFILE not in catalyst
     assert not re.search("Name of P", catalyst + request.model_dump_json())
-    view = views.for_party(later, role="participant", alias="P03")
+    view = read_access.for_party(later, role="participant", alias="P03")
     assert CANARY not in view.model_dump_json()
     assert (view.projections, view.identities, view.intent, view.plan) == (None, None, None, None)
 
@@ -207,7 +207,7 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
 @each_attack
 def test_in_a_prompt_an_attack_stays_inside_its_element_and_begins_no_line(attack: str) -> None:
     later = record(attack, settled(attack))
-    text = "\n\n".join(block.text for block in rendering.catalyst(views.for_catalyst(later)))
+    text = "\n\n".join(block.text for block in rendering.catalyst(read_access.for_catalyst(later)))
     ids = re.findall(r"^R\d+/P\d+/\d+", text, re.MULTILINE)
     assert ids == ["R1/P01/1", "R1/P02/1", "R1/P03/1"]
     assert re.findall(r"^<(/?\w+)", text, re.MULTILINE).count("task") == 1

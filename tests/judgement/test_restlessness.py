@@ -9,7 +9,7 @@ import pytest
 
 from activities.project import _review
 from tests.judgement.rooms import exchange, gap, item, request, seen, tension
-from tongyao.protocol.guards.settling import settle_observation
+from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Basis, GapKind, Note, Observation, ObservationDraft
 from tongyao.protocol.model.projection import (
     Dimension,

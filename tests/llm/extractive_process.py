@@ -17,8 +17,8 @@ from tongyao.evals.measure import Measures, measure
 from tongyao.llm.engine import Call, CallKey
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.guards.settling import settle_observation
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Observation, Verdict
 from tongyao.protocol.model.plan import PlanDraft

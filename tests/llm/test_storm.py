@@ -12,7 +12,7 @@ from tests.support.messages_api.faults import Fault, storm
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tests.support.stack import Stack, open_stack
-from tongyao.protocol.guards.visibility import breaches
+from tongyao.protocol.guards.advice import breaches
 from tongyao.protocol.model.observation import ObservationDraft, all_pairs
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record

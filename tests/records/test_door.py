@@ -11,7 +11,7 @@ import pytest
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool, open_pool, session
-from tongyao.records.process.door import Door
+from tongyao.records.process.gateway_outages import Door
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.processes import NewProcess, Processes
 

@@ -11,15 +11,15 @@ import pytest
 
 from tests.protocol.lives import Life
 from tests.records.conftest import KEYS
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput
 from tongyao.app.party_events import PartyEvents
-from tongyao.app.permissions import Role
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Lineage, Tension
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.anonymity import SOMEBODY
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.events import Events
@@ -168,11 +168,11 @@ def test_an_author_reads_their_own_words_as_they_wrote_them() -> None:
         ),
         answer_words={DEMANDER: said, "P01": said},
     )
-    mine = views.for_party(record, role="demander")
+    mine = read_access.for_party(record, role="demander")
     assert mine.tension == record.tension
     assert mine.answer_words == {DEMANDER: said, "P01": "P01 and Derek Miller will do it"}
-    asked = views.for_party(record, role="participant", alias=DEMANDER)  # the demander's own agent
+    asked = read_access.for_party(record, role="participant", alias=DEMANDER)  # the demander's own agent
     assert asked.tension == record.tension
-    of_others = views.for_party(record.model_copy(update={"tension_is_own": False}), role="demander")
+    of_others = read_access.for_party(record.model_copy(update={"tension_is_own": False}), role="demander")
     assert of_others.tension is not None
     assert of_others.tension.transition == f"{SOMEBODY} and Derek Miller will do it"

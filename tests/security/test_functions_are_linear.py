@@ -23,7 +23,7 @@ from tongyao.llm import rendering
 from tongyao.llm.extractive import sentences
 from tongyao.llm.labels import line
 from tongyao.llm.structured_output.parsing import salvage
-from tongyao.protocol.guards import fallback, naming, quoting, support, visibility
+from tongyao.protocol.guards import advice, fallback, naming, quoting, support
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
@@ -99,7 +99,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "read targets": (lambda text: naming.named_targets([text], ["B1"]), LONG),
     "read an alias": (naming.named_alias, LONG),
     "doubt a claim": (lambda text: support.doubt(text, [text]), LONG),
-    "judge visibility": (lambda text: visibility.strike(ObservationDraft(markdown=text)), 8_000),
+    "judge visibility": (lambda text: advice.strike(ObservationDraft(markdown=text)), 8_000),
     "find a plan in a text": (fallback.block_in_text, LONG),
     "read an answer": (_salvaged, 16_000),
     "wrap in a picture": (lambda text: svg.wrapped(text, 14.6, 3), LONG),

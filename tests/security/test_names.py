@@ -18,7 +18,7 @@ from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projecti
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import ChildPlan, Material, Piece
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.anonymity import FREE_TEXT, HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 from tongyao.protocol.rules.names import forms_of, name_in_heading, problem_with
 
@@ -106,25 +106,25 @@ def test_words_inside_other_words_and_common_parts_of_a_name_stay() -> None:
 def test_an_author_cannot_learn_an_alias_by_writing_names() -> None:
     """What comes back to an author, in observations made of their words, holds no alias that they did not write."""
     record = _record(claims={"P01": "Derek Miller and Lena Fox and Ann Bell could lend it"})
-    read = views.for_catalyst(record)
+    read = read_access.for_catalyst(record)
     (own, _) = read.exchange[0].projections
     assert own.items[0].claim == f"{SOMEBODY} and {SOMEBODY} and P01 could lend it"
     for alias in ("P01", "P02"):
-        (mine,) = views.for_party(record, role="participant", alias=alias).own or ()
+        (mine,) = read_access.for_party(record, role="participant", alias=alias).own or ()
         assert mine.items[0].claim == next(p for p in record.projections if p.alias == alias).items[0].claim
 
 
 def test_the_demander_cannot_learn_who_was_seated_from_their_own_tension() -> None:
     record = _record(claims={}, barrier="Derek Miller will not lend the hall, nor Lena Fox")
-    view = views.for_party(record, role="demander")
+    view = read_access.for_party(record, role="demander")
     assert view.tension == record.tension
-    other = views.for_party(record, role="participant", alias="P02")
+    other = read_access.for_party(record, role="participant", alias="P02")
     assert other.tension is not None
     assert other.tension.barriers == (f"{SOMEBODY} will not lend the hall, nor {SOMEBODY}",)
 
 
 def test_who_is_in_the_room_cannot_be_told_from_who_is_only_known() -> None:
-    names = views.anonymizer(_record(claims={}))
+    names = read_access.anonymizer(_record(claims={}))
     assert names.text("Derek Miller") == names.text("Lena Fox") == SOMEBODY
     assert Anonymizer({"P01": ["李默"]}, ["王小明"]).text("李默、王小明") == f"{SOMEBODY_ZH}、{SOMEBODY_ZH}"
 

@@ -16,12 +16,12 @@ from temporalio.worker import Worker
 from activities.budget import BudgetReservations
 from activities.dependencies import Deps, Field, Memory
 from activities.model_calls import ModelCalls
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.message_relay import MessageRelay
 from tongyao.app.messages import build_message
 from tongyao.app.people.registration import register_profile
-from tongyao.app.permissions import Action, Role
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.app.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
 from tongyao.llm.engine import Engine

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tongyao.app.action_permissions import ON_THE_MACHINE, Action, Role, is_permitted
 from tongyao.app.errors import NotAllowed, NotFound, Unauthenticated
-from tongyao.app.permissions import ON_THE_MACHINE, Action, Role, is_permitted
 from tongyao.protocol.model.messages import Author
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow, ProcessUnknown

@@ -11,8 +11,8 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import views
-from tongyao.protocol.rules.lacking import lacking
+from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules.gap_tension import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
@@ -54,7 +54,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     if row.phase != Phase.DECIDING:
         return Choices(options=("replan", "conclude"))
     record = await repositories.record(ask.process_id)
-    lack, names = lacking(record), views.anonymizer(record)
+    lack, names = lacking(record), read_access.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
     others = sum(one.active and one.alias != DEMANDER for one in record.participants)
@@ -77,5 +77,5 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
         residual = await residual_of(repositories, ask.process_id, ask.subject)
     except NotAnnounced:
         return Choices(options=options)
-    names = views.anonymizer(await repositories.record(ask.process_id))
+    names = read_access.anonymizer(await repositories.record(ask.process_id))
     return Choices(options=options, residual=names.model(residual))

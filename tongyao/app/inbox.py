@@ -6,14 +6,14 @@ from typing import Final
 
 from pydantic import Field
 
+from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process, permit
 from tongyao.app.choices import Choices, choices_of
 from tongyao.app.context import AppContext
 from tongyao.app.people.consents import ConsentQuestion, question_of
-from tongyao.app.permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.processes import party_view
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.inbox import InboxRow
 
 ANSWER_WITH: Final[dict[str, str]] = {

@@ -25,7 +25,7 @@ from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.people.notifications import OPERATORS, Notice
 from tongyao.records.privacy.signing import Signer
-from tongyao.records.process.door import BEAT_SECONDS
+from tongyao.records.process.gateway_outages import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 from tongyao.records.repositories import Repositories
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Action, Role
 from tongyao.app.authorization import (
     Caller,
     ProcessAccess,
@@ -14,7 +15,6 @@ from tongyao.app.authorization import (
 )
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
-from tongyao.app.permissions import MESSAGE_PERMISSIONS, Action, Role
 from tongyao.app.quotas import check_storage
 from tongyao.app.start import start_child
 from tongyao.app.wire import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.permissions import Action
 from tongyao.protocol.model.value import Value
 from tongyao.records.backlog import Backlog, read_backlog
 from tongyao.records.overview import (

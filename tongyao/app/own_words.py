@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.permissions import Action
 from tongyao.app.wire import MAX_TEXT
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 
 
 class Preview(Value):
@@ -25,5 +25,5 @@ async def preview(context: AppContext, caller: Caller, process_id: str, text: st
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")
     record = await context.repositories.record(access.process)
     return Preview(
-        text=views.anonymizer(record).text(text, author=access.alias), open_record=access.process.open_record
+        text=read_access.anonymizer(record).text(text, author=access.alias), open_record=access.process.open_record
     )

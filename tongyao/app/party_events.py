@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from pydantic import Field, JsonValue
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.permissions import Action
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.event_views import event_for_party
+from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.process.events import START, EventCursor, Events, RecordedEvent
 
 MAX_TOKEN: Final = 40

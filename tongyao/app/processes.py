@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal
 
+from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, NotFound
-from tongyao.app.permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import views
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.seats import CandidateRow
 
 _MILLIONTH: Final = Decimal("0.000001")
@@ -139,7 +139,7 @@ async def party_view(context: AppContext, access: ProcessAccess) -> PartyView:
     """The process as this party may see it now."""
     record = await context.repositories.record(access.process.id)
     role: Any = access.role.value
-    return views.for_party(record, role=role, alias="" if role == "operator" else access.alias)
+    return read_access.for_party(record, role=role, alias="" if role == "operator" else access.alias)
 
 
 async def read_process(context: AppContext, caller: Caller, process_id: str) -> PartyView:

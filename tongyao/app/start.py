@@ -20,11 +20,11 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, location, reason
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.permissions import Action
 from tongyao.app.quotas import check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute

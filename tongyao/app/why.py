@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
-from tongyao.app.permissions import Action, Role
 from tongyao.app.project_again import state_of
 from tongyao.protocol.life.why import Reason, why, why_for_party
 from tongyao.protocol.model.value import Value

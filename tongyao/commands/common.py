@@ -13,10 +13,10 @@ from typing import Any, Final, NoReturn, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import not_valid
-from tongyao.app.permissions import Role
 from tongyao.runtime import installation
 from tongyao.runtime.settings import Settings, load_settings
 

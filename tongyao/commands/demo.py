@@ -15,7 +15,7 @@ from tongyao.commands.demo_screen import follow_rounds, screenful
 from tongyao.commands.export import write_export
 from tongyao.commands.processes import audited, start_from_files
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
@@ -71,7 +71,7 @@ async def _demo(folder: Path, crash: bool) -> None:
             await _print_ledger(repositories, pid)
         out = config.home / "exports" / pid
         await write_export(repositories, pid, out)
-        view = views.for_export(await repositories.record(pid))
+        view = read_access.for_export(await repositories.record(pid))
         then = await _next_steps(installed, pid, out)
         console.print(
             screenful(view, await audited(repositories, pid), language=language, then=then, width=console.width),

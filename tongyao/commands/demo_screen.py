@@ -20,7 +20,7 @@ from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.audit import Finding, Result
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -22,7 +22,7 @@ from tongyao.protocol.documents.markdown import (
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.anonymity import Anonymizer
 from tongyao.records.repositories import Repositories
 
@@ -57,7 +57,7 @@ async def report_of(repositories: Repositories, process: str) -> str:
     row = await repositories.processes.get(process)
     ready = await repositories.events.of_kind(process, EventKind.OBSERVATION_READY)
     return report_html(
-        views.for_export(await repositories.record(row)),
+        read_access.for_export(await repositories.record(row)),
         language="zh" if row.language == "zh" else "en",
         news=news_by_round(ready),
         max_rounds=int(row.settings.get("max_rounds") or 7),
@@ -68,7 +68,7 @@ async def report_of(repositories: Repositories, process: str) -> str:
 async def write_export(repositories: Repositories, process: str, folder: Path) -> None:
     """Write the files; existing ones are overwritten. People appear under their aliases only."""
     record = await repositories.record(process)
-    names = views.anonymizer(record)
+    names = read_access.anonymizer(record)
     folder.mkdir(parents=True, exist_ok=True)
 
     def write(name: str, text: str) -> None:

@@ -15,7 +15,7 @@ from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, app_context, co
 from tongyao.protocol.documents.plan_machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plan_validation import Fault, faults, plan_schema
 from tongyao.records.process.lineage import ProcessTree
 from tongyao.records.process.plans import Acceptance
@@ -85,7 +85,7 @@ async def _machine(process: str, revision: int | None) -> object:
     async with app_context() as context:
         record = await context.repositories.record(process)
         chosen = _revision(record.plans, process, revision)
-        return machine_of(views.anonymizer(record).model(chosen), process).model_dump(mode="json")
+        return machine_of(read_access.anonymizer(record).model(chosen), process).model_dump(mode="json")
 
 
 @plan.command()

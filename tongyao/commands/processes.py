@@ -15,11 +15,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from tongyao.app import processes
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.choices import choices_of
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound, Unavailable
-from tongyao.app.permissions import Action
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.app.why import read_why
 from tongyao.commands.common import EXIT_FAILED, OPERATOR, app_context, console, print_json, run, settings, validated

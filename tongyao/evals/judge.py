@@ -18,7 +18,7 @@ from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.model.value import Draft, Value
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 
 DraftT = TypeVar("DraftT", bound=Draft)
 
@@ -102,7 +102,7 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
 
 def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
     """The prompt of the judge: who is who in the case, the expected findings, and the record under aliases."""
-    catalyst = views.for_catalyst(record)
+    catalyst = read_access.for_catalyst(record)
     request = CatalystRequest(**{**dict(catalyst), "strategy": ""})
     parts = [
         rendering.data("people", "\n".join(f"{alias}: {name}" for alias, name in sorted(names.items()))),

@@ -26,9 +26,9 @@ from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.texts import Texts
-from tongyao.records.process.door import Door
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
+from tongyao.records.process.gateway_outages import Door
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import Lineage

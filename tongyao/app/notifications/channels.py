@@ -8,13 +8,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, SecretStr
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unavailable
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import new_secret
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Body
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import Field, SecretStr, ValidationError
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound, Unavailable, not_valid
 from tongyao.app.people.profile_source import ProfileSource, SourceError
 from tongyao.app.people.profiles import VersionView, version_view
 from tongyao.app.people.registration import register_profile
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Body
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.sources import SourceRow, SourceUnknown

@@ -6,15 +6,15 @@ from typing import Final
 
 from pydantic import Field
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import LIST_SCENES, BadInput
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Body
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.process.announcements import START
 from tongyao.records.process.inbox import InboxRow
@@ -100,7 +100,7 @@ async def question_of(context: AppContext, row: InboxRow) -> ConsentQuestion | N
     )
     return ConsentQuestion(
         scene=record.scene,
-        tension=views.tension_for_invited(record, names),
+        tension=read_access.tension_for_invited(record, names),
         others=others,
         discloses_en=en,
         discloses_zh=zh,

@@ -18,9 +18,9 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
-from tongyao.app.permissions import Action
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value

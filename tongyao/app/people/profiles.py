@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 import structlog
 from pydantic import Field
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
@@ -18,7 +19,6 @@ from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
-from tongyao.app.permissions import Action
 from tongyao.app.quotas import check_profile
 from tongyao.app.wire import Body, Id, checked_key
 from tongyao.protocol.model.messages import Author, SetMandate
@@ -26,7 +26,7 @@ from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import views
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Origin
 from tongyao.records.people.profiles import ProfileVersion
 
@@ -215,7 +215,7 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
         page = await repositories.processes.list(participant=profile_id, cursor=cursor)
         for row in page.rows:
             seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
-            view = views.for_party(await repositories.record(row.id), role="participant", alias=seat.alias)
+            view = read_access.for_party(await repositories.record(row.id), role="participant", alias=seat.alias)
             projections[row.id] = list(view.own or ())
         if (cursor := page.next) is None:
             break

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, permit
 from tongyao.app.context import AppContext, FoundPerson, PeopleSearch
 from tongyao.app.errors import ADD_PEOPLE, BadInput, NotOffered
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Body, Id, TensionBody
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileVersion

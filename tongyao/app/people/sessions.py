@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, Unauthenticated
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.permissions import Action
 from tongyao.records.people.tokens import Issued, Token
 
 LINK_DAYS: Final = 7

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.errors import Unauthenticated
-from tongyao.app.permissions import Role
 from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
 

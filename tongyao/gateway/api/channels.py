@@ -6,8 +6,8 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.notifications import channels
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 
 from tongyao.app import authorization
+from tongyao.app.action_permissions import Action
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
-from tongyao.app.permissions import Action
 from tongyao.gateway.access.rate_limits import RateLimits
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from tongyao.app import inbox, messages
-from tongyao.app.permissions import Action
+from tongyao.app.action_permissions import Action
 from tongyao.app.wire import Id, MessageBody
 from tongyao.gateway.api.common import Caller, Context, Key, action
 

@@ -8,9 +8,9 @@ from typing import Final
 from fastapi import APIRouter, Response
 
 from tongyao.app import processes
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import NotFound
-from tongyao.app.permissions import Action
 from tongyao.app.pictures.files import NAMES, pictures
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action

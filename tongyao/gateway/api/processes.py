@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from tongyao.app import processes, start
-from tongyao.app.permissions import Action
+from tongyao.app.action_permissions import Action
 from tongyao.app.why import Why, read_why
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.seats import CandidateRow
 
 router = APIRouter(prefix="/processes", tags=["processes"])

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.people import profiles, search
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Body, Id
 from tongyao.gateway.api.common import Caller, Context, action
 

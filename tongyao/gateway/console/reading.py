@@ -11,7 +11,7 @@ from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relat
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.sizes import cut
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 
 _TITLE_UNITS: Final = 14
 STEPS: Final = ("intent", "tension", "people", "rounds", "plan", "deliveries", "answers")

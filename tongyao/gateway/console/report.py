@@ -15,7 +15,7 @@ from tongyao.gateway.console import plans, reading
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.texts import Language
 from tongyao.protocol.rules.audit import Finding
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 
 _STATIC: Final = Path(__file__).parent / "static"
 _SHEETS: Final = ("style.css", "plan.css")

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final, Literal
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
-from tongyao.app.permissions import Action
 from tongyao.gateway.mcp.common import Callers, Token, as_json
 
 ACTIONS: Final[dict[str, Action]] = {

@@ -20,7 +20,7 @@ from tongyao.app.people.sessions import LINK_DAYS, link_address
 from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.rules.event_views import event_for_party
+from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.database import RecordsError
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
 from tongyao.records.process.events import RecordedEvent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongyao.protocol.guards.visibility import Remark, remarks
+from tongyao.protocol.guards.advice import Remark, remarks
 from tongyao.protocol.model.observation import Note, Pair
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.model.value import Value

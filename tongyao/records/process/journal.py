@@ -8,7 +8,7 @@ from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind, Outbox
 from tongyao.records.database import Connection, Pool, session, transaction
-from tongyao.records.process import following
+from tongyao.records.process import event_projections
 from tongyao.records.process.children import tell_parent
 from tongyao.records.process.epochs import Position, begin_epoch, first_difference, write_events
 from tongyao.records.process.inbox import show_inbox
@@ -38,10 +38,10 @@ class Journal:
                 await _show(connection, outbox, Position(run_id=run_id, epoch=written.epoch, seq=seq))
             if written.superseded:
                 await connection.execute("UPDATE processes SET went_back = true WHERE id = %s", [process_id])
-                await following.rebuild(connection, process_id)
+                await event_projections.rebuild(connection, process_id)
             else:
                 new = [event for event in outbox.events if event.seq in written.seqs]
-                await following.follow(connection, process_id, new)
+                await event_projections.follow(connection, process_id, new)
         return stand.went_back or written.superseded
 
     async def set_ended(self, process_id: str, outcome: str) -> None:
@@ -90,8 +90,8 @@ class Journal:
             await write_events(connection, process_id, run_id, outbox.events, stand, next_seq=seq + 1)
             await _show(connection, outbox, stand)
             await connection.execute("UPDATE processes SET went_back = false WHERE id = %s", [process_id])
-            await following.rebuild(connection, process_id)
-            await following.seat_again(connection, process_id, state.seats)
+            await event_projections.rebuild(connection, process_id)
+            await event_projections.seat_again(connection, process_id, state.seats)
             return await send_again(connection, process_id, state.lanes)
 
 

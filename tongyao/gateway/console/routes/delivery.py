@@ -8,11 +8,11 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import ValidationError
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, not_valid
 from tongyao.app.feedback import FeedbackBody, give_feedback
 from tongyao.app.inbox import inbox
-from tongyao.app.permissions import Action
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action

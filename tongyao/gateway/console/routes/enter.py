@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, list_scenes, register
 from tongyao.app.people.sessions import close_session, open_session
-from tongyao.app.permissions import Action
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page

@@ -9,8 +9,8 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import authorize_in_process
-from tongyao.app.permissions import Action, Role
 from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import reading

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.own_words import preview
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.app.permissions import Action
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks

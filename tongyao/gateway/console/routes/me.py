@@ -12,13 +12,13 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_for_profile
 from tongyao.app.errors import BadInput, NotFound, Problem, not_valid
 from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.app.permissions import Action
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, SESSION, Form, SignedIn, Visit, place_of, text_in

@@ -9,8 +9,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.operations import HOURS, read_operations, read_processes_in
-from tongyao.app.permissions import Action
 from tongyao.app.resume_all import resume_all
 from tongyao.app.wire import checked_key
 from tongyao.gateway.api.common import action

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import NotFound, Refused
 from tongyao.app.messages import send_message
 from tongyao.app.party_events import read_history
-from tongyao.app.permissions import Action, Role
 from tongyao.app.processes import party_view
 from tongyao.app.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.gateway.api.common import action
@@ -18,7 +18,7 @@ from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.rules.views import PartyView
+from tongyao.protocol.rules.read_access import PartyView
 
 router = APIRouter(prefix="/processes/{process_id}")
 

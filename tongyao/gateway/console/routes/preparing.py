@@ -9,10 +9,10 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.inbox import Ask, inbox
-from tongyao.app.permissions import Action, Role
 from tongyao.app.processes import party_view, read_candidates
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action

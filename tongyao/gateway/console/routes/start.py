@@ -9,10 +9,10 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import ValidationError
 
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, NotAllowed, Problem, not_valid
 from tongyao.app.people.profiles import list_scenes
-from tongyao.app.permissions import Action
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.api.common import action

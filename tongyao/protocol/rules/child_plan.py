@@ -8,7 +8,7 @@ from tongyao.protocol.model.plan import Claim, Plan, Role
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import ChildPlan
-from tongyao.protocol.rules.views import anonymizer
+from tongyao.protocol.rules.read_access import anonymizer
 
 
 def child_plan(child: Record, title: str) -> ChildPlan:

@@ -11,7 +11,7 @@ from typing import Final
 
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.rules.views import PartyRole
+from tongyao.protocol.rules.read_access import PartyRole
 
 K = EventKind
 ALL: Final = frozenset({"*"})
