@@ -38,11 +38,11 @@ class Ferry:
                 "participants": [
                     {"profile_id": self.people[alias], "endpoint": kind} for alias, kind in endpoints.items()
                 ],
-                "settings": {"auto_confirm": True, "aliases_as_named": True, "cost_budget": "6.00", **settings},
+                "settings": {"auto_confirm": True, "cost_budget": "6.00", **settings},
             }
         )
         caller = Caller(Role.PERSON, self.people[DEMANDER], id="test")
-        self.pid = await start_process(self.harness.context, caller, body, key=uuid.uuid4().hex)
+        self.pid = await start_process(self.harness.with_aliases_as_named().context, caller, body, key=uuid.uuid4().hex)
         return self.pid
 
     async def speak(self, number: int) -> None:

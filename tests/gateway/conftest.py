@@ -34,6 +34,10 @@ class GatewayHarness:
         context = replace(self.context, **parts)
         return GatewayHarness(self.stack, context, application(context), self.engine)
 
+    def with_aliases_as_named(self) -> GatewayHarness:
+        """Another gateway of the same stack: participants get their aliases in the order in which they are named."""
+        return self.also(process_defaults=self.context.process_defaults.model_copy(update={"aliases_as_named": True}))
+
     @asynccontextmanager
     async def client(self, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -181,9 +181,11 @@ async def test_a_person_and_a_proxy_look_the_same_from_outside(gateway: GatewayH
         demand = {
             "intent": INTENT,
             "participants": [people[0]["profile_id"], {"profile_id": people[1]["profile_id"], "endpoint": endpoint}],
-            "settings": {"auto_confirm": True, "aliases_as_named": True},
+            "settings": {"auto_confirm": True},
         }
-        pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+        pid = (await gateway.with_aliases_as_named().ask("POST", "/processes", demander["token"], json=demand)).json()[
+            "id"
+        ]
         if human:
             for round_number in (1, 2, 3):  # as long as the proxy has something to say
                 await asked(gateway, people[1]["token"], "projection", round_number)

@@ -34,11 +34,11 @@ async def started(
             {"profile_id": people["bo"]["profile_id"], "endpoint": bo},
         ],
         "settings": {
-            "auto_confirm": True, "demander_takes_part": True, "demander_endpoint": endpoint, "aliases_as_named": True,
+            "auto_confirm": True, "demander_takes_part": True, "demander_endpoint": endpoint,
             **settings,
         },
     }  # fmt: skip
-    answer = await gateway.ask("POST", "/processes", demander["token"], json=demand)
+    answer = await gateway.with_aliases_as_named().ask("POST", "/processes", demander["token"], json=demand)
     assert answer.status_code == 201, answer.text
     tokens = {"demander": demander["token"]} | {name: one["token"] for name, one in people.items()}
     return Room(answer.json()["id"], tokens, {}), demander

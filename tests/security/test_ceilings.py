@@ -17,7 +17,7 @@ DAY = 24 * 3_600
     [("turn_seconds", 31 * DAY, "above_ceiling"), ("process_seconds", 366 * DAY - 1, "above_ceiling"),
      ("deciding_seconds", 366 * DAY - 1, "above_ceiling"), ("max_rounds", 11, "above_ceiling"),
      ("depth_limit", 4, "above_ceiling"), ("token_budget", 20_000_001, "above_ceiling"),
-     ("cost_budget", "200.01", "above_ceiling"), ("proxy_seconds", 60, "not_settable")],
+     ("cost_budget", "200.01", "above_ceiling"), ("proxy_seconds", 60, "not_settable"), ("aliases_as_named", True, "not_settable")],
 )  # fmt: skip
 async def test_nobody_sets_more_than_the_installation_allows(
     gateway: GatewayHarness, setting: str, value: Any, code: str

@@ -42,7 +42,7 @@ MAX_INTENT_CHARS: Final = 20_000
 _NAMESPACE: Final = UUID("b6a4f2a8-6f0f-5b5f-8f6b-1a2d3c4e5f60")
 _MAX_SECONDS: Final = 366 * 24 * 3600
 _MAX_NUMBER: Final = 10**12
-_ON_THE_MACHINE_ONLY: Final = frozenset({"proxy_seconds"})
+_ON_THE_MACHINE_ONLY: Final = frozenset({"proxy_seconds", "aliases_as_named"})
 _NOT_SETTABLE: Final = frozenset({"strategy"})
 """`strategy` in the settings is the id of a text. Callers send the text itself, so that nobody names another's text."""
 
