@@ -47,7 +47,7 @@ def _database_names() -> Iterator[str]:
     return (f"test_{number}" for number in itertools.count(1))
 
 
-def _clone(server: LocalPostgres, name: str) -> str:
+def clone_database(server: LocalPostgres, name: str) -> str:
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
     return server.url(name)
@@ -56,13 +56,13 @@ def _clone(server: LocalPostgres, name: str) -> str:
 @pytest.fixture(scope="session")
 def database_url(postgres_server: LocalPostgres, _database_names: Iterator[str]) -> str:
     """URL of one migrated database that the whole session shares: tests in it must not assume it is empty."""
-    return _clone(postgres_server, next(_database_names))
+    return clone_database(postgres_server, next(_database_names))
 
 
 @pytest.fixture
 def fresh_database_url(postgres_server: LocalPostgres, _database_names: Iterator[str]) -> str:
     """URL of a migrated, empty database of this test alone."""
-    return _clone(postgres_server, next(_database_names))
+    return clone_database(postgres_server, next(_database_names))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,8 @@ async def suspended(
     monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
     monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
     monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
-    ids = {name: process_id_of(DEMANDER, name) for name in ("harbour", "hill", "other-key")}
+    run = uuid.uuid4().hex  # the Temporal server is shared by all tests, and refuses the id of an earlier process
+    ids = {name: process_id_of(DEMANDER, f"{name}-{run}") for name in ("harbour", "hill", "other-key")}
     rules = [
         Rule(step="formulate", process=ids["other-key"], do="operator_needed", message="bad key", until="key"),
         Rule(step="formulate", do="operator_needed", message="no credit", until="paid"),
@@ -61,7 +63,7 @@ async def suspended(
         await stack.people(TEXTS, scene="harbour")
         await stack.people(TEXTS, scene="hill")
         for name, scene in (("harbour", "harbour"), ("hill", "hill"), ("other-key", "harbour")):
-            process = await stack.start([], demander=DEMANDER, key=name, scene=scene, auto_confirm=False)
+            process = await stack.start([], demander=DEMANDER, key=f"{name}-{run}", scene=scene, auto_confirm=False)
             assert process == ids[name]
             await stack.until_suspended(process)
         yield Suspended(stack, engine, ids["harbour"], ids["hill"], ids["other-key"])
@@ -75,3 +77,38 @@ async def test_a_dry_run_lists_what_would_be_resumed_and_changes_nothing(suspend
     assert set(everybody) == {suspended.harbour, suspended.hill, suspended.other_key}
     assert {result for _, result in everybody.values()} == {"would be resumed"}
     assert all([await suspended.waits(process) for process in everybody])
+
+
+async def test_only_processes_with_the_cause_and_of_the_scene_go_on(suspended: Suspended) -> None:
+    [code] = await suspended.causes(suspended.harbour)
+    assert await suspended.listed("--reason", "no_such_cause") == {}
+    suspended.engine.mend("paid")
+
+    resumed = await suspended.listed("--reason", code, "--scene", "hill")
+
+    assert resumed == {suspended.hill: (code, "applied")}
+    await suspended.stack.until(suspended.hill, "confirming")
+    assert await suspended.waits(suspended.harbour)
+    assert await suspended.waits(suspended.other_key)
+
+
+async def test_all_go_on_and_one_that_is_not_mended_is_suspended_again(suspended: Suspended) -> None:
+    suspended.engine.mend("paid")
+
+    resumed = await suspended.listed()
+
+    assert {result for _, result in resumed.values()} == {"applied"}
+    for process in (suspended.harbour, suspended.hill):
+        await suspended.stack.until(process, "confirming")
+    events = suspended.stack.repositories.events
+
+    async def twice() -> bool:
+        kinds = [event.kind.value for event in await events.events(suspended.other_key, limit=100)]
+        return kinds.count("suspended") == 2
+
+    await suspended.stack.when(twice)
+
+
+async def test_one_process_or_all_must_be_named() -> None:
+    assert (await tongyao("resume")).exit_code != 0
+    assert (await tongyao("resume", "c-1", "--all")).exit_code != 0

@@ -20,6 +20,8 @@ HOSTILE = (
 
 async def test_somebody_introduces_themselves_and_begins(console: Console) -> None:
     scene = await console.harness.scene()
+    for _ in range(2):
+        await console.harness.join(scene)
     async with console.visitor(viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/enter")
         await page.get_by_label("Who you are and what you do").fill("I keep bees and sell honey at two markets.")

@@ -231,7 +231,7 @@ async def test_what_the_person_said_themself_no_agent_corrects(gateway: GatewayH
         answer = await gateway.ask("POST", f"/processes/{pid}/messages", person["token"], json=said)
         assert answer.status_code == 200
         await asking_now
-        await asked(gateway, person["token"], "projection", 2)
+        await gateway.stack.when(lambda: gateway.stack.happened(pid, "observation_ready"))
         await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
         await gateway.stack.end(pid)
     record = await gateway.context.repositories.record(pid)

@@ -82,6 +82,8 @@ _SELF: Final = re.compile(
     re.IGNORECASE,
 )
 
+_CLAUSE_ENDS: Final = re.compile(r"(?<=[,;:.，；：。！？、])")
+
 EXCERPT: Final = 40
 """Units of a quotation inside a sentence about two of them."""
 
@@ -129,7 +131,7 @@ def phrase(text: str) -> str:
     rest = _SELF.sub("", line, count=1)
     line = rest if units(rest) >= SHORT else line
     words = ""
-    for clause in re.split(r"(?<=[,;:.，；：。！？、])", line):
+    for clause in _CLAUSE_ENDS.split(line):
         if words and units(words + clause) > PHRASE:
             break
         words += clause

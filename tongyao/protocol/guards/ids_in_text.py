@@ -8,9 +8,12 @@ from typing import Final
 
 from tongyao.protocol.model.requests import Language
 
-_ID: Final = r"(?:[\w.-]+/)?(?:R\d+/(?:P\d+|catalyst)/\d+|T/(?:T|I|E|B\d+))"
-_BRACKETED: Final = re.compile(rf"\s*[\[(（【⟨]\s*{_ID}(?:\s*[,，、;；]\s*{_ID})*\s*[\])）】⟩]")
-_BARE: Final = re.compile(rf"(?<![\w/]){_ID}(?![\w/])")
+_OF_PROCESS: Final = r"(?:[\w-][\w.-]{0,79}/)?"
+_ID: Final = rf"{_OF_PROCESS}(?:R\d{{1,3}}/(?:P\d{{1,3}}|catalyst)/\d{{1,4}}|T/(?:T|I|E|B\d{{1,2}}))"
+_BRACKETED: Final = re.compile(
+    rf"\s?[\[(（【⟨]\s{{0,3}}{_ID}(?:\s{{0,3}}[,，、;；]\s{{0,3}}{_ID}){{0,40}}\s{{0,3}}[\])）】⟩]"
+)
+_BARE: Final = re.compile(rf"(?<![\w/.-]){_ID}(?![\w/])")
 _PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
 _SAID: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/\d+")
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
