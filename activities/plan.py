@@ -19,9 +19,9 @@ from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.child_plan import child_plan, child_sources
-from tongyao.protocol.rules.lineage import child_id, hole_id
-from tongyao.protocol.rules.plan_holes import hole_title
+from tongyao.protocol.rules.plans.child_plan import child_plan, child_sources
+from tongyao.protocol.rules.plans.holes import hole_title
+from tongyao.protocol.rules.plans.lineage import child_id, hole_id
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.plans import PlanRow
 

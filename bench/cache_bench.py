@@ -12,7 +12,7 @@ import asyncio
 from decimal import Decimal
 from pathlib import Path
 
-from tests.llm.extractive_process import formulated, process
+from tests.llm.extractive.extractive_process import formulated, process
 from tongyao.evals.cases import load
 from tongyao.llm import prompts, rendering
 from tongyao.llm.anthropic.step_settings import DEFAULTS

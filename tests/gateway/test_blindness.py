@@ -14,8 +14,8 @@ from typing import Any
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
+from tests.gateway.outbound.test_notifying import Kept
 from tests.gateway.test_api import asked
-from tests.gateway.test_notifying import Kept
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.protocol.model.process import Phase

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import GatewayHarness
+from tests.gateway.outbound.test_notifying import Kept, told_by
 from tests.gateway.test_api import asked
 from tests.gateway.test_blindness import Room, everything
-from tests.gateway.test_notifying import Kept, told_by
 from tongyao.gateway.outbound.notifications import NotificationSender
 
 MINE = "I own an old ferry. I can give two summers of work. I will not borrow money. I want to learn to build."

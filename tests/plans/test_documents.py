@@ -16,7 +16,7 @@ from tongyao.protocol.model.plan import Absence, ClaimDraft, Plan, PlanDraft, Re
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Lineage, Tension
-from tongyao.protocol.rules.absent import absences
+from tongyao.protocol.rules.plans.absent import absences
 
 KNOWN = {
     "T/T": "bread reaches people on movements that happen anyway",

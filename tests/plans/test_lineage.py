@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Lineage, Tension
-from tongyao.protocol.rules.lineage import NEAR, child_id, duplicate_of, for_another_room, likeness, nearest
+from tongyao.protocol.rules.plans.lineage import NEAR, child_id, duplicate_of, for_another_room, likeness, nearest
 
 ASKED = {
     "root": Tension(

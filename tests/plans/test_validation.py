@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.llm.extractive_process import formulated, process
+from tests.llm.extractive.extractive_process import formulated, process
 from tongyao.evals.cases import load
 from tongyao.llm.errors import Unreadable
 from tongyao.llm.structured_output.parsing import read
@@ -26,9 +26,9 @@ from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Exchange, Language, PlannerRequest
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
-from tongyao.protocol.rules.lineage import duplicate_of, for_another_room
-from tongyao.protocol.rules.plan_holes import hole
-from tongyao.protocol.rules.plan_validation import faults, plan_schema
+from tongyao.protocol.rules.plans.holes import hole
+from tongyao.protocol.rules.plans.lineage import duplicate_of, for_another_room
+from tongyao.protocol.rules.plans.validation import faults, plan_schema
 
 SCENES = Path(__file__).parents[2] / "scenes"
 EXAMPLES = sorted(path.parent for path in (Path(__file__).parents[2] / "examples").rglob("case.json"))

@@ -30,8 +30,8 @@ from tongyao.protocol.model.tension import (
     from_draft,
     from_raw,
 )
-from tongyao.protocol.rules.anonymity import HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 from tongyao.protocol.rules.convergence import EARLIEST_END, Course, RoundResult, course
+from tongyao.protocol.rules.identity.anonymity import HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 START = ProcessInput(process_id="p", demander="d", intent_text_id="i")

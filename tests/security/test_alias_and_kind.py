@@ -20,7 +20,7 @@ from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.anonymity import SOMEBODY
+from tongyao.protocol.rules.identity.anonymity import SOMEBODY
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.events import Events
 from tongyao.records.process.journal import Journal

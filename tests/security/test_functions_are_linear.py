@@ -28,12 +28,12 @@ from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
 from tongyao.protocol.model.unicode_text import folded, normalized
-from tongyao.protocol.rules.anonymity import Anonymizer
-from tongyao.protocol.rules.lineage import grams
-from tongyao.protocol.rules.markup import for_others
-from tongyao.protocol.rules.names import name_in_heading, problem_with
+from tongyao.protocol.rules.identity.anonymity import Anonymizer
+from tongyao.protocol.rules.identity.markup import for_others
+from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
+from tongyao.protocol.rules.identity.redaction import Erasure
+from tongyao.protocol.rules.plans.lineage import grams
 from tongyao.protocol.rules.profile_grade import grade_profile
-from tongyao.protocol.rules.redaction import Erasure
 
 LONG: Final = MAX_TEXT
 PROFILE: Final = 100_000

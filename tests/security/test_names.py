@@ -19,8 +19,8 @@ from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import ChildPlan, Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.anonymity import FREE_TEXT, HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
-from tongyao.protocol.rules.names import forms_of, name_in_heading, problem_with
+from tongyao.protocol.rules.identity.anonymity import FREE_TEXT, HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
+from tongyao.protocol.rules.identity.names import forms_of, name_in_heading, problem_with
 
 HARMFUL = ("en", "will not", "R1", "P01", "T/B1", "B2", "replied", "lapsed", "complementary", "data_insufficient", "plan/1",
            "R2/P03/4", "catalyst", "nurse", "the", "我们", "高兴", "张力", "x", "李", "42", "!!", "A\u202eB", "a\x00b", "a" * 81)  # fmt: skip

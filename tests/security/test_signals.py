@@ -17,7 +17,7 @@ from tests.simulation.rooms import Room
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.workflows.test_people import with_people
-from tongyao.app.signals import signed_payload
+from tongyao.app.operators.signals import signed_payload
 from tongyao.protocol.contracts.signatures import signal_bytes
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.projection import EndpointKind

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.conftest import gateway as gateway  # the fixture
-from tests.gateway.test_notifying import Kept
+from tests.gateway.outbound.test_notifying import Kept
 from tests.records.conftest import KEYS
 from tongyao.app.notifications.notifier import Outgoing
 from tongyao.gateway.outbound import notifications as sending

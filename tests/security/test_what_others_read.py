@@ -11,7 +11,7 @@ from tongyao.llm.rendering import data
 from tongyao.protocol.guards.quoting import find_quote
 from tongyao.protocol.model.plan import Claim, Plan, Task
 from tongyao.protocol.model.unicode_text import folded
-from tongyao.protocol.rules.anonymity import HIDDEN, Anonymizer
+from tongyao.protocol.rules.identity.anonymity import HIDDEN, Anonymizer
 
 NOBODY = Anonymizer({})
 

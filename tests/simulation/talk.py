@@ -11,7 +11,7 @@ from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
-from tongyao.protocol.rules.lineage import child_id
+from tongyao.protocol.rules.plans.lineage import child_id
 
 Fields = dict[str, Any]
 

@@ -12,8 +12,8 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import NotFound
-from tongyao.app.project_again import project_again, state_of
-from tongyao.app.reconcile import reconcile
+from tongyao.app.operators.project_again import project_again, state_of
+from tongyao.app.operators.reconcile import reconcile
 from tongyao.records.database import session
 from tongyao.records.process.processes import NewProcess
 

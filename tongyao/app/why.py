@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
-from tongyao.app.project_again import state_of
+from tongyao.app.operators.project_again import state_of
 from tongyao.protocol.life.why import Reason, why, why_for_party
 from tongyao.protocol.model.value import Value
 

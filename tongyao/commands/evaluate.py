@@ -29,7 +29,7 @@ from tongyao.evals.cases import Case, CaseError, load, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.names import name_in_heading
+from tongyao.protocol.rules.identity.names import name_in_heading
 from tongyao.records.model_calls import Attempt
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation

@@ -23,7 +23,7 @@ from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.anonymity import Anonymizer
+from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.records.repositories import Repositories
 
 

@@ -13,8 +13,8 @@ from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound
 from tongyao.app.messages import Receipt, send_message
+from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
-from tongyao.app.resume_all import Resumed, resume_all
 from tongyao.app.wire import MessageBody
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_PENDING, OPERATOR, app_context, console, fail, run, validated
 from tongyao.protocol.model.process import DEMANDER

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tongyao.app.project_again import project_again
-from tongyao.app.signals import signed_payload
+from tongyao.app.operators.project_again import project_again
+from tongyao.app.operators.signals import signed_payload
 from tongyao.commands.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, errors, fail, print_json, run
 from tongyao.records.process.operators import OperatorAct
 

@@ -16,7 +16,7 @@ from tongyao.protocol.documents.plan_machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.plan_validation import Fault, faults, plan_schema
+from tongyao.protocol.rules.plans.validation import Fault, faults, plan_schema
 from tongyao.records.process.lineage import ProcessTree
 from tongyao.records.process.plans import Acceptance
 

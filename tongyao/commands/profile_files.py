@@ -10,7 +10,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.people.registration import checked_name, checked_text, register_profile
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.names import name_in_heading
+from tongyao.protocol.rules.identity.names import name_in_heading
 
 _NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
 LOCAL_SCENE: Final = "local"

@@ -1,4 +1,4 @@
-"""`up`, `prepare`, `doctor`, `reconcile`: the installation itself."""
+"""`up`, `prepare`, `doctor`, `operators/reconcile`: the installation itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from rich.markup import escape
 from rich.table import Table
 
-from tongyao.app import reconcile as reconciliation
+from tongyao.app.operators import reconcile as reconciliation
 from tongyao.commands.common import EXIT_FAILED, app_context, console, fail, print_json, run, settings
 from tongyao.records.migrate import migrate
 from tongyao.runtime import installation

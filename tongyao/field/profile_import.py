@@ -19,7 +19,7 @@ from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.names import problem_with
+from tongyao.protocol.rules.identity.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, SceneUnknown

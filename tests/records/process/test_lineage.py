@@ -6,7 +6,7 @@ import pytest
 
 from tests.records.conftest import NewId
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.lineage import child_id
+from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.records.database import Pool
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.lineage import Lineage

@@ -11,7 +11,7 @@ from tongyao.app.errors import BadInput
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.names import problem_with
+from tongyao.protocol.rules.identity.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 

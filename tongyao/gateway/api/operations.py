@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.operations import Operations, read_operations
+from tongyao.app.operators.operations import Operations, read_operations
 from tongyao.gateway.api.common import Caller, Context, action
 
 router = APIRouter(prefix="/operations", tags=["operations"])

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.plan import Plan, Task
-from tongyao.protocol.rules.lineage import child_id
+from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.read_access import PartyView
 
 WIDTH: Final = 330

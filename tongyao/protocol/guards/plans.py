@@ -30,7 +30,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
-from tongyao.protocol.rules.lineage import LENS_UNITS, NEAR, cosine, grams
+from tongyao.protocol.rules.plans.lineage import LENS_UNITS, NEAR, cosine, grams
 
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 

@@ -12,7 +12,7 @@ from tongyao.protocol.life.state import Residual, State
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import AnswerPlan, Replan
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.rules.lineage import hole_id
+from tongyao.protocol.rules.plans.lineage import hole_id
 
 
 def ask(state: State, now: datetime) -> None:

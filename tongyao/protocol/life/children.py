@@ -22,7 +22,7 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import ApproveResidual, ChildEnded
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import Residuals
-from tongyao.protocol.rules.lineage import child_id, hole_of
+from tongyao.protocol.rules.plans.lineage import child_id, hole_of
 
 
 def wanted(state: State) -> dict[str, Step]:

@@ -11,7 +11,7 @@ from tongyao.protocol.life.phases import waiting
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.model.events import Ask, Snapshot, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.rules.lineage import hole_of
+from tongyao.protocol.rules.plans.lineage import hole_of
 
 
 def snapshot(state: State, now: datetime) -> Snapshot:

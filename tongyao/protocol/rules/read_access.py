@@ -29,10 +29,10 @@ from tongyao.protocol.model.requests import (
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.absent import absences
-from tongyao.protocol.rules.anonymity import Anonymizer
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.formulation import not_taken_up
+from tongyao.protocol.rules.identity.anonymity import Anonymizer
+from tongyao.protocol.rules.plans.absent import absences
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 

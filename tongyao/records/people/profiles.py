@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.names import identities_of
+from tongyao.protocol.rules.identity.names import identities_of
 from tongyao.records.database import Pool, RecordsError, reading, session, transaction
 from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
 

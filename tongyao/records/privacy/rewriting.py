@@ -13,7 +13,7 @@ from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.redaction import Erasure
+from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.records.database import Connection
 from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text
 

@@ -11,8 +11,8 @@ from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.text_ids import text_id as named_text_id
-from tongyao.protocol.rules.lineage import child_id, duplicate_of, for_another_room, hole_of
-from tongyao.protocol.rules.plan_holes import hole as plan_hole
+from tongyao.protocol.rules.plans.holes import hole as plan_hole
+from tongyao.protocol.rules.plans.lineage import child_id, duplicate_of, for_another_room, hole_of
 from tongyao.records.process.processes import BranchCancelled, NewProcess
 from tongyao.records.repositories import Repositories
 

@@ -27,7 +27,7 @@ class Journal:
 
         Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than what they show. The
         end of a child is told to its parent. Returns whether the workflow went back behind what stood in the records, and
-        `project_again` has not been called since. Raises `ProcessUnknown` when the process was never announced.
+        `operators/project_again` has not been called since. Raises `ProcessUnknown` when the process was never announced.
         """
         process_id, seq = outbox.snapshot.process_id, outbox.snapshot.seq
         async with transaction(self._pool) as connection:

@@ -8,8 +8,8 @@ from typing import Any
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by, text_of
-from tests.gateway.test_notifying import Kept
-from tests.gateway.test_sources import SECRETS, platform
+from tests.gateway.outbound.test_notifying import Kept
+from tests.gateway.outbound.test_sources import SECRETS, platform
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.unicode_text import Folded, folded
-from tongyao.protocol.rules.contacts import contacts
-from tongyao.protocol.rules.markup import for_others
-from tongyao.protocol.rules.names import TOKEN, Form, all_forms
+from tongyao.protocol.rules.identity.contacts import contacts
+from tongyao.protocol.rules.identity.markup import for_others
+from tongyao.protocol.rules.identity.names import TOKEN, Form, all_forms
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

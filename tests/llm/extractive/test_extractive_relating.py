@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.llm.extractive_process import ENGINE, call, process
-from tests.llm.extractive_requests import PROFILE, TENSION, observed, room, said
+from tests.llm.extractive.extractive_process import ENGINE, call, process
+from tests.llm.extractive.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.model import steps

@@ -1,6 +1,6 @@
 """A process in memory with the extractive engine and the real guards: what the tests of the engine look at.
 
-`python -m tests.llm.extractive_process [FOLDER …]` prints the figures of docs/extractive.md: numbers only, no text of a
+`python -m tests.llm.extractive.extractive_process [FOLDER …]` prints the figures of docs/extractive.md: numbers only, no text of a
 case. Without folders: the examples that are not held out, and the cases under `tests/llm/data/everyday`.
 """
 
@@ -37,8 +37,8 @@ from tongyao.protocol.model.requests import (
 )
 from tongyao.protocol.model.tension import Lineage, Tension, from_draft
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-EVERYDAY = Path(__file__).parent / "data" / "everyday"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+EVERYDAY = Path(__file__).parents[1] / "data" / "everyday"
 ENGINE = ExtractiveEngine()
 
 

@@ -12,7 +12,7 @@ import structlog
 from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.testing import WorkflowEnvironment
 
-from tests.gateway.test_notifiers import Postbox, hook, mailer, postbox
+from tests.gateway.outbound.test_notifiers import Postbox, hook, mailer, postbox
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.workflows.conftest import TEXTS

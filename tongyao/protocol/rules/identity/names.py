@@ -15,7 +15,7 @@ from tongyao.protocol.model.projection import Dimension, EndpointKind, Outcome
 from tongyao.protocol.model.settings import Fallback, Residuals
 from tongyao.protocol.model.tension import MISSING, Grade
 from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
-from tongyao.protocol.rules.common_words import ALSO_NAMES, CHINESE, ENGLISH, HONORIFICS, SURNAMES
+from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH, HONORIFICS, SURNAMES
 
 MOST_CHARACTERS: Final = 80
 _LONGEST_GIVEN: Final = 3

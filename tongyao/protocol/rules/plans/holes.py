@@ -7,7 +7,7 @@ from typing import Final
 from tongyao.protocol.model.plan import Plan, Residual
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
-from tongyao.protocol.rules.lineage import LENS_UNITS
+from tongyao.protocol.rules.plans.lineage import LENS_UNITS
 
 # Few words of its own: what two holes share would make them look alike (docs/plans.md, "Children").
 _WORDS: Final = {

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.llm.extractive_process import Ran, cases, formulated, process
+from tests.llm.extractive.extractive_process import Ran, cases, formulated, process
 from tongyao.evals.cases import Case
 from tongyao.llm.extractive.cues import RECOMMENDING
 from tongyao.llm.extractive.wording import said_in

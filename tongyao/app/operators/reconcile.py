@@ -6,8 +6,8 @@ from temporalio.client import WorkflowExecutionStatus
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
+from tongyao.app.operators.project_again import project_again
 from tongyao.app.people.erasure import finish_erasures
-from tongyao.app.project_again import project_again
 from tongyao.app.start import start_announced, workflow_status
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import said_by, text_of
-from tests.gateway.served import Person, ServedStack, open_served
+from tests.gateway.journeys.served import Person, ServedStack, open_served
 from tongyao.protocol.model.process import Phase
 
 PROFILE = "I restore wooden boats and can lend a workshop. I will not work in winter. I want to learn to sail."

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.llm.extractive_process import ENGINE, call, whole
-from tests.llm.extractive_requests import PROFILE, TENSION, projected, room, said, turn
+from tests.llm.extractive.extractive_process import ENGINE, call, whole
+from tests.llm.extractive.extractive_requests import PROFILE, TENSION, projected, room, said, turn
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
 from tongyao.llm.extractive.cues import is_label
 from tongyao.llm.extractive.sentences import split

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.llm.extractive_process import ENGINE, call, whole
+from tests.llm.extractive.extractive_process import ENGINE, call, whole
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, ProjectionDraft, Span
