@@ -53,7 +53,7 @@ class Console:
 async def browser() -> AsyncIterator[Browser]:
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
-        pytest.skip("no Chromium: apt install chromium")
+        pytest.skip("no Chromium: apt install chromium")  # reason: only Python and make are asked of a machine
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser

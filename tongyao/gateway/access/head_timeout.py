@@ -11,7 +11,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 def patient_protocol(seconds: float) -> type[asyncio.Protocol]:
     """uvicorn's own protocol, which gives a client `seconds` from connecting, and from the first byte of each request, to its end."""
 
-    class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses the class at import
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
