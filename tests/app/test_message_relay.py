@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
@@ -271,7 +272,7 @@ def own_postgres(short_home: Path) -> Iterator[LocalPostgres]:
 
 
 async def test_while_postgresql_is_away_nothing_is_lost_and_the_relay_lives_on(
-    own_postgres: LocalPostgres, temporal: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    own_postgres: LocalPostgres, temporal: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(message_relay, "_WITHOUT_RECORDS_SECONDS", 0.1)
     monkeypatch.setattr(message_relay, "BEAT_SECONDS", 0.1)
@@ -284,8 +285,13 @@ async def test_while_postgresql_is_away_nothing_is_lost_and_the_relay_lives_on(
     room, stop = Room(repositories, temporal, process), asyncio.Event()
     stored = await repositories.messages.put(process, confirm("k1"), author_id="somebody", via="test")
     await asyncio.to_thread(own_postgres.stop)
-    running = asyncio.create_task(room.relay.run(stop, idle=0.05))
-    await _when(lambda: _logged(capsys, "messages wait for the records"))
+    with capture_logs() as logs:
+        running = asyncio.create_task(room.relay.run(stop, idle=0.05))
+
+        async def reported() -> bool:
+            return any(line["event"] == "messages wait for the records" for line in logs)
+
+        await _when(reported)
     await asyncio.to_thread(own_postgres.start)
     async with working(temporal, process):
 
@@ -298,10 +304,6 @@ async def test_while_postgresql_is_away_nothing_is_lost_and_the_relay_lives_on(
     stop.set()
     await running
     await pool.close()
-
-
-async def _logged(capsys: pytest.CaptureFixture[str], what: str) -> bool:
-    return what in capsys.readouterr().out
 
 
 async def _when(true: Callable[[], Awaitable[bool]]) -> None:

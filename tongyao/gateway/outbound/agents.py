@@ -101,7 +101,7 @@ class AgentCaller:
         if not self._pool.free:
             return 0
         due = await self._context.repositories.sources.due(
-            self._pool.free, of_one=self._pool.most_of_one, besides=self._pool.busy
+            self._pool.free, of_one=self._pool.most_of_one, running=self._pool.running
         )
         for turn in due:
             self._pool.start(turn.person, self._ask(turn))

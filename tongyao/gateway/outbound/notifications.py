@@ -92,7 +92,7 @@ class NotificationSender:
         if not self._pool.free:
             return 0
         due = await self._library.notifications.due(
-            self._pool.free, of_one=self._pool.most_of_one, besides=self._pool.busy
+            self._pool.free, of_one=self._pool.most_of_one, running=self._pool.running
         )
         for one in due:
             self._pool.start(one.person, self._try(one))

@@ -6,7 +6,7 @@ Notifications are made from the inbox and from the events, here in the records: 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -178,18 +178,18 @@ class Notifications:
         *,
         lease: float = LEASE_SECONDS,
         of_one: int = 20,
-        besides: Sequence[str] = (),
+        running: Mapping[str, int] | None = None,
     ) -> list[Notification]:
         """Take up to `limit` notifications to send, oldest first, but everybody's first before anybody's second.
 
-        Nobody else gets them for `lease` seconds. `of_one`: at most so many of one person; `besides`: of these people none.
+        Nobody else gets them for `lease` seconds. `of_one`: at most so many of one person, those included that are under way (`running`, by person).
         """
         async with reading(self._pool, Notification) as cursor:
             await cursor.execute(
                 """WITH ranked AS (
-                       SELECT id, row_number() OVER (PARTITION BY person ORDER BY created_at, id) AS place
-                       FROM notifications
-                       WHERE state = 'pending' AND next_attempt_at <= now() AND NOT person = ANY(%(besides)s)),
+                       SELECT id, row_number() OVER (PARTITION BY person ORDER BY created_at, id)
+                           + COALESCE((%(running)s ->> person)::int, 0) AS place
+                       FROM notifications WHERE state = 'pending' AND next_attempt_at <= now()),
                    chosen AS (
                        SELECT n.id FROM notifications n JOIN ranked r ON r.id = n.id
                        WHERE r.place <= %(of_one)s AND n.state = 'pending' AND n.next_attempt_at <= now()
@@ -198,7 +198,7 @@ class Notifications:
                        attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease)s)
                    WHERE id IN (SELECT id FROM chosen)
                    RETURNING *""",
-                {"lease": lease, "limit": limit, "of_one": of_one, "besides": list(besides)},
+                {"lease": lease, "limit": limit, "of_one": of_one, "running": Jsonb(dict(running or {}))},
             )
             return sorted(await cursor.fetchall(), key=lambda one: (one.created_at, one.id))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -106,19 +106,20 @@ class Sources:
         *,
         lease: float = LEASE_SECONDS,
         of_one: int = 20,
-        besides: Sequence[str] = (),
+        running: Mapping[str, int] | None = None,
     ) -> list[SourceTurn]:
         """Take up to `limit` turns to ask for, but everybody's first before anybody's second; nobody else gets them for `lease` seconds.
 
-        `of_one`: at most so many of one person; `besides`: of these people none.
+        `of_one`: at most so many of one person, those included that are under way (`running`, by person).
         """
         async with reading(self._pool, SourceTurn) as cursor:
             await cursor.execute(
                 f"""INSERT INTO source_turns AS old (process_id, alias, round, person, next_attempt_at)
                     SELECT r.process_id, r.alias, r.round, r.person, now() + make_interval(secs => %(lease)s) FROM (
-                        SELECT w.*, row_number() OVER (PARTITION BY w.person ORDER BY w.process_id, w.alias) AS place
+                        SELECT w.*, row_number() OVER (PARTITION BY w.person ORDER BY w.process_id, w.alias)
+                            + COALESCE((%(running)s ->> w.person)::int, 0) AS place
                         FROM ({_WAITS}) w
-                        WHERE NOT w.person = ANY(%(besides)s) AND NOT EXISTS (SELECT 1 FROM source_turns t
+                        WHERE NOT EXISTS (SELECT 1 FROM source_turns t
                             WHERE (t.process_id, t.alias, t.round) = (w.process_id, w.alias, w.round)
                               AND (t.state <> 'pending' OR t.next_attempt_at > now()))) AS r
                     WHERE r.place <= %(of_one)s ORDER BY r.place LIMIT %(limit)s
@@ -126,7 +127,7 @@ class Sources:
                         attempts = old.attempts + 1, next_attempt_at = excluded.next_attempt_at
                         WHERE old.state = 'pending' AND old.next_attempt_at <= now()
                     RETURNING *""",
-                {"lease": lease, "limit": limit, "of_one": of_one, "besides": list(besides)},
+                {"lease": lease, "limit": limit, "of_one": of_one, "running": Jsonb(dict(running or {}))},
             )
             return await cursor.fetchall()
 
