@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Final, cast
+from typing import Final
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from tongyao.protocol.contracts.process import REFUSED
+from tongyao.protocol.contracts.signals import Payload, read_signal
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import EventKind, SignalledText
-from tongyao.protocol.model.process import DEMANDER, TensionRef
-from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.text_ids import text_id
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 from workflows.signatures import message_is_signed, signature_of_signal
 
@@ -34,8 +31,6 @@ SIGNALS_KEPT: Final = 200
 
 RESUME: Final = "resume"
 """The only signal that is taken without a signature; its payload is not read."""
-
-Payload = dict[str, JsonValue]
 
 
 class MessageHandlers:
@@ -336,26 +331,3 @@ class MessageHandlers:
     @workflow.signal(name="cancel", description="Cancel the process; {branch: true}: with its children.")
     def signal_cancel(self, payload: Payload) -> None:
         self._signal("cancel", payload)
-
-
-def read_signal(state: State, kind: str, payload: Payload) -> tuple[m.Message, list[SignalledText]]:
-    """A signal as a message, and the texts it carries. Raises `ValueError` (`ValidationError` among them), `TypeError`."""
-    fields: dict[str, Any] = {"author": {"role": "operator"}, **payload, "kind": kind}
-    texts: list[SignalledText] = []
-
-    def keep(body: str, alias: str, what: str) -> str:
-        seat = state.seats.get(alias)
-        owner = seat.profile.profile_id if seat is not None and seat.profile is not None else state.start.demander
-        content = hashlib.sha256(body.encode()).hexdigest()[:24]
-        name = text_id(state.process_id, f"{kind}/{alias}/{state.round}/{content}")
-        texts.append(SignalledText(text_id=name, owner=owner, kind=what, body=body))
-        return name
-
-    if kind in ("submit_projection", "answer_plan") and (text := fields.pop("text", None)):
-        fields["text_id"] = keep(str(text), str(fields.get("alias", "")), "words")
-    if kind == "revise_tension" and "tension" in fields:
-        parts = cast(dict[str, Any], fields["tension"])
-        tension = Tension.model_validate({"language": language_of(str(parts.get("transition", ""))), **parts})
-        stored = keep(tension.model_dump_json(), DEMANDER, "tension")
-        fields["tension"] = TensionRef(text_id=stored, grade=tension.grade, barriers=len(tension.barriers))
-    return m.MESSAGE.validate_python(fields), texts
