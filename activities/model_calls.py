@@ -26,7 +26,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
-from tongyao.records.model_calls import Ledger
+from tongyao.records.model_calls import Ledger, SettledCall
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
 
@@ -34,6 +34,9 @@ ResultT = TypeVar("ResultT")
 
 HEARTBEAT_SECONDS = 4
 TIMED_OUT = "timed_out"
+UNREADABLE_MARK = "unreadable"
+UNREADABLE = Reask(previous="", complaints=(), unreadable=True)
+"""The repair of an unreadable answer, whatever that answer was."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +139,17 @@ class ModelCalls:
         return repair.merge(second.draft)
 
     async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
-        """As `call`; an unreadable answer is sent back once. The second value: whether that repair was used."""
+        """As `call`; an unreadable answer is sent back once. The second value: whether that repair was used.
+
+        A repair that another worker had settled before it died is found; the first question is not asked again.
+        """
+        if await self._stored(question) is None and (stored := await self._stored(question, UNREADABLE)) is not None:
+            return stored, True
         try:
             return await self.call(question), False
         except Unreadable as error:
             told = complaint(question.request.language, "unreadable", error=error)
-            return await self.call(question, Reask(previous=error.text, complaints=(told,))), True
+            return await self.call(question, replace(UNREADABLE, previous=error.text, complaints=(told,))), True
 
     async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
         """The settled answer of the question's key (its repair's, with `reask`): the stored one, or that of a new call.
@@ -149,16 +157,18 @@ class ModelCalls:
         An answer that was given to another input does not count: a mandate changed, or the workflow was reset.
         Raises the errors of `tongyao.llm.errors`; the ledger keeps each failed attempt with its reason.
         """
+        if (stored := await self._stored(question, reask)) is not None:
+            return stored
         step, seconds = question.step, question.seconds
-        key = question.key if reask is None else replace(question.key, reask=1)
-        request_json = question.request.model_dump_json()
-        input_hash = _hash(request_json, reask, question.prompt_override)
-        if (stored := await self._ledger.settled(key, input_hash)) is not None:
-            return Settled(step.draft.model_validate_json(stored.draft_json), stored.text, stored.labels)
+        key = _key(question, reask)
         engine = self.engine(step.name)
-        async with self._reserved(key, question, request_json) as charges:
+        async with self._reserved(key, question, question.request.model_dump_json()) as charges:
             attempt = await self._ledger.claim(
-                key, input_hash=input_hash, engine=engine.name, model=engine.model_for(step.name), worker=self._worker
+                key,
+                input_hash=_input_hash(question, reask),
+                engine=engine.name,
+                model=engine.model_for(step.name),
+                worker=self._worker,
             )
             call = Call(
                 key=key,
@@ -192,7 +202,12 @@ class ModelCalls:
                 cost=answer.cost,
                 labels=answer.labels,
             )
-        return Settled(step.draft.model_validate_json(settled.draft_json), settled.text, settled.labels)
+        return _read(question, settled)
+
+    async def _stored(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT] | None:
+        """The answer that was settled before, by whichever worker."""
+        stored = await self._ledger.settled(_key(question, reask), _input_hash(question, reask))
+        return None if stored is None else _read(question, stored)
 
     @asynccontextmanager
     async def _reserved(
@@ -290,8 +305,18 @@ def _raise(error: EngineError) -> NoReturn:
     raise error
 
 
-def _hash(request_json: str, reask: Reask | None, prompt_override: str | None) -> str:
-    digest = hashlib.sha256(request_json.encode())
-    for part in (prompt_override or "", *(reask.complaints if reask else ())):
+def _key(question: Question[RequestT, DraftT], reask: Reask | None) -> CallKey:
+    return question.key if reask is None else replace(question.key, reask=1)
+
+
+def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[DraftT]:
+    return Settled(question.step.draft.model_validate_json(stored.draft_json), stored.text, stored.labels)
+
+
+def _input_hash(question: Question[RequestT, DraftT], reask: Reask | None) -> str:
+    """What tells inputs of one key apart. Of an unreadable answer only that it was unreadable: its text is not kept."""
+    complaints = () if reask is None else (UNREADABLE_MARK,) if reask.unreadable else reask.complaints
+    digest = hashlib.sha256(question.request.model_dump_json().encode())
+    for part in (question.prompt_override or "", *complaints):
         digest.update(b"\x1f" + part.encode())
     return digest.hexdigest()

@@ -33,10 +33,12 @@ class Reask:
     """Why a step is asked again: `previous` is the raw text of the answer, `complaints` say what to correct, a line each.
 
     The engine answers with the corrected part only (the items, pairs or claims complained of), in the same shape.
+    `unreadable`: the answer did not have the required structure, so that nothing of it stands.
     """
 
     previous: str
     complaints: tuple[str, ...]
+    unreadable: bool = False
 
 
 @dataclass(frozen=True)
