@@ -51,6 +51,50 @@ def test_a_hedged_consequence_is_not_struck(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "做提示灯的 P02 缺先把几个人怎样走、在哪里转身定下来的人。",
+        "P02 要先有人把屋子里几个人怎样走定下来…",
+        "P04 等着有人先把钥匙的去向查清楚。",
+        "P06 需要有人先去量水深。",
+        "把尺寸定下来之前，P03 锯不了木板。",
+        "P01 lacks someone to check the wiring before the hall opens.",
+        "P04 is waiting for somebody to count the chairs.",
+        "P03 has nobody who could first measure the floor.",
+    ],
+)
+def test_whom_somebody_lacks_is_told_and_not_advised(sentence: str) -> None:
+    assert not breach_of(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "For P00, kitchen and cold room together take a lump on the night it comes, if its van runs between them.",
+        "P02 and P05 have three handcarts between them.",
+        "A footpath runs between the two, past the well of P04.",
+        "An hour lies between them: P02 closes at five, P06 opens at six.",
+    ],
+)
+def test_what_lies_between_two_is_no_talk_between_them(sentence: str) -> None:
+    assert not breach_of(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The talk about the price stays between them.",
+        "The rest is between the two.",
+        "P02 lacks a lathe; P01 and P02 should agree on a date.",
+        "P05 缺木料，不妨由 P03 先把尺寸定下来。",
+        "建议 P02 把尺寸定下来。",
+    ],
+)
+def test_what_is_advised_beside_a_lack_or_settled_between_two_is_struck(sentence: str) -> None:
+    assert breach_of(sentence)
+
+
+@pytest.mark.parametrize(
     "sentence", ["P01, call the dairy by Thursday and cancel the second tank.", "P01周四之前给茶厂打个电话吧。"]
 )
 def test_a_plain_order_with_a_deadline_is_struck(sentence: str) -> None:

@@ -46,6 +46,11 @@ _SPEAKS_AFTER: Final = re.compile(
 )
 """An alias shortly before a quotation, or right after it: whose words they are."""
 
+_BESIDE_CHINESE: Final = re.compile(
+    r"(?<=[\u3400-\u9fff，。；：、！？]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u3400-\u9fff])"
+)
+"""A space between Chinese and Latin letters or digits: some writers set it, and it changes no meaning."""
+
 RECOMMENDATION: Final = "recommendation"
 PRIVATE_TALK: Final = "private_talk"
 JUDGEMENT: Final = "judgement"
@@ -153,7 +158,8 @@ def remarks(seen: Observation) -> tuple[Remark, ...]:
 
 
 def _own_words(sentence: str) -> str:
-    """`sentence` without what it only reports."""
+    """`sentence` without what it only reports, and without spaces around what is not Chinese in it."""
+    sentence = _BESIDE_CHINESE.sub("", sentence)
 
     def unless_it_names_somebody(match: re.Match[str]) -> str:
         named = len(set(_ANY_ALIAS.findall(match.group())))

@@ -68,14 +68,18 @@ REPORTS_EN: Final = re.compile(
     r"(?:sa(?:id|ys)|states?|stated|wr(?:ote|ites|itten)|mention(?:s|ed)|quot(?:es|ed)|report(?:s|ed)|not(?:es|ed)|"
     r"suggest(?:s|ed)?|propos(?:es|ed)|recommend(?:s|ed)?|ask(?:s|ed)?|want(?:s|ed)?|look(?:s|ed|ing)? for|seek(?:s|ing)?|assum(?:es|ed)|"
     r"expect(?:s|ed)?|call(?:s|ed)|describ(?:es|ed)|claim(?:s|ed)?|believ(?:es|ed)|think(?:s)?|thought|hop(?:es|ed)|"
-    r"add(?:s|ed)|insist(?:s|ed)?|has been (?:told|asked))\b(?P<said>[^,;.!?\n]{0,200})",
+    r"add(?:s|ed)|insist(?:s|ed)?|has been (?:told|asked)|"
+    r"(?:lacks?|lacked|needs?|needed|waits? for|is (?:missing|short of|waiting for))(?= (?:some|any)(?:one|body)\b| people\b| a person\b)|"
+    r"ha(?:s|ve) (?:no one|nobody))\b(?P<said>[^,;.!?\n]{0,200})",
     re.IGNORECASE,
 )
-"""An alias, a verb of saying or wanting, and what was said, to the end of the clause."""
+"""An alias, a verb of saying, wanting or lacking, and what was said, to the end of the clause. Whom somebody lacks is told, not
+advised, whatever that person is to do."""
 
 REPORTS_ZH: Final = re.compile(
     r"(?P<who>(?<![A-Za-z0-9/])P\d{2}(?![\d/])|没有人|无人|两人|双方)(?:在[^，。；]{1,14}[里中])?(?:自己|自|也|曾|都|又|还|没有|只|原先)*"
-    r"(?:说|写|述|称|提到|提出|表示|建议|认为|觉得|希望|打算|要找|在找|要求|引|问|假定|愿意|声明|主张|补充|想|谈到|指出)"
+    r"(?:说|写|述|称|提到|提出|表示|建议|认为|觉得|希望|打算|要找|在找|要求|引|问|假定|愿意|声明|主张|补充|想|谈到|指出|"
+    r"缺(?![乏心德])|还差|等着|在等|(?:要|需要|需|得|须|必须)(?:先|等|另)?有(?:个|一个|别)?人|指望)"
     r"(?P<said>[^，；。！？\n]{0,120})"
 )
 

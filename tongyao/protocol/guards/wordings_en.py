@@ -46,6 +46,13 @@ _ORDER_VERB: Final = (
 _BEGINS: Final = r"(?:^[\s>*#•\-–—\d.)\]]*|[:;—–] ?)"
 _VOCATIVE: Final = rf"(?:{_P}(?:(?:, | and ){_P})?, )?(?:please,? |first,? |then,? |next,? |so,? |and |perhaps |now,? |instead,? |meanwhile,? |by all means,? )?"
 
+_DEALING: Final = (
+    r"(?:talk|talks|speak|say|said|settle|settled|agree|agreed|decide|decided|discuss|discussed|arrange|arranged|resolve|resolved|negotiate|"
+    r"clear|cleared|sort|sorted|iron|work (?:it|this|that|things|something)? ?out|patch|handle|handled|keep|kept|stay|stays|remain|remains|left|"
+    r"leave|conversation|word|words|call|chat|meeting|letter|message|phone|matter|business|secret|rest is|best|confidence)"
+)
+"""Verbs and nouns of speaking and settling: with them `between them` names who talks, without them who or what is in the middle."""
+
 RECOMMENDS: Final = (
     # orders
     rf"{_BEGINS}{_VOCATIVE}{_ORDER_VERB}\b{_OBJECT}",
@@ -112,7 +119,8 @@ ALONE: Final = (
     r"\b(?:private|quiet|confidential|discreet|personal) (?:conversation|talk|call|chat|meeting|word|channel|exchange|message|note|coffee|dinner|lunch|walk|line|letter)\b",
     r"(?<!met )(?<!spoke )(?<!talked )(?<!agreed )(?<!owned )(?<!lives )(?<!had )(?:\b(?:in|strict(?:est)?) (?:confidence|private)\b|\bprivately\b(?! (?:owned|held|run|funded|insured))|\bconfidentially\b|\bdiscreetly\b)|\btête-à-tête\b|\b(?:one|1)[- ](?:to|on)[- ](?:one|1)\b|\b1[:-]1\b",
     r"\bface to face,? (?:and )?not (?:here|in (?:the|this))\b|\bnot (?:here|in front of (?:everyone|everybody|the (?:others|group|rest)))(?:[.,;]|$)",
-    r"\b(?:seen|read|heard|known|shared) by (?:nobody|no one|none) else\b|\bbetween (?:the two|just the two|themselves|you two|us|those two|them(?=[,.;]| first| alone| and))\b(?=[^.;\n]{0,60})(?<!difference between them)",
+    r"\b(?:seen|read|heard|known|shared) by (?:nobody|no one|none) else\b|\bbetween (?:just the two|you two|us)\b|\bbetween (?:themselves|them|the two|those two)(?: of them)? (?:first|alone|only)\b",
+    rf"\b{_DEALING}\b[^.;\n]{{0,60}}(?<!difference )\bbetween (?:the two|themselves|those two|them)\b(?! [a-z]*(?:farm|house|building|place|village|town|site|street|room|yard|van|field)s?\b)",
     r"\b(?:others?|rest|group|other members|remaining (?:members|participants)|everyone else|everybody else|anyone else|anybody else|no one else|nobody else)\b[^.;\n]{0,30} (?:need not|needn't|do(?:es)? not (?:need|have) to|don't (?:need|have) to|doesn't (?:need|have) to|has to|needs to|should|must) ?(?:not )?(?:be (?:there|present|involved|told|copied|asked|in the room|included)|know|hear|attend|join|see|read|find out)\b",
     r"\bwithout (?:the (?:others|rest|group|other \w+|whole (?:group|room))|(?:telling|involving|asking|informing|copying|an audience|everyone|everybody|anyone else|witnesses)\b)",
     r"\b(?:before|until) (?:the (?:group|others|rest|room|whole group)|everyone(?: else)?|everybody(?: else)?|anyone else) (?:hears?|knows?|sees?|learns?|finds? out|is told|are told|gets? wind|reads?)\b",
