@@ -37,7 +37,7 @@ class Observing:
             began = time.monotonic()
             record = (await repositories.record(run.process)).model_copy(update={"round": what.round})
             strategy = await repositories.texts.get(run.settings.strategy) if run.settings.strategy else ""
-            request = read_access.for_catalyst(record, strategy=strategy, round_limit=run.settings.max_rounds)
+            request = read_access.for_catalyst(record, strategy=strategy, round_limit=what.round_limit)
             question = run.question(request, round=what.round)
             try:
                 draft = await calls.ask_and_review(question, partial(_review, request), guards)

@@ -146,7 +146,7 @@ class Projecting:
             material=material,
             mandate=mandate,
             words=words,
-            round_limit=room.run.settings.max_rounds,
+            round_limit=what.round_limit,
         )
         question = room.run.question(
             request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision

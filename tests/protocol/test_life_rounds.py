@@ -112,6 +112,18 @@ def test_raising_the_budget_at_the_limit_of_rounds_adds_no_round() -> None:
     assert life.phase == "crystallizing" and (life.state.round, life.state.token_budget) == (3, 5000)
 
 
+def test_after_an_extension_every_step_is_told_the_new_limit() -> None:
+    life = Life.in_round_one("proxy", "proxy", max_rounds=2)
+    assert [one.round_limit for one in life.given("project")] == [2]
+    round_over(life)
+    round_over(life)
+    assert life.by_demander("decide", decision="extend") == ""
+
+    assert [one.round_limit for one in life.given("project")] == [4]
+    life.succeed("project")
+    assert [one.round_limit for one in life.given("observe")] == [4]
+
+
 def test_only_a_decision_to_raise_the_budget_changes_it() -> None:
     life = Life.in_round_one("proxy", "proxy", max_rounds=2)
     round_over(life)

@@ -125,7 +125,7 @@ def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
 
 
 def _limit(request: EndpointRequest | CatalystRequest) -> int:
-    """The most rounds there can be; where the demander extended the process, a round beyond the limit is the last one known of."""
+    """The most rounds there can be; at least the round that is asked for."""
     return max(request.round, request.round_limit)
 
 

@@ -110,7 +110,11 @@ class Asking(Oracle):
         asked = {one.alias: (one.submission, one.author, one.revision) for given in projects for one in given.turns}
         check(asked == due, "turns asked", asked, "expected", due)
         for given in projects:
-            check(given.round == state.round, "of which round?", given)
+            check(
+                (given.round, given.round_limit) == (state.round, state.round_limit),
+                "of which round, of how many?",
+                given,
+            )
             check(
                 len(given.turns) == 1 or not any(one.submission for one in given.turns),
                 "words not by themselves",
@@ -165,7 +169,7 @@ class Asking(Oracle):
                 excluded = (*start.excluded, *sitting, *left_out[len(start.excluded) :])
                 steps.append(ProposeInput(**pid, scene=start.scene, round=state.round, limit=places, excluded=excluded))
             case "crystallizing" if not state.gate_open:
-                steps.append(ObserveInput(**pid, round=state.round))
+                steps.append(ObserveInput(**pid, round=state.round, round_limit=state.round_limit))
             case "planning":
                 steps.append(self._plan(state))
             case "delivering":

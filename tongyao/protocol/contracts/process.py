@@ -17,7 +17,7 @@ from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import ROOM_OF_OTHERS, Choice, Phase, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import Outcome
-from tongyao.protocol.model.settings import Fallback, ProcessSettings
+from tongyao.protocol.model.settings import MAX_ROUNDS, Fallback, ProcessSettings
 from tongyao.protocol.model.steps import Step
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
@@ -178,6 +178,7 @@ class ProjectInput(ActivityInput):
 
     round: int
     turns: tuple[TurnInput, ...]
+    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be, as it is now.")
 
 
 class TurnOutput(Value):
@@ -195,6 +196,7 @@ class ProjectOutput(ModelOutput):
 
 class ObserveInput(ActivityInput):
     round: int
+    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be, as it is now.")
 
 
 class ObserveOutput(ModelOutput):

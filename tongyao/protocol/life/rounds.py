@@ -40,7 +40,7 @@ def wanted(state: State) -> dict[str, Step]:
         return _projections(state)
     if state.deciding_cause is not None:
         return deciding.proposals_wanted(state)
-    observe = ObserveInput(process_id=state.process_id, round=state.round)
+    observe = ObserveInput(process_id=state.process_id, round=state.round, round_limit=state.round_limit)
     return {f"observe/{state.round}": Step(OBSERVE, observe, f"catalyst · round {state.round}")}
 
 
@@ -60,7 +60,7 @@ def _projections(state: State) -> dict[str, Step]:
             )
             for turn in members
         )
-        ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs)
+        ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs, round_limit=state.round_limit)
         summary = f"{', '.join(turn.alias for turn in members)} · round {state.round}"
         steps[f"project/{state.round}/{batch}"] = Step(PROJECT, ask, summary)
     return steps
