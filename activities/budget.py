@@ -6,9 +6,10 @@ import asyncio
 from decimal import Decimal
 
 from tongyao.llm.engine import Bound, CallKey, Usage
-from tongyao.llm.errors import OperatorNeeded, OutOfBudget
+from tongyao.llm.errors import DayBudgetUsed, OutOfBudget
 from tongyao.protocol.contracts.process import ActivityInput
 from tongyao.records.budgets import BudgetExceeded, Budgets
+from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.model_calls import Ledger
 
 POLL_SECONDS = 0.5
@@ -18,9 +19,9 @@ POLL_SECONDS = 0.5
 class BudgetReservations:
     """What the trees of processes may still spend. For a tree without a budget nothing is reserved."""
 
-    def __init__(self, budgets: Budgets, ledger: Ledger, *, day_cost: Decimal | None = None) -> None:
-        """`day_cost`: US dollars that all processes together may use per day (UTC)."""
-        self._budgets, self._ledger, self._day_cost = budgets, ledger, day_cost
+    def __init__(self, budgets: Budgets, ledger: Ledger, *, day: DayBudgets | None = None) -> None:
+        """`day`: what may be used per day (UTC); None: no limit."""
+        self._budgets, self._ledger, self._day = budgets, ledger, day
 
     async def set_limits(self, what: ActivityInput) -> None:
         """Open the budget of a tree, or bring its limits to what the demander set last."""
@@ -33,10 +34,11 @@ class BudgetReservations:
     async def root(self, process_id: str) -> str | None:
         """The root whose budget pays for the calls of a process; None where its tree has none.
 
-        Raises `OperatorNeeded` when the day's budget is used up.
+        Raises `DayBudgetUsed` when the day's budget of the installation, or of whoever started the tree, is used up.
         """
-        await self._within_the_day()
-        return await self._budgets.root_of(process_id)
+        budget = await self._budgets.of_process(process_id)
+        await self._within_the_day(budget.person if budget else None)
+        return budget.root_id if budget else None
 
     async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
         """Reserve `bound` for `key` such that `keep` is still left.
@@ -60,17 +62,13 @@ class BudgetReservations:
         """Release the reservation, and count what was used."""
         await self._budgets.settle(root, _name(key), tokens=usage.total, cost=cost)
 
-    async def _within_the_day(self) -> None:
-        if self._day_cost is None:
+    async def _within_the_day(self, person: str | None) -> None:
+        if self._day is None:
             return
-        spent = await self._ledger.cost_today()
-        if spent >= self._day_cost:
-            stop = OperatorNeeded(
-                f"the day's budget of {self._day_cost} USD is used up: raise TONGYAO_DAY_COST_BUDGET or wait for "
-                "tomorrow (UTC), then resume"
-            )
-            stop.reason = "day_budget"
-            raise stop
+        used = await self._ledger.used_today(person or "")
+        over = used.over(self._day, person=person is not None)
+        if over is not None:
+            raise DayBudgetUsed(f"the day budget of the {over} is used up: calls are made again tomorrow (UTC)")
 
 
 def _name(key: CallKey) -> str:

@@ -19,7 +19,15 @@ from activities import scene_prompts
 from activities.budget import BudgetReservations
 from activities.record import write_outbox
 from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Usage
-from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, StepFailed, Transient, Unreadable
+from tongyao.llm.errors import (
+    DayBudgetUsed,
+    EngineError,
+    OperatorNeeded,
+    OutOfBudget,
+    StepFailed,
+    Transient,
+    Unreadable,
+)
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model import steps
@@ -295,6 +303,8 @@ async def _heartbeats() -> None:
 def _raise(error: EngineError) -> NoReturn:
     if isinstance(error, OperatorNeeded):
         raise ApplicationError(str(error), type=OPERATOR_NEEDED, non_retryable=True) from error
+    if isinstance(error, DayBudgetUsed):
+        raise ApplicationError(str(error), type=error.reason, non_retryable=True) from error
     if isinstance(error, Transient):
         delay = timedelta(seconds=error.retry_after) if error.retry_after is not None else None
         raise ApplicationError(

@@ -13,7 +13,7 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.model_calls import TIMED_OUT, Repair, StepRun, model_step
-from tongyao.llm.errors import EngineError, OperatorNeeded, OutOfBudget, Transient
+from tongyao.llm.errors import DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.documents.markdown import items_markdown
 from tongyao.protocol.guards.complaints import complaint
@@ -94,13 +94,13 @@ class Projecting:
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
-        """Write one turn to the record. Raises what should be tried again, and `OperatorNeeded`."""
+        """Write one turn to the record. Raises what should be tried again, `OperatorNeeded` and `DayBudgetUsed`."""
         guards: Counter[str] = Counter()
         reason = ""
         began = time.monotonic()
         try:
             projection = await self._spoken(what, turn, room, guards)
-        except OperatorNeeded:
+        except (OperatorNeeded, DayBudgetUsed):
             raise
         except TextErased:
             projection = _silent(what, turn, Outcome.LEFT)

@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from tests.deploy.compose import VARIABLE, read_compose
 from tongyao.cli import app
-from tongyao.runtime.settings import PREFIX, Settings, load_settings, variable_names
+from tongyao.runtime.settings import PREFIX, every_variable, load_settings
 from tongyao.runtime.temporal.workers import Role
 
 REPOSITORY = Path(__file__).parents[2]
@@ -43,8 +43,7 @@ def test_it_is_a_compose_file(compose: dict[str, Any]) -> None:
 
 
 def known_variables() -> set[str]:
-    names = {name for key, field in Settings.model_fields.items() for name in variable_names(key, field)}
-    return names | {f"{name}_FILE" for name in names}
+    return {name for variable in every_variable() for name in (*variable.names, *variable.files)}
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -16,13 +16,16 @@ from tests.llm import requests
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
+from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.llm import prompts
-from tongyao.llm.engine import CallKey
+from tongyao.llm.engine import CallKey, Usage
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
+from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.process.processes import NewProcess
 
 
 async def three(stack: Stack, **wish: Any) -> str:
@@ -154,3 +157,23 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
         record = await stack.end(process)
     assert record.phase is Phase.COMPLETED
     assert record.projections[: len(before.projections)] == before.projections, "nothing was lost"
+
+
+async def test_a_process_beyond_the_day_budget_is_suspended_and_needs_no_operator(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    day = DayBudgets(tokens=1)
+    async with open_stack(temporal, fresh_database_url, ScriptedEngine(Script()), day=day) as stack:
+        ledger = stack.repositories.ledger
+        earlier = NewProcess(id="earlier", demander="somebody", language="en", intent_text_id=None)
+        await stack.repositories.processes.create(earlier)
+        key = CallKey("earlier", "observe", round=1)
+        attempt = await ledger.claim(key, input_hash="-", engine="test", model="", worker="test")
+        await ledger.fail(key, attempt, "cut", usage=Usage(input_tokens=1))
+        pid = await three(stack)
+        await stack.until_suspended(pid)
+        suspended = (await stack.repositories.processes.get(pid)).suspended
+        asks = await stack.repositories.inbox.of_process(pid, open_only=True)
+        await stack.handle(pid).cancel()
+    assert tuple(suspended) == ("day_budget",)
+    assert "resume" not in [one.ask for one in asks]

@@ -40,3 +40,34 @@ async def test_the_ceilings_are_settings(gateway: GatewayHarness) -> None:
         answer = await strict.ask("POST", "/processes", demander["token"], json=demand)
         assert answer.status_code == status, answer.text
     await gateway.stack.handle(answer.json()["id"]).cancel()
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [({"kind": "decide", "decision": "raise_budget", "tokens": 20_000_001}, "tokens"),
+     ({"kind": "decide", "decision": "raise_budget", "cost": "200.01"}, "cost"),
+     ({"kind": "extend_deadline", "seconds": 30 * DAY + 1}, "seconds")],
+)  # fmt: skip
+async def test_no_message_sets_more_than_a_start_may(gateway: GatewayHarness, said: dict[str, Any], field: str) -> None:
+    scene = await gateway.scene()
+    demander, *people = [await gateway.join(scene) for _ in range(3)]
+    demand = {"intent": "I want to sail.", "participants": [one["profile_id"] for one in people]}
+    pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+    refused = await gateway.ask("POST", f"/processes/{pid}/messages", demander["token"], json=said)
+    assert (refused.status_code, refused.json()["code"], refused.json()["field"]) == (422, "above_ceiling", field)
+    await gateway.stack.handle(pid).cancel()
+
+
+async def test_a_process_started_over_the_network_always_has_a_budget(gateway: GatewayHarness) -> None:
+    strict = gateway.also(ceilings=Ceilings(token_budget=1_000_000))
+    scene = await gateway.scene()
+    demander, *people = [await gateway.join(scene) for _ in range(3)]
+    demand = {
+        "intent": "I want to sail.",
+        "participants": [one["profile_id"] for one in people],
+        "settings": {"cost_budget": None},
+    }
+    pid = (await strict.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+    settings = (await gateway.context.repositories.processes.get(pid)).settings
+    assert (settings["token_budget"], settings["cost_budget"]) == (1_000_000, "10")
+    await gateway.stack.handle(pid).cancel()

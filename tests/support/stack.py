@@ -33,6 +33,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
+from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.seats import CandidateRow
@@ -240,10 +241,12 @@ async def open_stack(
     memory: Memory | None = None,
     keys: Keyring | None = None,
     signed: bool = False,
+    day: DayBudgets | None = None,
 ) -> AsyncIterator[Stack]:
     """A stack with workers of every role, whose five steps `engine` answers.
 
     `signed`: processes take messages and signals with the installation's signature only; else Temporal is trusted.
+    `day`: what model calls may use in a day; None: no limit.
     `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
     """
     settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
@@ -256,7 +259,7 @@ async def open_stack(
             {"*": engine},
             repositories.ledger,
             worker="test",
-            reservations=BudgetReservations(repositories.budgets, repositories.ledger),
+            reservations=BudgetReservations(repositories.budgets, repositories.ledger, day=day),
         ),
         retriever=FirstPart() if long_profiles is None else retriever,
         memory=memory or own,

@@ -24,7 +24,8 @@ class Caller:
 
     `role`: anonymous, person, participant or operator. A participant is limited to one process (and one `alias`).
     `id`: of the token; on the command line `cli`. `login`: which operator it is, for the operators' log.
-    `on_the_machine`: an operator who runs a command there; they may do for others what no operator may over the network.
+    `on_the_machine`: whoever runs a command there, mostly as operator; they may do for others what no operator may over the network,
+    and the installation's ceilings do not limit them.
     """
 
     role: Role = Role.ANONYMOUS

@@ -17,6 +17,7 @@ from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
 from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension
+from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
 
@@ -55,6 +56,10 @@ class GatewayOptions(BaseModel):
         default=(), description="JSON list of addresses or networks whose X-Forwarded-For is believed."
     )
     most_open_processes: int = Field(default=20, ge=1, description="Open processes of one demander.")
+    token_budget: int = Field(
+        default=5_000_000, ge=1, description="Of a process that a person starts without one, with its children."
+    )
+    cost_budget: Decimal = Field(default=Decimal(10), gt=0, description="Likewise in US dollars.")
     most_versions: int = Field(default=500, ge=1, description="Versions of one profile.")
     most_tokens: int = Field(default=50, ge=1, description="Tokens of one person that are good.")
     most_stored_chars: int = Field(default=40_000_000, ge=1, description="Characters kept of one person.")
@@ -150,7 +155,7 @@ class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
 
     `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
-    `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_cost_budget`: in US dollars.
+    `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
     signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`:
     as set; the gateway answers under their host names.
@@ -169,7 +174,7 @@ class AppContext:
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()
     temporal_ui: str = ""
-    day_cost_budget: Decimal | None = None
+    day_budgets: DayBudgets = field(default_factory=DayBudgets)
     signer: Signer | None = None
     temporal_authenticated: bool = False
     public_url: str = ""

@@ -16,7 +16,7 @@ from tongyao.app.authorization import (
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.quotas import check_storage
-from tongyao.app.start import start_child
+from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.wire import (
     AnswerPlanBody,
     ConsentBody,
@@ -86,6 +86,8 @@ async def send_message(
     else:
         access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     await _check_own_proxy(context, access, body)
+    if not caller.on_the_machine:
+        _check_ceilings(context, body)
     return await send_as(context, access, body, key=key, via=via)
 
 
@@ -103,6 +105,16 @@ async def _check_own_proxy(context: AppContext, access: ProcessAccess, body: Mes
             "(`PUT /profiles/ID/consents/SCENE`, over MCP `set_consent`)",
             field="kind",
         )
+
+
+def _check_ceilings(context: AppContext, body: MessageBody) -> None:
+    """No message sets more than a start may (docs/protocol.md §10.1). Raises `BadInput`."""
+    match body:
+        case DecideBody():
+            check_ceiling(context, "token_budget", body.tokens, field="tokens")
+            check_ceiling(context, "cost_budget", body.cost, field="cost")
+        case ExtendDeadlineBody():
+            check_ceiling(context, "turn_seconds", body.seconds, field="seconds")
 
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:

@@ -1,4 +1,7 @@
-"""How much one person may keep here: open processes, versions of a profile, tokens, characters. Operators have no quotas."""
+"""How much one person may keep and use here: open processes, versions of a profile, tokens, characters, model calls of a day.
+
+Operators have no quotas; the day budget alone holds for them too, unless they run a command on the machine.
+"""
 
 from __future__ import annotations
 
@@ -45,3 +48,23 @@ async def check_tokens(context: AppContext, caller: Caller, person: str) -> None
     ]
     if len(good) >= most:
         raise QuotaReached("too_many_tokens", f"you have {most} tokens: revoke one (`DELETE /tokens/{{id}}`)")
+
+
+async def check_day_budget(context: AppContext, caller: Caller, demander: str) -> None:
+    """Raises `QuotaReached` where the model calls of this day (UTC) leave nothing for another process."""
+    if caller.on_the_machine:
+        return
+    budgets = context.day_budgets
+    used = await context.repositories.ledger.used_today(demander)
+    match used.over(budgets, person=True):
+        case "installation":
+            raise QuotaReached(
+                "day_budget_of_installation",
+                "this installation has used its budget of model calls for today: start again tomorrow (UTC)",
+            )
+        case "person":
+            raise QuotaReached(
+                "day_budget_of_person",
+                f"your processes have used ${used.person_cost:.2f} of ${budgets.person_cost:.2f}, and {used.person_tokens:,} of "
+                f"{budgets.person_tokens:,} tokens, of model calls today: start again tomorrow (UTC)",
+            )

@@ -25,7 +25,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, location, reason
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.quotas import check_open_processes, check_storage
+from tongyao.app.quotas import check_day_budget, check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.model.process import ProfileRef, TensionRef
@@ -74,6 +74,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     settings = _settings(context, caller, body)
     await _check_people(context, body, demander, settings)
     if not await _is_announced(context, process_id):
+        await check_day_budget(context, caller, demander)
         await check_open_processes(context, caller, demander)
         await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
     tension = body.tension.tension() if body.tension else None
@@ -100,6 +101,10 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         signal_key=await context.signal_key(),
     )
     await announce(context.repositories, start)
+    if not caller.on_the_machine:
+        await context.repositories.budgets.open(
+            process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=demander
+        )
     await tell_acted_for(context, caller, demander, "demanded", process_id=process_id)
     await _start_workflow(context, start)
     return process_id
@@ -176,7 +181,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
 
 
 def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> ProcessSettings:
-    """The installation's defaults with the changes of the body. Raises `BadInput`."""
+    """The installation's defaults with the changes of the body, and with budgets unless the caller is on the machine. Raises `BadInput`."""
     unknown = sorted(set(body.settings) - set(ProcessSettings.model_fields))
     if unknown:
         near = [one for name in unknown for one in difflib.get_close_matches(name, ProcessSettings.model_fields)]
@@ -195,6 +200,8 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
         **context.process_defaults.model_dump(exclude={"language"}),
         **body.settings,
     }
+    if not caller.on_the_machine:
+        _fill_budgets(context, values)
     try:
         return ProcessSettings.model_validate(values)
     except ValidationError as error:
@@ -216,16 +223,28 @@ def _check_setting(name: str, value: object) -> None:
         raise BadInput("settings", f"{name}: at most {most:,}", field=name)
 
 
+def _fill_budgets(context: AppContext, values: dict[str, Any]) -> None:
+    """Set the budgets that are not set. A process that somebody starts over the network always has both."""
+    for name, usual in (("token_budget", context.options.token_budget), ("cost_budget", context.options.cost_budget)):
+        if values.get(name) is None:
+            values[name] = min(usual, context.ceilings.of(name) or usual)
+
+
 def _check_ceiling(context: AppContext, name: str, value: object) -> None:
     """Refuse what only the machine's command line may set, and what is above the installation's ceiling. Raises `BadInput`."""
     if name in _ON_THE_MACHINE_ONLY:
         raise BadInput("not_settable", f"{name} is set for the whole installation: leave it out", field=name)
+    check_ceiling(context, name, value, field=name)
+
+
+def check_ceiling(context: AppContext, name: str, value: object, *, field: str) -> None:
+    """Refuse a value above the installation's ceiling for the setting `name`. Raises `BadInput`."""
     most = context.ceilings.of(name)
-    if most is None or not isinstance(value, int | float | str):
+    if most is None or not isinstance(value, int | float | str | Decimal):
         return
     with suppress(ArithmeticError, ValueError):  # what is no number is refused as such
         if Decimal(str(value)) > most:
-            raise BadInput("above_ceiling", f"{name}: at most {most:,} here", field=name)
+            raise BadInput("above_ceiling", f"{field}: at most {most:,} here", field=field)
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:

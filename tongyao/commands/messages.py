@@ -271,7 +271,7 @@ async def _caller(context: AppContext, process: str, sender: str) -> Caller:
     if sender == OPERATORS:
         return OPERATOR
     if sender == DEMANDER:
-        return Caller(Role.PERSON, row.demander)
+        return Caller(Role.PERSON, row.demander, on_the_machine=True)
     seats = await context.repositories.seats.seats(process)
     person = next((seat.person for seat in seats if seat.alias == sender), None)
     if person is None:

@@ -31,6 +31,12 @@ class OperatorNeeded(EngineError):
     reason = "operator_needed"
 
 
+class DayBudgetUsed(EngineError):
+    """The day's budget is used up and the call was not made: the process is suspended, and tries again by itself."""
+
+    reason = "day_budget"
+
+
 class Transient(EngineError):
     """May succeed later: retried, a bounded number of times. `retry_after`: seconds, where the server named them."""
 

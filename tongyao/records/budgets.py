@@ -24,9 +24,13 @@ class BudgetExceeded(RecordsError):
 
 
 class Budget(Value):
-    """Limits, reservations and settled amounts of one tree, in tokens of every kind and in US dollars. None: no limit."""
+    """Limits, reservations and settled amounts of one tree, in tokens of every kind and in US dollars. None: no limit.
+
+    `person`: whose day budget counts too; None for a process that was started on the machine.
+    """
 
     root_id: str
+    person: str | None
     limit_tokens: int | None
     limit_cost: Decimal | None
     reserved_tokens: int
@@ -48,13 +52,15 @@ class Budgets:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def open(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
+    async def open(
+        self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None, person: str | None = None
+    ) -> Budget:
         """Open the budget of a tree. One that is open already is not changed."""
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO budgets (root_id, limit_tokens, limit_cost) VALUES (%s, %s, %s)
+                """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person) VALUES (%s, %s, %s, %s)
                    ON CONFLICT (root_id) DO NOTHING""",
-                [root_id, tokens, cost],
+                [root_id, tokens, cost, person],
             )
         return await self.get(root_id)
 
@@ -76,15 +82,14 @@ class Budgets:
             raise BudgetUnknown(f"no budget was opened for {root_id!r}")
         return budget
 
-    async def root_of(self, process_id: str) -> str | None:
-        """The root whose budget a process uses; None when its tree has no budget."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT b.root_id FROM budgets b JOIN processes p ON p.root_id = b.root_id WHERE p.id = %s",
-                [process_id],
-            )
-            row = await cursor.fetchone()
-        return row["root_id"] if row else None
+    async def of_process(self, process_id: str) -> Budget | None:
+        """The budget that a process uses, which is its root's; None when its tree has no budget."""
+        return await fetch_one(
+            self._pool,
+            Budget,
+            "SELECT b.* FROM budgets b JOIN processes p ON p.root_id = b.root_id WHERE p.id = %s",
+            [process_id],
+        )
 
     async def reserve(
         self,

@@ -16,6 +16,7 @@ from psycopg.rows import class_row
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import get_texts, put_texts, text_id
 
 SUPERSEDED = "superseded"
@@ -223,15 +224,18 @@ class Ledger:
             await cursor.execute(f"SELECT {_SUMS} FROM model_calls WHERE process_id = %s", [process_id])
             return await cursor.fetchone() or Totals()
 
-    async def cost_today(self) -> Decimal:
-        """US dollars of all calls claimed on this day (UTC)."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT COALESCE(sum(cost), 0) AS cost FROM model_calls
-                   WHERE claimed_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"""
+    async def used_today(self, demander: str = "") -> UsedToday:
+        """What all calls claimed on this day (UTC) have used, and those for processes of `demander`."""
+        async with reading(self._pool, UsedToday) as cursor:
+            await cursor.execute(
+                f"""SELECT COALESCE(sum(m.cost), 0) AS cost, COALESCE(sum({_TOKENS}), 0)::bigint AS tokens,
+                        COALESCE(sum(m.cost) FILTER (WHERE p.demander = %(who)s), 0) AS person_cost,
+                        COALESCE(sum({_TOKENS}) FILTER (WHERE p.demander = %(who)s), 0)::bigint AS person_tokens
+                    FROM model_calls m LEFT JOIN processes p ON p.id = m.process_id
+                    WHERE m.claimed_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'""",
+                {"who": demander},
             )
-            row = await cursor.fetchone()
-        return Decimal(row["cost"]) if row else Decimal(0)
+            return await cursor.fetchone() or UsedToday()
 
     async def totals(
         self,
@@ -265,6 +269,8 @@ class Ledger:
 
 _KEY: LiteralString = """process_id = %(process)s AND step = %(step)s AND round = %(round)s
     AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s"""
+
+_TOKENS: LiteralString = "m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens"
 
 _SUMS: LiteralString = """count(*) AS calls,
     count(*) FILTER (WHERE state = 'settled') AS settled,

@@ -105,7 +105,7 @@ async def _context(
         request_recitation=reciting(client) if uses_highway else None,
         personal_data_stores=wiring.personal_data_stores(repositories),
         temporal_ui=(settings.temporal_ui_url or addresses.temporal_ui or "").rstrip("/"),
-        day_cost_budget=settings.day_cost_budget,
+        day_budgets=settings.day,
         signer=Signer(repositories.pool),
         temporal_authenticated=settings.temporal_authenticated,
         public_url=settings.public_url,

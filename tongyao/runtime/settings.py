@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,6 +36,7 @@ from tongyao.app.context import Ceilings, GatewayOptions
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
+from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
 
 PREFIX = "TONGYAO_"
@@ -206,7 +206,7 @@ class Settings(BaseSettings):
         default=ConsentQuotas(), description="How often people are asked whether a proxy may speak for them."
     )
     profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
-    day_cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars per day, all processes.")
+    day: DayBudgets = Field(default=DayBudgets(), description="What model calls may use in a day (UTC).")
 
     worker_activities: int = Field(default=200, ge=1, description="Activities at a time in one worker.")
     worker_workflow_tasks: int = Field(default=40, ge=2, description="Workflow tasks at a time in one worker.")

@@ -100,7 +100,7 @@ def deps(
             chosen,
             records.ledger,
             worker=f"{socket.gethostname()}/{os.getpid()}",
-            reservations=BudgetReservations(records.budgets, records.ledger, day_cost=settings.day_cost_budget),
+            reservations=BudgetReservations(records.budgets, records.ledger, day=settings.day),
         ),
         retriever=retriever,
         brief=ChunkRetriever(budget_chars=PLAN_PROFILE_CHARS),

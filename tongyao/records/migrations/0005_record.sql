@@ -130,6 +130,7 @@ CREATE TRIGGER deliveries_replaced AFTER UPDATE OR DELETE ON deliveries
 
 CREATE TABLE budgets (
     root_id          text PRIMARY KEY,
+    person           text,                        -- whose day budget counts too; NULL: started on the machine
     limit_tokens     bigint,                      -- NULL: no limit
     limit_cost       numeric(18, 8),
     reserved_tokens  bigint NOT NULL DEFAULT 0,

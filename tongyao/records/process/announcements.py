@@ -157,10 +157,8 @@ async def _left_out(repositories: Repositories, parent_id: str, residual_id: str
 
 async def _affordable(repositories: Repositories, root: str, tokens: int, cost: Decimal) -> bool:
     """Whether the tree's budget, if it has one, leaves so much, and anything at all; what is reserved may come back."""
-    if await repositories.budgets.root_of(root) is None:
-        return True
-    budget = await repositories.budgets.get(root)
-    return budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)
+    budget = await repositories.budgets.of_process(root)
+    return budget is None or budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)
 
 
 async def _scene_of(repositories: Repositories, people: list[str]) -> str:

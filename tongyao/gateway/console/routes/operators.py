@@ -40,7 +40,7 @@ async def show_operators(
         age=lambda at: age(at, visit.language),
         temporal=partial(_in_temporal, visit.context.temporal_ui),
         temporal_list=visit.context.temporal_ui,
-        day_budget=visit.context.day_cost_budget,
+        day_budget=visit.context.day_budgets.cost,
         steps=step_shares(shown.steps),
         channels=used_channels(shown.channels),
         resumed=resumed,
