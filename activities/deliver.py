@@ -7,7 +7,7 @@ import asyncio
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.model_calls import StepRun, model_step
+from activities.llm.model_calls import StepRun, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Protocol
 
-from activities.model_calls import ModelCalls
+from activities.llm.model_calls import ModelCalls
 from activities.recite import ReciteLevel
 from activities.reindex import Indexing
 from tongyao.protocol.model.process import ProfileRef

@@ -7,7 +7,7 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.model_calls import Repair, model_step
+from activities.llm.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
 from tongyao.protocol.model.process import TensionRef

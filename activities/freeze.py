@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from temporalio import activity
 
-from activities import scene_prompts
 from activities.dependencies import Deps
+from activities.llm import scene_prompts
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat

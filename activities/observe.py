@@ -9,7 +9,7 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.model_calls import Repair, model_step
+from activities.llm.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
 from tongyao.protocol.guards.advice import breaches, strike

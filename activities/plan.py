@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.model_calls import Question, model_step
+from activities.llm.model_calls import Question, model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.documents.plan_page import plan_markdown

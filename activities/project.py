@@ -12,7 +12,7 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.model_calls import TIMED_OUT, Repair, StepRun, model_step
+from activities.llm.model_calls import TIMED_OUT, Repair, StepRun, model_step
 from tongyao.llm.errors import DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.documents.markdown import items_markdown

@@ -10,9 +10,9 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 
 from tongyao.protocol.contracts.process import SearchAttribute
-from tongyao.protocol.life.phases import waiting
 from tongyao.protocol.life.snapshot import suspended_codes
 from tongyao.protocol.life.state import State
+from tongyao.protocol.life.transitions import waiting
 from tongyao.protocol.life.why import why
 from tongyao.protocol.model.projection import Outcome
 

@@ -11,7 +11,7 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
-from activities.model_calls import ModelCalls, Question, Settled
+from activities.llm.model_calls import ModelCalls, Question, Settled
 from tests.llm import requests
 from tests.llm.test_anthropic_process import INTENT, PEOPLE
 from tests.support.messages_api.fixtures import Engines, Serve

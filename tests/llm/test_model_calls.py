@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.model_calls import ModelCalls, Question, Settled
+from activities.llm.model_calls import ModelCalls, Question, Settled
 from tests.llm import requests
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tongyao.llm.engine import CallKey

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tongyao.protocol.contracts.process import ProcessInput
-from tongyao.protocol.life.phases import IllegalTransition, enter
 from tongyao.protocol.life.state import State
+from tongyao.protocol.life.transitions import IllegalTransition, enter
 from tongyao.protocol.model.observation import Verdict, all_pairs
 from tongyao.protocol.model.process import NEXT_PHASES, Phase, next_alias
 from tongyao.protocol.model.projection import Outcome

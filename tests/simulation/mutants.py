@@ -172,8 +172,9 @@ def mutants() -> list[Mutant]:
     package = importlib.util.find_spec(PACKAGE)
     assert package is not None and package.submodule_search_locations is not None
     found: list[Mutant] = []
-    for path in sorted(Path(package.submodule_search_locations[0]).glob("*.py")):
-        changer = _Changer(f"{PACKAGE}.{path.stem}")
+    folder = Path(package.submodule_search_locations[0])
+    for path in sorted(folder.rglob("*.py")):
+        changer = _Changer(".".join((PACKAGE, *path.relative_to(folder).with_suffix("").parts)))
         changer.visit(ast.parse(path.read_text(encoding="utf-8")))
         found += changer.found
     return found

@@ -13,9 +13,9 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.budget import BudgetReservations
 from activities.dependencies import Deps, Field, Memory
-from activities.model_calls import ModelCalls
+from activities.llm.budget import BudgetReservations
+from activities.llm.model_calls import ModelCalls
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from activities.budget import BudgetReservations
 from activities.dependencies import Deps, Memory, Retriever
-from activities.model_calls import ModelCalls
+from activities.llm.budget import BudgetReservations
+from activities.llm.model_calls import ModelCalls
 from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
 from activities.recite import ReciteLevel
 from tongyao.app.context import PersonalDataStore

@@ -72,7 +72,7 @@ def _layers(tasks: Sequence[Task]) -> list[int]:
 
 
 def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
-    """What `plan_parts.html` needs besides `view` and `plan`."""
+    """What `parts/plan.html` needs besides `view` and `plan`."""
     laid_out = plan_page(plan)
     return {
         "laid_out": laid_out,

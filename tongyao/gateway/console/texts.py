@@ -1,4 +1,4 @@
-"""The console's words: `texts/<page>.toml`, each key with its English and its Chinese."""
+"""The console's words: `texts/<page>.toml` and `texts/words/<kind>.toml`, each key with its English and its Chinese."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLDER: Final = Path(__file__).parent / "texts"
 def catalogue() -> dict[str, tuple[str, str]]:
     """`<page>.<key>` with the English and the Chinese. Raises `ValueError` for an entry that is not such a pair."""
     found: dict[str, tuple[str, str]] = {}
-    for file in sorted(_FOLDER.glob("*.toml")):
+    for file in sorted(_FOLDER.glob("**/*.toml")):
         for key, pair in tomllib.loads(file.read_text(encoding="utf-8")).items():
             if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
                 raise ValueError(f"{file.name}: {key} is no pair of English and Chinese")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tongyao.protocol.life import answering, children, clock, confirming, deciding, planning, seating, turns
+from tongyao.protocol.life import clock
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, seating, turns
 from tongyao.protocol.life.state import State
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase

@@ -25,23 +25,13 @@ from tongyao.protocol.contracts.process import (
     ModelOutput,
     ProcessInput,
 )
-from tongyao.protocol.life import (
-    answering,
-    children,
-    clock,
-    confirming,
-    deadline_checks,
-    deciding,
-    hearing,
-    planning,
-    rounds,
-    seating,
-)
+from tongyao.protocol.life import clock, deadline_checks, hearing
 from tongyao.protocol.life.journal import note, urgent, written
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, rounds, seating
 from tongyao.protocol.life.refusing import refuse
 from tongyao.protocol.life.state import Cause, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Message
 from tongyao.protocol.model.process import Phase

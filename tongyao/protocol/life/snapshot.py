@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tongyao.protocol.life.answering import open_points
 from tongyao.protocol.life.clock import process_time, wall_time
-from tongyao.protocol.life.phases import waiting
+from tongyao.protocol.life.phases.answering import open_points
 from tongyao.protocol.life.state import Deadline, State
+from tongyao.protocol.life.transitions import waiting
 from tongyao.protocol.model.events import Ask, Snapshot, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.plans.lineage import hole_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from tongyao.protocol.life import deadline_checks
-from tongyao.protocol.life.answering import open_points
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
+from tongyao.protocol.life.phases.answering import open_points
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import RECORD_KEY
 from tongyao.protocol.model.process import DEMANDER, Phase

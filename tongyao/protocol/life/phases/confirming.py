@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
-from tongyao.protocol.life import seating
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import seating
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import ReviseTension
 from tongyao.protocol.model.process import Phase

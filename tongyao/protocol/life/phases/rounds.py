@@ -14,9 +14,9 @@ from tongyao.protocol.contracts.process import (
     TurnInput,
     TurnOutput,
 )
-from tongyao.protocol.life import deciding, planning, turns
 from tongyao.protocol.life.clock import process_time, suspend
 from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.phases import deciding, planning, turns
 from tongyao.protocol.life.state import Cause, State, Turn
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind

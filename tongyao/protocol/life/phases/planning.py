@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from tongyao.protocol.contracts.process import DELIVER, PLAN, DeliverInput, DeliverOutput, PlanInput, PlanOutput
-from tongyao.protocol.life import answering, children
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import answering, children
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
 

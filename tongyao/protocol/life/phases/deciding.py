@@ -6,11 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from tongyao.protocol.contracts.process import PROPOSE, DiscoverOutput, ProposeInput
-from tongyao.protocol.life import planning, rounds, seating
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import planning, rounds, seating
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Decide, Decision
 from tongyao.protocol.model.process import DecidingCause, Phase

@@ -15,8 +15,8 @@ from typing import Generic, NoReturn, TypeVar
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities import scene_prompts
-from activities.budget import BudgetReservations
+from activities.llm import scene_prompts
+from activities.llm.budget import BudgetReservations
 from activities.record import write_outbox
 from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import (

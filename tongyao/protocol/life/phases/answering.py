@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tongyao.protocol.life import children, planning
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import children, planning
 from tongyao.protocol.life.state import Replan as ReplanWish
 from tongyao.protocol.life.state import Residual, State
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import AnswerPlan, Replan
 from tongyao.protocol.model.process import DEMANDER, Phase

@@ -13,11 +13,11 @@ from tongyao.protocol.contracts.process import (
     CancelChildrenInput,
     RememberInput,
 )
-from tongyao.protocol.life import planning
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import planning
 from tongyao.protocol.life.state import Residual, State
 from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import ApproveResidual, ChildEnded
 from tongyao.protocol.model.process import DEMANDER, Phase

@@ -19,12 +19,12 @@ from tongyao.protocol.contracts.process import (
     FreezeInput,
     FreezeOutput,
 )
-from tongyao.protocol.life import deciding, rounds
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import enter
+from tongyao.protocol.life.phases import deciding, rounds
 from tongyao.protocol.life.state import Invitation, State
 from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, ROOM_OF_OTHERS, Choice, Phase, next_alias
 
