@@ -6,7 +6,7 @@ import uuid
 from decimal import Decimal
 
 import pytest
-from activities.budget import BudgetReservations
+from activities.llm.budget import BudgetReservations
 
 from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import AppContext
