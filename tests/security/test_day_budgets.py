@@ -6,8 +6,8 @@ import uuid
 from decimal import Decimal
 
 import pytest
-from activities.llm.budget import BudgetReservations
 
+from activities.llm.budget import BudgetReservations
 from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import AppContext
 from tongyao.llm.engine import CallKey, Usage
