@@ -1,11 +1,12 @@
-"""The ferry's process as the console shows it: people with tokens, and how far it has come."""
+"""A case's process as the console shows it: people with tokens, and how far it has come."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.console.ferry import INTENT, PEOPLE, profile
+from tests.console.cases import Case, ferry_case
 from tests.gateway.conftest import GatewayHarness
 from tests.support.stack import Stack
 from tongyao.app.action_permissions import Role
@@ -16,10 +17,11 @@ from tongyao.protocol.model.process import DEMANDER
 
 @dataclass
 class Ferry:
-    """`people`: by alias, `P00` the demander; `tokens`: of the same."""
+    """`people`: by alias, `P00` the demander; `tokens`: of the same; `human`: who speaks for themself."""
 
     harness: GatewayHarness
     scene: str
+    case: Case
     people: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     pid: str = ""
@@ -28,15 +30,24 @@ class Ferry:
     def stack(self) -> Stack:
         return self.harness.stack
 
-    async def start(self, **settings: object) -> str:
-        """Start the process; P03 speaks for themself."""
-        endpoints = {alias: "human" if alias == "P03" else "proxy" for alias in PEOPLE}
+    @property
+    def human(self) -> str:
+        return self.case.human
+
+    @property
+    def seats(self) -> list[str]:
+        return [alias for alias in self.people if alias != DEMANDER]
+
+    async def start(self, *, humans: Sequence[str] = (), chosen: bool = True, **settings: object) -> str:
+        """Start a process; the case's human and `humans` speak for themselves. Not `chosen`: the field looks for people."""
+        speaking = {self.human, *humans}
+        endpoints = {alias: "human" if alias in speaking else "proxy" for alias in self.seats}
         body = StartProcessBody.model_validate(
             {
-                "intent": INTENT,
+                "intent": self.case.intent,
                 "scene": self.scene,
                 "participants": [
-                    {"profile_id": self.people[alias], "endpoint": kind} for alias, kind in endpoints.items()
+                    {"profile_id": self.people[alias], "endpoint": kind} for alias, kind in endpoints.items() if chosen
                 ],
                 "settings": {"auto_confirm": True, "cost_budget": "6.00", **settings},
             }
@@ -46,25 +57,33 @@ class Ferry:
         return self.pid
 
     async def speak(self, number: int) -> None:
-        """P03 says their part of this round, once they are asked."""
-        await self.stack.asked(self.pid, "P03", number)
-        said = "\n".join(text for said_in, _, text, _ in PEOPLE["P03"][1] if said_in == number)
-        await self.stack.speak(self.pid, "P03", number, said or None)
+        """The human says their part of this round, once they are asked."""
+        await self.stack.asked(self.pid, self.human, number)
+        await self.stack.speak(self.pid, self.human, number, self.case.said.get(number))
 
     async def until_round(self, number: int) -> None:
-        """Everything before this round is said and observed, and P03 is asked."""
+        """Everything before this round is said and observed, and the human is asked."""
         for earlier in range(1, number):
             await self.speak(earlier)
-        await self.stack.asked(self.pid, "P03", number)
+        await self.stack.asked(self.pid, self.human, number)
+
+    async def until_answering(self) -> None:
+        """The human speaks in every round that asks them, until the plan is there and asks for answers."""
+
+        async def there() -> bool:
+            for ask in await self.stack.repositories.inbox.of_process(self.pid, open_only=True):
+                if (ask.ask, ask.alias) == ("projection", self.human):
+                    await self.stack.speak(self.pid, self.human, ask.round, self.case.said.get(ask.round))
+            return (await self.stack.repositories.processes.get(self.pid)).phase == "answering"
+
+        await self.stack.when(there)
 
 
-async def ferry(harness: GatewayHarness) -> Ferry:
-    """The people, in a scene of their own; nothing is started."""
-    found = Ferry(harness, await harness.scene())
-    await harness.context.repositories.profiles.put_scene(found.scene, "Skerrow Sound")
-    for alias in (DEMANDER, *PEOPLE):
-        name = PEOPLE[alias][0] if alias in PEOPLE else "Jean Ferrier"
-        text = profile(alias) if alias in PEOPLE else "I keep the books of the ferry co-op."
+async def ferry(harness: GatewayHarness, case: Case | None = None) -> Ferry:
+    """The people of a case (by default the ferry's), in a scene of their own; nothing is started."""
+    found = Ferry(harness, await harness.scene(), case or ferry_case())
+    await harness.context.repositories.profiles.put_scene(found.scene, found.case.scene)
+    for alias, (name, text) in found.case.people.items():
         person = f"p-{uuid.uuid4().hex[:12]}"
         await found.stack.register(person, scene=found.scene, name=name, text=text)
         found.people[alias] = person

@@ -83,7 +83,7 @@ async def test_an_operator_sees_the_cause_and_resumes_all_that_it_holds(
 async def test_one_can_be_tried_first(console: Console, held: tuple[str, str, str]) -> None:
     async with console.visitor(await console.harness.operator(), language="zh") as page:
         await page.goto(f"{console.url}/console/operators")
-        assert await page.locator("h1").inner_text() == "有一种原因让2 个过程停着"
+        assert await page.locator("h1").inner_text() == "有一种原因让 2 个过程停着"
         await page.get_by_role("button", name="先试一个").click()
         assert await page.get_by_role("status").inner_text() == "已恢复一个过程。"
 

@@ -30,7 +30,7 @@ from tongyao.gateway.console.routes import (
     process,
     start,
 )
-from tongyao.gateway.console.texts import preferred
+from tongyao.gateway.console.texts import Language, known, preferred, say
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
 
@@ -83,9 +83,18 @@ def _answer(request: Request, problem: Problem) -> Response:
     if isinstance(problem, Unauthenticated) and request.method == "GET":
         return RedirectResponse(f"{BASE}/enter", 303)
     status = problem.status if isinstance(problem, HttpProblem) else STATUS[type(problem)]
-    chinese = problem.details.get("zh")
     language = preferred(request.cookies.get(LANGUAGE), request.headers.get("accept-language"))
-    return _page(request, status, problem.code, chinese if language == "zh" and chinese else str(problem))
+    return _page(request, status, problem.code, _told(problem, language))
+
+
+def _told(problem: Problem, language: Language) -> str:
+    """What the page says besides its heading; nothing where the heading of this code says it all."""
+    if known(f"error.{problem.code}"):
+        return ""
+    if known(f"problem.{problem.code}"):
+        return say(language, f"problem.{problem.code}")
+    chinese = problem.details.get("zh")
+    return str(chinese) if language == "zh" and chinese else str(problem)
 
 
 async def _not_valid(request: Request, error: Exception) -> Response:

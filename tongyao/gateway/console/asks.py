@@ -12,14 +12,15 @@ from tongyao.app.errors import BadInput, NotFound, Problem
 from tongyao.app.inbox import Ask, inbox
 from tongyao.app.messages import Receipt, send_message
 from tongyao.app.own_words import Preview
+from tongyao.app.people.profiles import list_scenes
 from tongyao.app.wire import MESSAGE_BODY
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.records.privacy.drafts import Draft
 
 PARTS: Final = ("capability", "direction", "boundary")
-IN_PLACE: Final = frozenset({"projection", "decision", "residual", "hole", "resume", "consent"})
-"""Asks that are answered in the inbox itself; the others have a page of their own."""
+PAGE_OF: Final = {"confirm_tension": "tension", "select_participants": "people", "answer": "delivery"}
+"""Asks that are answered on a page of their process; the others are answered in the inbox itself."""
 
 
 @dataclass
@@ -36,6 +37,7 @@ class Answering:
     previews: dict[str, str] = field(default_factory=dict)
     problem: Problem | None = None
     leaving: bool = False
+    scene: str = ""
 
     @property
     def id(self) -> str:
@@ -47,8 +49,14 @@ class Answering:
         return f"/asks/{self.ask.process_id}/{self.ask.ask}/{self.ask.round}"
 
     @property
-    def in_place(self) -> bool:
-        return self.ask.ask in IN_PLACE
+    def place(self) -> str:
+        return place_of(self.ask)
+
+
+def place_of(ask: Ask) -> str:
+    """Where the ask is answered, below the console's base."""
+    page = PAGE_OF.get(ask.ask)
+    return f"/processes/{ask.process_id}/{page}" if page else f"/asks/{ask.process_id}/{ask.ask}/{ask.round}"
 
 
 def draft_id(ask: Ask) -> str:
@@ -71,8 +79,10 @@ async def one_waiting(visit: Visit, process_id: str, ask: str, number: int) -> A
 
 async def _prepared(visit: Visit, ask: Ask) -> Answering:
     answering = Answering(ask=ask)
-    if ask.consent is not None and ask.consent.tension is not None:
-        answering.title = reading.title_of_text(ask.consent.tension.transition)
+    if ask.consent is not None:
+        answering.scene = (await scene_titles(visit)).get(ask.consent.scene, ask.consent.scene)
+        if ask.consent.tension is not None:
+            answering.title = reading.title_of_text(ask.consent.tension.transition)
     if ask.view is not None:
         answering.title = reading.title_of(ask.view)
         last = (ask.view.observations or (None,))[-1]
@@ -85,6 +95,11 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
             answering.words = kept.get("words", "")
             answering.parts = {part: kept.get(part, "") for part in PARTS}
     return answering
+
+
+async def scene_titles(visit: Visit) -> dict[str, str]:
+    """What people call each scene, by its id."""
+    return {scene.id: scene.title or scene.id for scene in await list_scenes(visit.context)}
 
 
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.plan_page import plan_page
-from tongyao.protocol.model.plan import Plan, Task
+from tongyao.protocol.model.plan import Delivery, Plan, Task
 from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -79,6 +80,16 @@ def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
         "notes": {note.number: note for note in laid_out.notes},
         "graph": task_graph(plan),
         "settled": settled(plan),
+        "inferred": inferred_in(view),
+    }
+
+
+def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
+    """What `plan_parts.html` needs to print a delivery; no page where the reader has no plan beside it."""
+    laid_out = delivery_page(delivery, view.plan) if view.plan is not None else None
+    return {
+        "laid_out": laid_out,
+        "notes": {note.number: note for note in laid_out.notes} if laid_out is not None else {},
         "inferred": inferred_in(view),
     }
 

@@ -16,7 +16,7 @@ from tongyao.app.inbox import inbox
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
-from tongyao.gateway.console import asks, reading
+from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 
@@ -73,6 +73,7 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         view=view,
         delivery=delivery,
         title=reading.title_of(view),
+        **plans.delivery_values(view, delivery),
         ask=next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None),
         ended=access.process.ended_at,
         done=done,

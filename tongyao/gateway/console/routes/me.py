@@ -20,6 +20,7 @@ from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.gateway.api.common import action
+from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, SESSION, Form, SignedIn, Visit, place_of, text_in
 
@@ -138,6 +139,7 @@ async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Proble
         profile=await profiles.read_profile(context, caller, me),
         versions=kept["versions"],
         consents=await read_consents(context, caller, me),
+        scenes=await scene_titles(visit),
         mandate=await profiles.read_mandate(context, caller, me),
         said=said_in(kept),
         channels=await channels.list_channels(context, caller, me),

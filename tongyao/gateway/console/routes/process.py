@@ -96,6 +96,7 @@ async def _page(
         access=access,
         summary=shown,
         mine=next((one for one in waiting if one.process_id == process_id), None),
+        place_of_ask=asks.place_of,
         title=reading.title_of(view) or process_id,
         why=await _why(visit, process_id),
         step=reading.step_of(view.phase),
