@@ -99,7 +99,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
 
 async def scene_titles(visit: Visit) -> dict[str, str]:
     """What people call each scene, by its id."""
-    return {scene.id: scene.title or scene.id for scene in await list_scenes(visit.context)}
+    return {scene["id"]: scene["title"] or scene["id"] for scene in await list_scenes(visit.context)}
 
 
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:
