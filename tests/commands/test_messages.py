@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from temporalio.client import Client
-from typer.testing import CliRunner, Result
 
-from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import Stack, open_stack
+from tests.commands.command_line import TEXTS, room, tongyao
+from tests.support.stack import Stack
 from tongyao.app import action_permissions
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
@@ -22,49 +18,6 @@ from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messages import send_message
 from tongyao.app.processes import list_processes
 from tongyao.app.wire import SubmitProjectionBody
-from tongyao.cli import app
-from tongyao.protocol.model.process import Choice
-from tongyao.protocol.model.projection import EndpointKind
-from tongyao.records.privacy.keys import Keyring
-
-MASTER_KEY = base64.b64encode(b"k" * 32).decode()
-TEXTS = {
-    "ada": "I restore wooden boats and can lend a workshop. " * 9,
-    "bo": "I teach sailing to beginners on a cold lake. " * 9,
-    "cy": "I hold a licence for cranes and can lift boats onto a slipway. " * 9,
-}
-
-
-@pytest.fixture
-async def stack(
-    temporal: Client, fresh_database_url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Stack]:
-    """Workers on the servers that the environment names to the commands."""
-    monkeypatch.setenv("DATABASE_URL", fresh_database_url)
-    monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
-    monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
-    monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
-    keys = Keyring.read(MASTER_KEY)
-    async with open_stack(temporal, fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
-        yield here
-
-
-async def tongyao(*words: str) -> Result:
-    """A command, run in a thread of its own: it has its own event loop."""
-    return await asyncio.to_thread(lambda: CliRunner().invoke(app, list(words)))
-
-
-async def room(here: Stack) -> tuple[str, dict[str, str]]:
-    """A process of people who speak for themselves, in round 1; returns each alias by name."""
-    people = dict(zip(TEXTS, await here.people(TEXTS), strict=True))
-    choices = [Choice(profile_id=id, endpoint=EndpointKind.HUMAN) for id in people.values()]
-    process = await here.start(choices, auto_confirm=True)
-    await here.until_round(process, "crystallizing", 1)
-    seats = {seat.person: seat.alias for seat in await here.repositories.seats.seats(process)}
-    aliases = {name: seats[id] for name, id in people.items()}
-    for alias in aliases.values():
-        await here.asked(process, alias, 1)
-    return process, aliases
 
 
 async def messages_of(here: Stack, process: str) -> list[Any]:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from tests.commands.test_messages import MASTER_KEY, TEXTS, tongyao
+from tests.commands.command_line import TEXTS, tongyao
+from tests.commands.conftest import MASTER_KEY
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.app.start import process_id_of

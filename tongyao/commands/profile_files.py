@@ -8,9 +8,10 @@ from typing import Final
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.people.registration import checked_name, checked_text, register_profile
+from tongyao.app.people.registration import checked_text, register_profile
+from tongyao.commands.common import errors
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import name_in_heading
+from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
 
 _NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
 LOCAL_SCENE: Final = "local"
@@ -42,6 +43,21 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
         raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
     else:
         profile_id = f"{scene}-{profile_id}"
-    name = checked_name(name_in_heading(text), where=f"the heading of {path.name}")
-    await register_profile(context, profile_id, scene=scene or LOCAL_SCENE, name=name, text=text, origin=Origin.FILE)
+    await register_profile(
+        context, profile_id, scene=scene or LOCAL_SCENE, name=_name_in(text, path), text=text, origin=Origin.FILE
+    )
     return profile_id
+
+
+def _name_in(text: str, path: Path) -> str:
+    """The name in the first heading; empty without a heading. The name of the file never becomes a name.
+
+    A heading that cannot be a name (`# About me`) is none either; that is printed, since it may be meant as one.
+    """
+    name = name_in_heading(text)
+    if name and (problem := problem_with(name)):
+        errors.print(
+            f"{path.name}: its heading {name[:60]!r} is not taken as a name: {problem}", markup=False, highlight=False
+        )
+        return ""
+    return name

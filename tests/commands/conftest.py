@@ -1,0 +1,29 @@
+"""Workers on the servers that the environment names to the commands."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from tests.support.scripted import Script, ScriptedEngine
+from tests.support.stack import Stack, open_stack
+from tongyao.records.privacy.keys import Keyring
+
+MASTER_KEY = base64.b64encode(b"k" * 32).decode()
+
+
+@pytest.fixture
+async def stack(
+    temporal: Client, fresh_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Stack]:
+    monkeypatch.setenv("DATABASE_URL", fresh_database_url)
+    monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
+    monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
+    monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
+    keys = Keyring.read(MASTER_KEY)
+    async with open_stack(temporal, fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
+        yield here
