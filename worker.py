@@ -24,6 +24,7 @@ from tongyao.runtime.start_recitation import reciting
 from tongyao.runtime.temporal import workers
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.connection import TemporalUnreachable, connect
+from tongyao.runtime.temporal.worker_plugin import plugin
 
 
 async def serve(role: workers.Role) -> None:
@@ -31,7 +32,7 @@ async def serve(role: workers.Role) -> None:
     settings = load_settings()
     logs.configure(settings)
     telemetry = Telemetry(settings)
-    client = await connect(settings, runtime=telemetry.runtime)
+    client = await connect(settings, runtime=telemetry.runtime, plugins=[plugin()])
     await workers.check_server(client)
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):

@@ -19,7 +19,7 @@ from tests.support.time_skipping import TimeSkippingUnavailable, ensure_wrapper,
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
-from tongyao.runtime.temporal.connection import plugin
+from tongyao.runtime.temporal.worker_plugin import plugin
 
 pytest_plugins = ["tests.support.messages_api.fixtures"]
 TEMPLATE = "tongyao_template"

@@ -1,40 +1,61 @@
-"""`tongyao`: every command of an installation. Each group of commands is a module of `tongyao.commands`."""
+"""`tongyao`: every command of an installation. Each group of commands is a module of `tongyao.commands`.
+
+The module of a command is imported when the command is called: importing all of them takes a second.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
-from tongyao.commands import (
-    demo,
-    erase,
-    evaluate,
-    export,
-    field,
-    gateway,
-    messages,
-    models,
-    operators,
-    plans,
-    processes,
-    service,
-)
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_REFUSED, EXIT_UNREACHABLE, fail
-from tongyao.records.database import RecordsError
-from tongyao.runtime.installation import NotRunning
-from tongyao.runtime.local.processes import LocalServiceError
-from tongyao.runtime.process_exit import exit_process
-from tongyao.runtime.settings import SettingsError
-from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.connection import TemporalUnreachable
-from tongyao.runtime.temporal.workers import NotReady
+MODULES: Final = {
+    "demo": ("demo",),
+    "service": ("up", "prepare", "doctor", "reconcile"),
+    "processes": ("start", "watch", "show", "why", "list"),
+    "messages": (
+        "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
+        "switch", "extend", "leave", "consent", "consents",
+    ),
+    "export": ("export",),
+    "erase": ("erase", "rewrap"),
+    "operators": ("log", "project-again", "signal"),
+    "plans": ("feedback", "tree", "plan"),
+    "models": ("cost", "estimate", "record", "prompts"),
+    "evaluate": ("eval",),
+    "gateway": ("gateway", "mcp", "token"),
+    "field": ("field",),
+}  # fmt: skip
+"""Module → its commands, in the order of the help. A test compares them with what the modules add."""
+
+_MODULE_OF: Final = {command: module for module, commands in MODULES.items() for command in commands}
+
+
+class _Commands(TyperGroup):
+    """Imports the module of a command when the command is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_MODULE_OF)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands and cmd_name in _MODULE_OF:
+            part = typer.Typer()
+            part.callback()(_nothing)  # with a callback, one command alone is a group, too
+            import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").add_to(part)
+            self.commands.update(typer.main.get_group(part).commands)
+        return self.commands.get(cmd_name)
+
+
+def _nothing() -> None: ...
+
 
 app = typer.Typer(
     name="tongyao",
+    cls=_Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -46,6 +67,8 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
+        from tongyao.runtime.temporal.build import build_id
+
         typer.echo(build_id())
         raise typer.Exit
 
@@ -59,45 +82,34 @@ def _options(
 ) -> None: ...
 
 
-demo.add_to(app)
-service.add_to(app)
-processes.add_to(app)
-messages.add_to(app)
-export.add_to(app)
-erase.add_to(app)
-operators.add_to(app)
-plans.add_to(app)
-models.add_to(app)
-evaluate.add_to(app)
-field.add_to(app)
-gateway.add_to(app)
-
-
 def main() -> NoReturn:
     """The entry point: an expected error becomes one sentence and an exit code, never a traceback."""
     os.umask(0o077)  # logs, keys and exports hold people's words
+    code = 0
     try:
         _run()
     except SystemExit as ended:
-        exit_process(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
-    exit_process(0)
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    if "temporalio" in sys.modules:
+        from tongyao.runtime.process_exit import exit_process
+
+        exit_process(code)
+    sys.exit(code)
 
 
 def _run() -> None:
     try:
         app()
-    except Refused as refused:
-        fail(f"refused: {refused} ({refused.details['zh']})", EXIT_REFUSED)
-    except (Problem, RecordsError) as error:
-        problem = problem_of(error)
-        bad_input = problem is not None and not isinstance(problem, Unavailable)
-        fail(str(error), EXIT_BAD_INPUT if bad_input else EXIT_UNREACHABLE)
-    except SettingsError as error:
-        fail(str(error), EXIT_BAD_INPUT)
-    except (NotRunning, LocalServiceError, TemporalUnreachable, NotReady) as error:
-        fail(str(error), EXIT_UNREACHABLE)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        from tongyao.commands.common import fail
+        from tongyao.commands.expected_errors import exit_code_of, message_of
+
+        code = exit_code_of(error)
+        if code is None:
+            raise
+        fail(message_of(error), code)
 
 
 if __name__ == "__main__":

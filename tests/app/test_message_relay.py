@@ -28,7 +28,8 @@ from tongyao.records.repositories import Repositories
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.temporal.connection import NamespaceUnknown, connect, plugin
+from tongyao.runtime.temporal.connection import NamespaceUnknown, connect
+from tongyao.runtime.temporal.worker_plugin import plugin
 
 AUTHOR = m.Author(role="demander", alias=DEMANDER)
 

@@ -12,7 +12,7 @@ from temporalio.worker import Replayer
 
 from tests.replay.record import HISTORIES
 from tests.replay.shapes import SHAPES
-from tongyao.runtime.temporal.connection import plugin
+from tongyao.runtime.temporal.worker_plugin import plugin
 from workflows.crystallization import Crystallization
 
 LESSON = """

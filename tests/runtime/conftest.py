@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.runtime.local.service import ServiceAddresses
+from tongyao.runtime.local.addresses import ServiceAddresses
 from tongyao.runtime.settings import Settings, variable_names
 
 REPOSITORY = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from tongyao.runtime.local.processes import file_lock
 from tongyao.runtime.local.temporal_binary import cache_directory
-from tongyao.runtime.temporal.connection import plugin
 from tongyao.runtime.temporal.search_attributes import INDEXED
+from tongyao.runtime.temporal.worker_plugin import plugin
 
 POM = Path(__file__).with_name("time_skipping_pom.xml")
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from ipaddress import ip_network
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from temporalio.client import Client
 
-from tongyao.app.message_relay import MessageRelay
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
 from tongyao.protocol.model.settings import DAY, ProcessSettings
@@ -20,6 +18,11 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from tongyao.app.message_relay import MessageRelay
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Addresses at which a gateway is reached from its own machine alone."""
@@ -183,6 +186,8 @@ class AppContext:
     @cached_property
     def relay(self) -> MessageRelay:
         """Stores messages and delivers them."""
+        from tongyao.app.message_relay import MessageRelay
+
         return MessageRelay(self.repositories, self.client, self.signer)
 
     @property

@@ -25,12 +25,10 @@ from tongyao.protocol.contracts.reindex import (
     ReindexProgress,
 )
 from tongyao.protocol.model.tension import Tension
-from tongyao.records.migrate import migrate
 from tongyao.records.people.profiles import SceneUnknown
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
-from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.service import find_running
+from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,14 +51,18 @@ def add_to(app: typer.Typer) -> None:
 @asynccontextmanager
 async def records() -> AsyncIterator[tuple[Settings, Repositories]]:
     """The records alone: of the running service or the settings, else the embedded PostgreSQL for this block."""
+    from tongyao.records.migrate import migrate
+
     chosen = settings()
     running = find_running(chosen.home)
-    server: LocalPostgres | None = None
+    server = None
     if running is not None:
         url = running.database_url
     elif chosen.database_url is not None:
         url = chosen.database_url.get_secret_value()
     else:
+        from tongyao.runtime.local.postgres import LocalPostgres
+
         server = LocalPostgres(chosen.home)
         url = await asyncio.to_thread(server.start)
     try:

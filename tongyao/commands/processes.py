@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.live import Live
-from rich.markdown import Markdown
+from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -20,8 +19,6 @@ from tongyao.app.authorization import authorize_in_process
 from tongyao.app.choices import choices_of
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound, Unavailable
-from tongyao.app.start import StartProcessBody, start_process
-from tongyao.app.why import read_why
 from tongyao.commands.common import EXIT_FAILED, OPERATOR, app_context, console, print_json, run, settings, validated
 from tongyao.commands.live_view import live_view
 from tongyao.commands.profile_files import profile_id_of, read_text
@@ -118,6 +115,8 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> str:
     participants = [
         {**one, "profile_id": await profile_id_of(context, one["profile_id"], scene)} for one in given["participants"]
     ]
+    from tongyao.app.start import StartProcessBody, start_process
+
     body = validated(StartProcessBody, {**given, "intent": intent, "demander": owner, "participants": participants})
     return await start_process(context, OPERATOR, body, key=secrets.token_hex(8))
 
@@ -141,6 +140,8 @@ async def follow(repositories: Repositories, process_id: str, *, quiet: bool = F
         return phase
     if not console.is_terminal:
         return await _follow_in_lines(repositories, process_id)
+    from rich.live import Live
+
     with Live(console=console, refresh_per_second=4, transient=False) as live:
         while True:
             phase = await _phase(repositories, process_id)
@@ -210,6 +211,8 @@ async def _why(process: str) -> None:
 
 async def print_why(context: AppContext, process_id: str) -> None:
     """One line for each thing that is waited for. Where no worker answers, that is said."""
+    from tongyao.app.why import read_why
+
     try:
         told = await read_why(context, OPERATOR, process_id)
     except (NotFound, Unavailable) as error:
@@ -232,7 +235,7 @@ async def print_before_rounds(repositories: Repositories, process_id: str) -> No
     if phase in (Phase.CONFIRMING, Phase.SELECTING):
         record = await repositories.record(process_id)
         if record.tension is not None:
-            console.print(Markdown(tension_markdown(record.tension)))
+            console.print(markdown(tension_markdown(record.tension)))
             if phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
                 console.print("Sentences of the intent that no line quotes:")
                 for sentence in left:
@@ -252,7 +255,7 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             continue
         if given.residual is not None:
             console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
-            console.print(Markdown(tension_markdown(given.residual.tension)))
+            console.print(markdown(tension_markdown(given.residual.tension)))
         if given.open:
             console.print(Text("What nobody here covers:", style="bold"))
             for point in given.open:
@@ -268,10 +271,17 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             console.print(Text(given.note))
 
 
+def markdown(text: str) -> RenderableType:
+    """Markdown for the terminal. Its library is loaded only where something is shown."""
+    from rich.markdown import Markdown
+
+    return Markdown(text)
+
+
 async def print_plan(repositories: Repositories, process_id: str) -> None:
     plan = await repositories.plans.latest(process_id)
     if plan is not None:
-        console.print(Markdown(await repositories.texts.get(plan.markdown_text_id)))
+        console.print(markdown(await repositories.texts.get(plan.markdown_text_id)))
 
 
 async def audited(repositories: Repositories, process_id: str) -> Any:

@@ -13,19 +13,15 @@ import typer
 from pydantic import BaseModel
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from tongyao.app.operators import reconcile as reconciliation
 from tongyao.commands.common import EXIT_FAILED, app_context, console, fail, print_json, run, settings
-from tongyao.records.migrate import migrate
 from tongyao.runtime import installation
-from tongyao.runtime.doctor import Finding, examine, is_well
 from tongyao.runtime.settings import every_variable
-from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.namespaces import ensure_namespace
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
 _WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
-_STYLES = {Finding.OK: "green", Finding.OPTIONAL: "dim", Finding.LATER: "yellow", Finding.MISSING: "red"}
+_STYLES = {"ok": "green", "optional": "dim", "later": "yellow", "missing": "red"}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -93,6 +89,8 @@ def prepare() -> None:
     config = settings()
     if config.database_url is None:
         fail("set DATABASE_URL: without one there is nothing to prepare (`tongyao up` prepares its own)", 2)
+    from tongyao.records.migrate import migrate
+
     applied = migrate(config.database_url.get_secret_value())
     console.print(f"schema: {', '.join(applied) or 'up to date'}")
     if config.temporal_address is not None:
@@ -101,6 +99,10 @@ def prepare() -> None:
 
 
 async def _register() -> None:
+    from tongyao.runtime.temporal.connection import connect
+    from tongyao.runtime.temporal.namespaces import ensure_namespace
+    from tongyao.runtime.temporal.search_attributes import register_search_attributes
+
     client = await connect(settings(), new_namespace=True)
     await ensure_namespace(client)
     await register_search_attributes(client)
@@ -113,10 +115,14 @@ def doctor(
     if every:
         _print_settings()
         return
+    from tongyao.runtime.doctor import examine, is_well
+
     rows = examine(settings())
     table = Table("", "state", "found", "what to do", box=None)
     for row in rows:
-        table.add_row(row.subject, f"[{_STYLES[row.finding]}]{row.finding.value}[/]", row.found, row.advice)
+        table.add_row(
+            row.subject, Text(row.finding.value, style=_STYLES[row.finding]), Text(row.found), Text(row.advice)
+        )
     console.print(table)
     if not is_well(rows):
         raise typer.Exit(EXIT_FAILED)

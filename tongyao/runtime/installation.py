@@ -7,22 +7,19 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from temporalio.client import Client
-from temporalio.runtime import Runtime
+from typing import TYPE_CHECKING
 
 from tongyao.app.context import AppContext
-from tongyao.app.start import start_announced
-from tongyao.records.migrate import migrate
 from tongyao.records.privacy.signing import Signer
 from tongyao.runtime import wiring
-from tongyao.runtime.local.processes import in_thread
-from tongyao.runtime.local.service import LocalService, ServiceAddresses, find_running
-from tongyao.runtime.local.worker_process import WorkerProcess
+from tongyao.runtime.local.addresses import ServiceAddresses, find_running
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.start_recitation import reciting
-from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+    from temporalio.runtime import Runtime
+
+    from tongyao.runtime.local.worker_process import WorkerProcess
 
 
 class NotRunning(Exception):
@@ -49,6 +46,8 @@ async def running(settings: Settings, *, runtime: Runtime | None = None) -> Asyn
 
     Raises `NotRunning`, `DatabaseUnreachable`, `TemporalUnreachable`.
     """
+    from tongyao.runtime.temporal.connection import connect
+
     addresses = _named(settings) or find_running(settings.home)
     if addresses is None:
         raise NotRunning(f"no service runs in {settings.home}: start one with `tongyao up` (in another terminal)")
@@ -60,6 +59,14 @@ async def running(settings: Settings, *, runtime: Runtime | None = None) -> Asyn
 @asynccontextmanager
 async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
     """The service of this home. If none runs it is started for the length of the block: servers, schema, worker, relay."""
+    from tongyao.app.start import start_announced
+    from tongyao.records.migrate import migrate
+    from tongyao.runtime.local.processes import in_thread
+    from tongyao.runtime.local.service import LocalService
+    from tongyao.runtime.local.worker_process import WorkerProcess
+    from tongyao.runtime.temporal.connection import connect
+    from tongyao.runtime.temporal.search_attributes import register_search_attributes
+
     async with AsyncExitStack() as stack:
         service = LocalService(settings)
         addresses = await stack.enter_async_context(service)
@@ -92,6 +99,8 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
 async def _context(
     stack: AsyncExitStack, settings: Settings, addresses: ServiceAddresses, client: Client
 ) -> AppContext:
+    from tongyao.runtime.start_recitation import reciting
+
     repositories = await stack.enter_async_context(wiring.repositories(settings, database_url=addresses.database_url))
     uses_highway = settings.retriever != "chunks"
     return AppContext(

@@ -1,4 +1,7 @@
-"""Which implementation stands behind which interface. Only here, in `worker.py` and in the CLI is this known."""
+"""Which implementation stands behind which interface. Only here, in `worker.py` and in the CLI is this known.
+
+Implementations are imported where they are made: most commands need the records and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from activities.dependencies import Deps, Memory, Retriever
-from activities.llm.budget import BudgetReservations
-from activities.llm.model_calls import ModelCalls
-from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
-from activities.recite import ReciteLevel
-from tongyao.app.context import PersonalDataStore
-from tongyao.llm import prices, prompts
-from tongyao.llm.engine import Engine
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.privacy.keys import BadKey, Keyring
 from tongyao.records.privacy.master_keys import register_master_key
 from tongyao.records.repositories import Repositories
-from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings, SettingsError
-from tongyao.runtime.start_recitation import Recite
 
 if TYPE_CHECKING:
+    from activities.dependencies import Deps, Memory, Retriever
+    from activities.recite import ReciteLevel
+    from tongyao.app.context import PersonalDataStore
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
     from tongyao.highway.highway import Highway
+    from tongyao.llm.engine import Engine
+    from tongyao.runtime.start_recitation import Recite
 
 MASTER_KEY_FILE = "master.key"
 
@@ -89,7 +87,13 @@ def deps(
     settings: Settings, records: Repositories, *, using: dict[str, Engine] | None = None, recite: Recite | None = None
 ) -> Deps:
     """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation."""
+    from activities.llm.budget import BudgetReservations
+    from activities.dependencies import Deps
+    from activities.llm.model_calls import ModelCalls
+    from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
+    from tongyao.llm import prompts
+    from tongyao.runtime.engines import engines
 
     chosen = using or engines(settings)
     retriever, memory, reciting = long_profiles(settings, records, recite)
@@ -168,6 +172,7 @@ def encoder_with_weights(spec: ModelSpec, threads: int) -> Encoder:
 async def judge_of(settings: Settings) -> AsyncIterator[AnthropicJudge]:
     """A judge on the service and the strong model of the settings. Raises `SettingsError` without a key or an address."""
     from tongyao.evals.anthropic_judge import AnthropicJudge
+    from tongyao.llm import prices
 
     key = settings.anthropic_api_key
     if key is None and settings.anthropic_base_url is None:

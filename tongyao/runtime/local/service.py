@@ -7,58 +7,15 @@ import json
 import os
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
-from pathlib import Path
 from types import TracebackType
-from urllib.parse import urlsplit
 
 import psutil
-from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tongyao.runtime.local.addresses import FILE, ServiceAddresses, find_running
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import LocalServiceError, accepts_connections, file_lock, in_thread, make_private
+from tongyao.runtime.local.processes import LocalServiceError, file_lock, in_thread, make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
-
-FILE = "service.json"
-
-
-class ServiceAddresses(BaseModel):
-    """Where the servers of a home are; what ``<home>/service.json`` holds while they run."""
-
-    model_config = ConfigDict(frozen=True)
-
-    database_url: str
-    temporal_address: str
-    temporal_namespace: str
-    temporal_ui: str | None = None  # unknown for a server of the user's own
-    owner_pid: int
-    owner_started: float  # seconds since the epoch, as the kernel has it: a pid alone may have been taken again
-    postgres_pid: int | None = None
-    temporal_pid: int | None = None
-    started_at: datetime
-
-    def environment(self) -> dict[str, str]:
-        """What a child process (a worker, the gateway) needs to find the same servers."""
-        return {
-            "DATABASE_URL": self.database_url,
-            "TEMPORAL_ADDRESS": self.temporal_address,
-            "TEMPORAL_NAMESPACE": self.temporal_namespace,
-        }
-
-
-def find_running(home: Path) -> ServiceAddresses | None:
-    """The service that runs in ``home`` now, or None: its owner must live, its Temporal server answer."""
-    try:
-        service = ServiceAddresses.model_validate_json((home / FILE).read_text(encoding="utf-8"))
-        owner = psutil.Process(service.owner_pid)
-        if abs(owner.create_time() - service.owner_started) > 2 or owner.status() == psutil.STATUS_ZOMBIE:
-            return None
-    except (OSError, ValidationError, psutil.Error):
-        return None
-    temporal = urlsplit(f"//{service.temporal_address}")
-    if temporal.port is None or not accepts_connections(temporal.port, temporal.hostname or "127.0.0.1"):
-        return None
-    return service
 
 
 class LocalService:

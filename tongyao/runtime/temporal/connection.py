@@ -1,23 +1,20 @@
-"""The Temporal connection of Tongyao as one plugin: data conversion, the sandbox, and how a client is made."""
+"""How a client of Temporal is made. What its workers need besides is in `worker_plugin.py`, which only workers import."""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
-from temporalio.plugin import SimplePlugin
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from tongyao.runtime.observability.instrumentation import Measuring
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.payload_converter import data_converter
 
-PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
-"""Modules that are pure and known to be: importing them anew for every workflow would cost and change nothing."""
+if TYPE_CHECKING:
+    from temporalio.client import Plugin
 
 
 class TemporalUnreachable(Exception):
@@ -28,15 +25,17 @@ class NamespaceUnknown(TemporalUnreachable):
     """The server has no namespace of this name."""
 
 
-def plugin() -> SimplePlugin:
-    """Give it to `Client.connect`: its workers inherit it."""
-    return SimplePlugin("tongyao", data_converter=data_converter, workflow_runner=_runner, interceptors=[Measuring()])
-
-
 async def connect(
-    settings: Settings, *, address: str | None = None, runtime: Runtime | None = None, new_namespace: bool = False
+    settings: Settings,
+    *,
+    address: str | None = None,
+    runtime: Runtime | None = None,
+    new_namespace: bool = False,
+    plugins: Sequence[Plugin] = (),
 ) -> Client:
     """A client that speaks pydantic; `runtime`: where the SDK's metrics go; `new_namespace`: it may not be there yet.
+
+    `plugins`: for a client that workers are made of.
 
     Raises `TemporalUnreachable`, and `NamespaceUnknown` where the server answers and has no such namespace.
     """
@@ -50,7 +49,8 @@ async def connect(
             namespace=settings.temporal_namespace,
             api_key=key.get_secret_value() if key else None,
             tls=settings.temporal_tls or key is not None,
-            plugins=[plugin()],
+            data_converter=data_converter,
+            plugins=plugins,
             runtime=runtime,
         )
     except (RuntimeError, RPCError) as error:
@@ -73,12 +73,3 @@ async def _check_namespace(client: Client, target: str) -> None:
             f"the Temporal server at {target} has no namespace {client.namespace!r}, or does not let us in: check "
             "TEMPORAL_NAMESPACE, or create it (`temporal operator namespace create`)"
         ) from error
-
-
-def _runner(runner: WorkflowRunner | None) -> WorkflowRunner:
-    if isinstance(runner, SandboxedWorkflowRunner):
-        restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
-        return dataclasses.replace(runner, restrictions=restrictions)
-    if runner is None:
-        raise ValueError("a worker always has a workflow runner")
-    return runner

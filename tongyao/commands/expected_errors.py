@@ -1,0 +1,49 @@
+"""Errors that a command may end with: what is printed for each, and its exit code."""
+
+from __future__ import annotations
+
+import errno
+
+from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
+from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
+from tongyao.records.database import RecordsError
+from tongyao.runtime.installation import NotRunning
+from tongyao.runtime.local.processes import LocalServiceError
+from tongyao.runtime.settings import SettingsError
+from tongyao.runtime.temporal.connection import TemporalUnreachable
+from tongyao.runtime.temporal.workers import NotReady
+
+_ON_DISK = {
+    errno.ENOSPC: "the disk is full: make room, or set TONGYAO_HOME to a directory on another disk",
+    errno.EDQUOT: "the disk quota is used up: make room, or set TONGYAO_HOME to a directory on another disk",
+    errno.EROFS: "the disk is read-only: set TONGYAO_HOME to a directory that can be written",
+    errno.EACCES: "this user may not write there: change its permissions, or name another place",
+    errno.EPERM: "this user may not write there: change its permissions, or name another place",
+}
+
+
+def exit_code_of(error: Exception) -> int | None:
+    """The exit code; None for an error that nobody expected."""
+    match error:
+        case Refused():
+            return EXIT_REFUSED
+        case Problem() | RecordsError():
+            problem = problem_of(error)
+            return EXIT_UNREACHABLE if problem is None or isinstance(problem, Unavailable) else EXIT_BAD_INPUT
+        case SettingsError():
+            return EXIT_BAD_INPUT
+        case NotRunning() | LocalServiceError() | TemporalUnreachable() | NotReady():
+            return EXIT_UNREACHABLE
+        case OSError() if error.errno in _ON_DISK:
+            return EXIT_FAILED
+        case _:
+            return None
+
+
+def message_of(error: Exception) -> str:
+    """What was wrong and what to do, for an error that has an exit code."""
+    if isinstance(error, Refused):
+        return f"refused: {error} ({error.details['zh']})"
+    if isinstance(error, OSError) and error.errno in _ON_DISK:
+        return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
+    return str(error)

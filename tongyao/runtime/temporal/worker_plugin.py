@@ -1,0 +1,29 @@
+"""What workers have besides a client: the sandbox's exceptions and the interceptor that measures, as one plugin."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from temporalio.plugin import SimplePlugin
+from temporalio.worker import WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+
+from tongyao.runtime.observability.instrumentation import Measuring
+from tongyao.runtime.temporal.payload_converter import data_converter
+
+PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
+"""Modules that are pure and known to be: importing them anew for every workflow would cost and change nothing."""
+
+
+def plugin() -> SimplePlugin:
+    """Give it to `Client.connect`: its workers inherit it."""
+    return SimplePlugin("tongyao", data_converter=data_converter, workflow_runner=_runner, interceptors=[Measuring()])
+
+
+def _runner(runner: WorkflowRunner | None) -> WorkflowRunner:
+    if isinstance(runner, SandboxedWorkflowRunner):
+        restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
+        return dataclasses.replace(runner, restrictions=restrictions)
+    if runner is None:
+        raise ValueError("a worker always has a workflow runner")
+    return runner
