@@ -87,8 +87,8 @@ def deps(
     settings: Settings, records: Repositories, *, using: dict[str, Engine] | None = None, recite: Recite | None = None
 ) -> Deps:
     """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation."""
-    from activities.llm.budget import BudgetReservations
     from activities.dependencies import Deps
+    from activities.llm.budget import BudgetReservations
     from activities.llm.model_calls import ModelCalls
     from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
