@@ -101,8 +101,14 @@ def test_front_matter_is_read_and_left_out() -> None:
 
 
 def test_a_reask_is_worded_in_both_languages() -> None:
-    assert "what is mended and nothing else" in prompts.reask("project", "en")
-    assert "只给改好的部分" in prompts.reask("project", "zh")
+    assert "holds only the items that a point names" in prompts.reask("project", "en")
+    assert "只填被指出的条目" in prompts.reask("project", "zh")
+
+
+def test_whoever_is_to_give_the_whole_answer_again_is_not_told_to_give_a_part() -> None:
+    for step in ("formulate", "plan", "deliver"):
+        assert "only" not in prompts.reask(step, "en")
+        assert "只" not in prompts.reask(step, "zh")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
