@@ -24,6 +24,7 @@ MODULES: Final = {
     "export": ("export",),
     "erase": ("erase", "rewrap"),
     "operators": ("log", "project-again", "signal"),
+    "builds": ("versions", "replay", "upgrade"),
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),

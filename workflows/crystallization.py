@@ -21,10 +21,11 @@ from tongyao.protocol.contracts.process import (
     ModelActivity,
     ProcessInput,
     ProcessResult,
+    rules_marker,
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.state import LOGIC, State
+from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.messages import Author, Cancel
@@ -57,10 +58,10 @@ class Crystallization(MessageHandlers):
     @workflow.init
     def __init__(self, start: ProcessInput | State) -> None:
         if isinstance(start, State):
-            start.logic, start.upgrade_wanted = LOGIC, False
+            start.logic, start.upgrade_wanted = _rules_of_this_run(start.logic), False
             self.state = start
         else:
-            self.state = machine.begin(start, workflow.now(), seed=workflow.uuid4().hex)
+            self.state = machine.begin(start, workflow.now(), seed=workflow.uuid4().hex, logic=_rules_of_this_run(1))
         self.changed = True
         self.heard_at = -1
         self.updates = 0
@@ -196,6 +197,21 @@ class Crystallization(MessageHandlers):
         return ProcessResult(
             process_id=state.process_id, outcome=state.phase, rounds=state.round, plan_revision=state.plan_revision
         )
+
+
+def _rules_of_this_run(carried: int) -> int:
+    """The newest rules of the build that made the first workflow task of this run, also when a newer build replays it.
+
+    A marker in history names them (`logic-2`, …); the first rules have none. `carried`: the rules of the run before.
+    Raises `RuntimeError`, which fails the workflow task until another worker takes it, where this build does not know them.
+    """
+    if carried > LOGIC:
+        raise RuntimeError(f"the process follows rules {carried}, and this build knows rules up to {LOGIC}")
+    marked = (logic for logic in reversed(CARRIED_LOGIC) if logic > 1 and workflow.patched(rules_marker(logic)))
+    rules = next(marked, 1)
+    if rules not in CARRIED_LOGIC:
+        raise RuntimeError(f"the process follows rules {rules}, and this build knows {CARRIED_LOGIC} only")
+    return rules
 
 
 def _give_up(task: asyncio.Task[Any]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.records.conftest import Announce
-from tongyao.records.database import BadValue, DatabaseUnreachable, Pool, open_pool, session, transaction
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import BadValue, DatabaseUnreachable, Pool, open_pool, reading, session, transaction
 from tongyao.records.process.processes import Processes
 
 
@@ -67,3 +69,32 @@ async def test_a_transaction_happens_whole_or_not_at_all(pool: Pool, announce: A
     with pytest.raises(BadValue, match="NUL"):
         await half()
     assert (await Processes(pool).get(process)).round == 0
+
+
+async def test_a_column_that_a_newer_migration_added_is_passed_over(pool: Pool) -> None:
+    class Old(Value):
+        id: int
+
+    async with reading(pool, Old) as cursor:
+        await cursor.execute("SELECT 1 AS id, 'of a newer build' AS added_later")
+        assert await cursor.fetchall() == [Old(id=1)]
+
+
+async def test_statements_in_use_go_on_when_a_newer_migration_adds_a_column(fresh_database_url: str) -> None:
+    class Old(Value):
+        id: int
+
+    small = await open_pool(fresh_database_url, max_size=1)
+    try:
+        async with session(small) as connection:
+            await connection.execute("CREATE TABLE boats (id integer)")
+            await connection.execute("INSERT INTO boats VALUES (7)")
+        for used in range(12):  # psycopg prepares what it has seen five times
+            if used == 10:
+                with psycopg.connect(fresh_database_url) as newer:
+                    newer.execute("ALTER TABLE boats ADD COLUMN name text NOT NULL DEFAULT ''")
+            async with reading(small, Old) as cursor:
+                await cursor.execute("SELECT * FROM boats WHERE id = %s", [7])
+                assert await cursor.fetchall() == [Old(id=7)]
+    finally:
+        await small.close()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from psycopg.rows import class_row
-
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, rows_of, session, transaction
 
 
 class BudgetUnknown(RecordsError):
@@ -164,7 +162,7 @@ class _Reservation(Value):
 
 
 async def _locked(connection: Connection, root_id: str) -> Budget:
-    async with connection.cursor(row_factory=class_row(Budget)) as cursor:
+    async with connection.cursor(row_factory=rows_of(Budget)) as cursor:
         await cursor.execute("SELECT * FROM budgets WHERE root_id = %s FOR UPDATE", [root_id])
         budget = await cursor.fetchone()
     if budget is None:
@@ -173,7 +171,7 @@ async def _locked(connection: Connection, root_id: str) -> Budget:
 
 
 async def _reservation(connection: Connection, root_id: str, key: str) -> _Reservation | None:
-    async with connection.cursor(row_factory=class_row(_Reservation)) as cursor:
+    async with connection.cursor(row_factory=rows_of(_Reservation)) as cursor:
         await cursor.execute(
             "SELECT tokens, cost, settled FROM reservations WHERE root_id = %s AND key = %s", [root_id, key]
         )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import DictRow, class_row, dict_row
+from psycopg.rows import AsyncRowFactory, DictRow, RowMaker, dict_row, no_result
 from psycopg.types.string import TextLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+from pydantic import BaseModel
 
 from tongyao.records.errors import RecordsError
 from tongyao.records.privacy.keys import Keyring
@@ -28,11 +30,27 @@ __all__ = [
     "fetch_one",
     "open_pool",
     "reading",
+    "rows_of",
     "session",
     "transaction",
 ]
 
-RowT = TypeVar("RowT")
+RowT = TypeVar("RowT", bound=BaseModel)
+
+
+_ALL_COLUMNS = re.compile(r"(?:\bSELECT\s+|\bRETURNING\s+|,\s*|\w\.)\*", re.IGNORECASE)
+
+
+class _Cursor(AsyncCursor[Any]):
+    """Statements that return all columns are not prepared: a newer build's migration may add a column while they are used, and
+    PostgreSQL refuses a prepared statement whose result type has changed."""
+
+    async def execute(
+        self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
+    ) -> Self:
+        if prepare is None and isinstance(query, str) and _ALL_COLUMNS.search(query):
+            prepare = False
+        return await super().execute(query, params, prepare=prepare, binary=binary)
 
 
 class Connection(AsyncConnection[DictRow]):
@@ -160,10 +178,30 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
         yield connection
 
 
+def rows_of(row: type[RowT]) -> AsyncRowFactory[RowT]:
+    """A row factory that builds a `row` from the columns by name. Columns that it does not know are passed over.
+
+    The migration of a newer build adds columns while older builds still run (docs/operations.md §5).
+    """
+
+    def factory(cursor: AsyncCursor[Any]) -> RowMaker[RowT]:
+        if cursor.description is None:
+            return no_result
+        names = [column.name for column in cursor.description]
+        known = [(place, name) for place, name in enumerate(names) if name in row.model_fields]
+
+        def made(values: Sequence[Any]) -> RowT:
+            return row(**{name: values[place] for place, name in known})
+
+        return made
+
+    return factory
+
+
 @asynccontextmanager
 async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT]]:
     """A cursor that returns each row as a `row`, built from the columns by name. Raises as `session`."""
-    async with session(pool) as connection, connection.cursor(row_factory=class_row(row)) as cursor:
+    async with session(pool) as connection, connection.cursor(row_factory=rows_of(row)) as cursor:
         yield cursor
 
 
@@ -176,6 +214,7 @@ async def fetch_one(pool: Pool, row: type[RowT], query: str, parameters: Params 
 
 async def _configure(keys: Keyring | None, connection: Connection) -> None:
     connection.keys = keys
+    connection.cursor_factory = _Cursor
     connection.adapters.register_loader("uuid", TextLoader)  # ids are strings in the protocol, so here too
 
 

@@ -12,10 +12,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal, LiteralString, Protocol
 
-from psycopg.rows import class_row
-
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import get_texts, put_texts, text_id
 
@@ -293,7 +291,7 @@ def _values(key: Key) -> dict[str, Any]:
 
 
 async def _attempts(connection: Connection, key: Key, *, locked: bool = False) -> list[Attempt]:
-    async with connection.cursor(row_factory=class_row(Attempt)) as cursor:
+    async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
         lock: LiteralString = " FOR UPDATE" if locked else ""
         await cursor.execute(f"SELECT * FROM model_calls WHERE {_KEY} ORDER BY attempt{lock}", _values(key))
         return await cursor.fetchall()
@@ -326,7 +324,7 @@ async def _end(
     labels: list[str] | None = None,
 ) -> Attempt | None:
     """The attempt as it ended; None where it was superseded and had ended before. Raises `AttemptUnknown`."""
-    cursor = connection.cursor(row_factory=class_row(Attempt))
+    cursor = connection.cursor(row_factory=rows_of(Attempt))
     await cursor.execute(
         f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
                 input_tokens = %(input)s, cache_write_tokens = %(written)s, cache_read_tokens = %(read)s,

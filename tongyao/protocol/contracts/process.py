@@ -329,6 +329,12 @@ CHECK_DEADLINE: Final = ActivityContract("check_deadline", CheckDeadlineInput, C
 CANCEL_CHILDREN: Final = ActivityContract("cancel_children", CancelChildrenInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
+
+def rules_marker(logic: int) -> str:
+    """Name of the marker in the history of a run that follows these rules; Temporal indexes it as `TemporalChangeVersion`."""
+    return f"logic-{logic}"
+
+
 STATE_QUERY: Final = "state"
 """The query that returns the whole `State` of a process, so that the records can be made of it again."""
 

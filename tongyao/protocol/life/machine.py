@@ -29,7 +29,7 @@ from tongyao.protocol.life import clock, deadline_checks, hearing
 from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, rounds, seating
 from tongyao.protocol.life.refusing import refuse
-from tongyao.protocol.life.state import Cause, State
+from tongyao.protocol.life.state import LOGIC, Cause, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
 from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
@@ -42,13 +42,14 @@ BUDGET_WARNING = 0.8
 """Share of a budget at which the demander is warned (docs/protocol.md §10.2)."""
 
 
-def begin(start: ProcessInput, now: datetime, seed: str) -> State:
-    """The state of a process that begins now. `seed`: random; it decides the order of aliases."""
+def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> State:
+    """The state of a process that begins now. `seed`: random; it decides the order of aliases. `logic`: the rules it follows."""
     settings = start.settings
     state = State(
         start=start,
         started_at=now,
         seed=seed,
+        logic=logic,
         tension=start.tension,
         round_limit=settings.max_rounds,
         token_budget=settings.token_budget,

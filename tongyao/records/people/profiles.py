@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import identities_of
-from tongyao.records.database import Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
 
 
@@ -169,7 +168,7 @@ class Profiles:
                     f"profile {profile_id!r} was deleted, or belongs to another scene: choose another id"
                 )
             current = int(row["current_version"])
-            async with connection.cursor(row_factory=class_row(ProfileVersion)) as cursor:
+            async with connection.cursor(row_factory=rows_of(ProfileVersion)) as cursor:
                 await cursor.execute(_VERSION + " AND sha256 = %s", [profile_id, current, digest])
                 if same := await cursor.fetchone():
                     return same

@@ -12,13 +12,12 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from psycopg import errors
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.messages import CONTROL_KINDS, MAX_MESSAGES, MESSAGE, Author, Message, lane_of
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.refusals import Verdict
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.privacy.texts import TextConflict, put_text, text_id
 from tongyao.records.process.processes import ProcessUnknown
 
@@ -262,7 +261,7 @@ async def add_message(
     lane = lane_of(message.author, message.kind, "agent" if via in BY_AGENT else "")
     payload = message.model_dump(mode="json", exclude={"kind", "signature", *_ENVELOPE})
     exempt = message.author.role in ("operator", "child") or message.kind in CONTROL_KINDS
-    async with connection.cursor(row_factory=class_row(StoredMessage)) as cursor:
+    async with connection.cursor(row_factory=rows_of(StoredMessage)) as cursor:
         await cursor.execute(
             """WITH numbered AS (
                    INSERT INTO lanes AS l (process_id, lane, last) VALUES (%(process)s, %(lane)s, 1)

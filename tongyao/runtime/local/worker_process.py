@@ -22,12 +22,18 @@ WORKER_FILE = Path(__file__).resolve().parents[3] / "worker.py"
 
 
 class WorkerProcess:
-    """`python worker.py ROLE` with `environment` added to the environment of this process; its output goes to `log`."""
+    """`python worker.py ROLE` with `environment` added to the environment of this process; its output goes to `log`.
 
-    def __init__(self, environment: Mapping[str, str], *, log: Path, role: str = "all") -> None:
+    `file`: the `worker.py` of another build.
+    """
+
+    def __init__(
+        self, environment: Mapping[str, str], *, log: Path, role: str = "all", file: Path = WORKER_FILE
+    ) -> None:
         self._environment = {**os.environ, **environment}
         self._log = log
         self._role = role
+        self._file = file
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
@@ -36,7 +42,7 @@ class WorkerProcess:
         began = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, str(WORKER_FILE), self._role],
+                [sys.executable, str(self._file), self._role],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,0 +1,132 @@
+"""Which builds work, and which open processes need them (docs/operations.md §5). All of it is Temporal's own knowledge."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+
+from tongyao.protocol.contracts.process import CRYSTALLIZATION, FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE, rules_marker
+from tongyao.protocol.life.state import CARRIED_LOGIC
+from tongyao.protocol.model.value import Value
+
+POLLING: Final = timedelta(seconds=90)
+"""A worker that has not asked for work for this long has gone: a poll lasts a minute."""
+
+_OPEN: Final = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
+_UNVERSIONED: Final = "unversioned:"
+
+
+class Build(Value):
+    """A build that works now, or that open processes have tasks of in their present run.
+
+    `workers`: task queue → workers that poll it. `processes`: open ones whose present run it worked on. `alone`: those of them
+    that no other build has worked on.
+    """
+
+    build: str
+    workers: dict[str, int]
+    processes: int = 0
+    alone: int = 0
+    advice: str = ""
+
+
+class Rules(Value):
+    """`logic`: the number of the rules. `carried`: this build knows them."""
+
+    logic: int
+    processes: int
+    carried: bool
+
+
+class Versions(Value):
+    this_build: str
+    builds: tuple[Build, ...]
+    rules: tuple[Rules, ...]
+
+
+async def versions(client: Client, this_build: str, *, now: datetime | None = None) -> Versions:
+    """Ask Temporal which builds poll, and which open processes have tasks of them.
+
+    Raises:
+        temporalio.service.RPCError: the server refuses, or does not answer.
+    """
+    workers = await _workers(client, now or datetime.now(UTC))
+    touched: Counter[str] = Counter()
+    alone: Counter[str] = Counter()
+    async for execution in client.list_workflows(_OPEN, page_size=1_000):
+        found = execution.search_attributes.get("BuildIds", ())
+        builds = {str(one).removeprefix(_UNVERSIONED) for one in found if str(one).startswith(_UNVERSIONED)}
+        touched.update(builds)
+        if len(builds) == 1:
+            alone.update(builds)
+    rules = [
+        Rules(logic=logic, processes=count, carried=logic in CARRIED_LOGIC)
+        for logic, count in sorted((await _rules(client)).items())
+    ]
+    newest = max(CARRIED_LOGIC)
+    behind = sum(one.processes for one in rules if one.logic < newest)
+    found_builds = tuple(
+        Build(
+            build=build,
+            workers=dict(sorted(workers[build].items())),
+            processes=touched[build],
+            alone=alone[build],
+            advice=_advice(build, this_build, workers, touched[build], behind),
+        )
+        for build in sorted(workers.keys() | touched.keys(), key=lambda one: (one != this_build, one))
+    )
+    return Versions(this_build=this_build, builds=found_builds, rules=tuple(rules))
+
+
+async def _workers(client: Client, now: datetime) -> dict[str, Counter[str]]:
+    """Build → task queue → workers that polled it lately."""
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for queue in (PROCESS_QUEUE, MODELS_QUEUE, FIELD_QUEUE):
+        for kind in (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY):
+            described = await client.workflow_service.describe_task_queue(
+                DescribeTaskQueueRequest(
+                    namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
+                )
+            )
+            for poller in described.pollers:
+                if now - poller.last_access_time.ToDatetime(UTC) < POLLING:
+                    found[_build_of(poller)][queue].add(poller.identity)
+    return defaultdict(
+        Counter, {build: Counter({queue: len(who) for queue, who in queues.items()}) for build, queues in found.items()}
+    )
+
+
+def _build_of(poller: PollerInfo) -> str:
+    return poller.deployment_options.build_id or poller.worker_version_capabilities.build_id or "unknown"
+
+
+async def _rules(client: Client) -> Counter[int]:
+    """Rules → open processes that follow them. Every number that this build or the one after it may know is asked for."""
+    found: Counter[int] = Counter()
+    for logic in range(2, max(CARRIED_LOGIC) + 2):
+        query = f'{_OPEN} AND TemporalChangeVersion="{rules_marker(logic)}"'
+        found[logic] = (await client.count_workflows(query)).count
+    found[1] = (await client.count_workflows(_OPEN)).count - found.total()
+    return Counter({logic: count for logic, count in found.items() if count or logic in CARRIED_LOGIC})
+
+
+def _advice(build: str, this_build: str, workers: dict[str, Counter[str]], touched: int, behind: int) -> str:
+    """When it can go."""
+    others = [queues for other, queues in workers.items() if other != build]
+    only_here = [queue for queue in workers[build] if not any(queue in queues for queues in others)]
+    if build == this_build:
+        return "this build" if workers[build] else "this build; none of its workers polls"
+    if only_here:
+        return f"still needed: no other build polls {', '.join(sorted(only_here))}"
+    if workers[build]:
+        return "its workers can be stopped: another build polls every queue of theirs"
+    if touched:
+        step = "`tongyao upgrade --all` moves them" if behind else "newer builds go on with them"
+        return f"gone; what its histories need must stay in the code: {step}, `tongyao replay` checks"
+    return "gone"
