@@ -234,6 +234,7 @@ def _projection(number: int, alias: str, draft: ProjectionDraft) -> Projection:
         Item(
             id=item_id(number, alias, index),
             dimension=item.dimension,
+            premise=item.premise,
             claim=item.claim,
             targets=tuple(item.targets),
             inferred=item.inferred,

@@ -82,3 +82,11 @@ def test_sources_that_cannot_bear_their_claim_are_noticed() -> None:
     seeded = [(claim, KNOWN[other]) for claim, source in right for _, other in right if other != source]
     assert all(doubt(claim, [text]) for claim, text in seeded)
     assert "90" in doubt("P01 keeps a cold room of 90 square metres", [KNOWN["R1/P01/1"]])
+
+
+def test_a_doubt_is_told_in_the_language_of_the_plan() -> None:
+    assert (
+        doubt("P01 有九十平方米的冷库，90 平方米", ["在岛上修了二十年的柴油发电机"], "zh")
+        == "数目 90 在引用的条目里都没有"
+    )
+    assert doubt("P01 的冷库从十月起空着", ["在岛上修了二十年的柴油发电机"], "zh") == "和引用的条目没有一个共同的词"

@@ -110,7 +110,7 @@ def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
         *(block.text for block in rendering.catalyst(request)[:-1]),
     ]
     if record.plans:
-        parts.append(rendering.data("plan", rendering.plan_text(record.plans[0])))
+        parts.append(rendering.data("plan", rendering.plan_text(record.plans[0], record.language)))
     return "\n\n".join((*parts, '<task step="judge" />'))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tongyao.llm.labels import label, line, round_figures, this_round
 from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
-from tongyao.protocol.model.plan import Absence, Claim, Plan
+from tongyao.protocol.model.plan import Absence, Claim, Plan, Task
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -189,17 +189,27 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
         blocks.append(Block(data("relations_that_stand", "\n".join(lines))))
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
-        blocks.append(Block(data("child_plan", f"{line(child.title)}\n{plan_text(child.plan)}", process=child.process)))
+        blocks.append(
+            Block(
+                data(
+                    "child_plan",
+                    f"{line(child.title)}\n{plan_text(child.plan, request.language)}",
+                    process=child.process,
+                )
+            )
+        )
     for alias, text in sorted(request.proposals.items()):
         blocks.append(Block(data("proposal", text, alias=alias)))
     tail = []
     if request.absent:
-        tail.append(data("absent", "\n".join(_absence(one) for one in request.absent)))
+        tail.append(data("absent", "\n".join(_absence(one, request.language) for one in request.absent)))
     if request.open_points:
         tail.append(data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points)))
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
-    gone = f"\ndeclined: {', '.join(request.without)}" if request.without else ""
-    task = f'<task step="plan" revision="{request.revision}">\ncontributors: {aliases or "-"}{gone}\n</task>'
+    told = [f"{label('contributors', request.language)}: {aliases or '-'}"]
+    if request.without:
+        told.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
+    task = _task(f'step="plan" revision="{request.revision}"', lines=told)
     return (*blocks, Block("\n\n".join((*tail, task))))
 
 
@@ -209,7 +219,7 @@ def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
     sources = "\n".join(f"{one.id} {line(one.text)}" for one in plan.references if one.text)
     return (
         *((Block(data("sources", sources)),) if sources else ()),
-        Block(data("plan", plan_text(plan), revision=plan.revision), cache=True),
+        Block(data("plan", plan_text(plan, request.language), revision=plan.revision), cache=True),
         Block(f'<task step="deliver" alias="{request.alias}" />'),
     )
 
@@ -224,7 +234,8 @@ def _marked(blocks: list[Block]) -> tuple[Block, ...]:
 def _exchange_blocks(request: CatalystRequest | PlannerRequest) -> Iterable[Block]:
     for exchange in request.exchange:
         turns = (_projection(turn, request.language) for turn in exchange.projections)
-        yield Block("\n\n".join(turns) or f"(round {exchange.round})")
+        nobody = f"（第 {exchange.round} 轮）" if request.language == "zh" else f"(round {exchange.round})"
+        yield Block("\n\n".join(turns) or nobody)
         if exchange.observation is not None:
             yield Block(_observation(exchange.observation, request.language))
 
@@ -313,40 +324,47 @@ def _with_sources(text: str, sources: Iterable[str]) -> str:
     return f"{line(text)} [{named}]" if named else line(text)
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: Plan, language: Language) -> str:
     """A plan's structure; its Markdown says the same for people and would only be read twice."""
-    lines = [*_claims("about", plan.about), *_claims("panorama", plan.panorama)]
+    lines = [*_claims("about", plan.about, language), *_claims("panorama", plan.panorama, language)]
     for role in plan.roles:
-        lines.append(f"role {role.alias}: {line(role.role)}{f' ({line(role.tier)})' if role.tier else ''}")
+        tier = f" ({line(role.tier)})" if role.tier else ""
+        lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}{tier}")
         for name in ("contributions", "benefits", "costs", "dependencies"):
-            lines += _claims(f"  {role.alias} {name}", getattr(role, name))
-    for task in plan.tasks:
-        after = f" after {', '.join(task.prerequisites)}" if task.prerequisites else ""
-        agreed = "agreed" if task.agreed else "offered by one side" if task.offered else "offered by nobody"
-        who = f"{task.assignee} ({line(task.outside)})" if task.outside else task.assignee
-        when = f" when {line(task.when)}" if task.when else ""
-        said = _with_sources(task.title, task.sources)
-        lines.append(f"task {task.id} [{who}; {agreed}]{after}{when}: {said}")
-    lines += _claims("order", plan.order) + _claims("offset", plan.offsets)
+            lines += _claims(name, getattr(role, name), language, before=f"  {role.alias} ")
+    lines += [_task_of_plan(task, language) for task in plan.tasks]
+    lines += _claims("order", plan.order, language) + _claims("offset", plan.offsets, language)
     for residual in plan.residuals:
         tension = residual.tension
         told = f"T {line(tension.transition)} I {line(tension.initial_state)} "
         told += f"B {line('; '.join(tension.barriers))} E {line(tension.exchange)}"
-        lines.append(f"{residual.id} residual {line(residual.title)}: {_with_sources(told, residual.sources)}")
-    lines += [f"open: {line(point)}" for point in plan.open_points]
+        title = f"{residual.id} {label('residual', language)} {line(residual.title)}"
+        lines.append(f"{title}: {_with_sources(told, residual.sources)}")
+    lines += [f"{label('open', language)}: {line(point)}" for point in plan.open_points]
     return "\n".join(lines)
 
 
-def _claims(label: str, claims: Iterable[Claim]) -> list[str]:
-    return [f"{label}{_standing_of(claim)}: {_with_sources(claim.text, claim.sources)}" for claim in claims]
+def _task_of_plan(task: Task, language: Language) -> str:
+    after = f" {label('after', language)} {', '.join(task.prerequisites)}" if task.prerequisites else ""
+    state = "agreed" if task.agreed else "offered by one side" if task.offered else "offered by nobody"
+    who = f"{task.assignee} ({line(task.outside)})" if task.outside else task.assignee
+    when = f" {label('when', language)} {line(task.when)}" if task.when else ""
+    said = _with_sources(task.title, task.sources)
+    return f"{label('task', language)} {task.id} [{who}; {label(state, language)}]{after}{when}: {said}"
 
 
-def _standing_of(claim: Claim) -> str:
-    return " (unsupported)" if not claim.supported else " (concluded)" if claim.concluded else ""
+def _claims(name: str, claims: Iterable[Claim], language: Language, before: str = "") -> list[str]:
+    title = f"{before}{label(name, language)}"
+    return [f"{title}{_standing_of(claim, language)}: {_with_sources(claim.text, claim.sources)}" for claim in claims]
 
 
-def _absence(absence: Absence) -> str:
+def _standing_of(claim: Claim, language: Language) -> str:
+    word = "unsupported" if not claim.supported else "concluded" if claim.concluded else ""
+    return f" ({label(word, language)})" if word else ""
+
+
+def _absence(absence: Absence, language: Language) -> str:
     """The last gap that says it begins the line; ids of the earlier ones follow."""
     *earlier, last = absence.gaps
-    also = f" (said before: {', '.join(earlier)})" if earlier else ""
+    also = f" ({label('said before', language)}: {', '.join(earlier)})" if earlier else ""
     return f"{last} {absence.target}: {line(absence.text)}{also}"

@@ -66,8 +66,8 @@ class Ran:
         return observation
 
     def said(self) -> dict[str, str]:
-        """Item ids with their claims."""
-        return {item.id: item.claim for turn in self.rounds for one in turn.projections for item in one.items}
+        """Item ids with their statements."""
+        return {item.id: item.statement for turn in self.rounds for one in turn.projections for item in one.items}
 
     def known(self) -> dict[str, str]:
         """Every id that a source of the plan may name, with its text."""

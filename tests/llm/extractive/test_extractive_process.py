@@ -67,7 +67,7 @@ async def test_every_quote_stands_in_the_profile_and_nothing_is_said_twice(run: 
             assert len(projection.items) <= 6
             for item in projection.items:
                 quotes = [ran.profiles[projection.alias][span.start : span.end] for span in item.spans]
-                assert _bare(said_in(item.claim)) in [_bare(quote) for quote in quotes]
+                assert _bare(said_in(item)) in [_bare(quote) for quote in quotes]
     spans = [
         (one.alias, span)
         for turn in ran.rounds

@@ -202,6 +202,7 @@ async def test_a_turn_sets_the_own_sentence_beside_the_part_of_the_tension_it_be
     items = {item.quotes[0]: item for item in (await projected(turn())).items}
     able = items["I can tell mites from pesticide damage under a microscope."]
     assert (able.dimension, able.targets[0]) == (Dimension.CAPABILITY, "B1")
+    assert able.premise == "I can tell mites from pesticide damage under a microscope."
     assert "Nobody in the valley can tell pesticide damage" in able.claim
     exchange = items["I need a shed with electricity for my incubator."]
     assert (exchange.dimension, exchange.targets[0]) == (Dimension.CAPABILITY, "E")
@@ -231,6 +232,7 @@ async def test_later_turns_say_only_what_is_new_until_nothing_is_left() -> None:
             Item(
                 id=f"R{number}/P01/{at}",
                 dimension=item.dimension,
+                premise=item.premise,
                 claim=item.claim,
                 spans=(
                     Span(
@@ -281,7 +283,7 @@ async def test_a_mandate_is_kept() -> None:
     assert silent.nothing_new
     without = await projected(turn(mandate=Mandate(never=("Microscope",))))
     assert without.items
-    assert not any("microscope" in item.claim.lower() for item in without.items)
+    assert not any("microscope" in f"{item.premise} {item.claim}".lower() for item in without.items)
     only = await projected(turn(mandate=Mandate(topics=("shed",))))
     assert [item.quotes[0] for item in only.items] == ["I need a shed with electricity for my incubator."]
 

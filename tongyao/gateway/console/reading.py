@@ -87,7 +87,7 @@ def sources_of(view: PartyView) -> dict[str, Source]:
             found[f"T/{name}"] = Source(f"T/{name}", DEMANDER, 0, text, name[0])
     for said in (*(view.projections or ()), *(view.own or ())):
         for item in said.items:
-            found[item.id] = Source(item.id, said.alias, said.round, item.claim, item.dimension.value)
+            found[item.id] = Source(item.id, said.alias, said.round, item.statement, item.dimension.value)
     for observation in view.observations or ():
         for id, text in observation.texts().items():
             found[id] = Source(id, "catalyst", observation.round, text)

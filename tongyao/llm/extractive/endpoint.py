@@ -370,9 +370,9 @@ def _item(request: EndpointRequest, choice: _Choice) -> ItemDraft:
     quote = cut(choice.sentence.text, QUOTE)
     return ItemDraft(
         dimension=choice.dimension,
-        claim=wording.claim(
+        premise=quote,
+        claim=wording.bearing(
             request.language,
-            said=quote,
             target=choice.facet.target,
             tension=choice.facet.text,
             reading=choice.reading,

@@ -81,7 +81,7 @@ class Hearing:
             for turn in request.exchange
             for projection in turn.projections
             for item in projection.items
-            if (said := wording.said_in(item.claim))
+            if (said := wording.said_in(item))
         ]
         texts = [voice.said for voice in self.voices]
         targets = request.tension.targets().values()

@@ -8,7 +8,7 @@ from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in
 from tongyao.llm.extractive.plan_record import Record, needs
 from tongyao.llm.extractive.plan_text import PLAN
-from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.observation import Pair, Relation
 from tongyao.protocol.model.plan import ClaimDraft, ResidualDraft, RoleDraft
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import PlannerRequest
@@ -88,7 +88,7 @@ def role(record: Record, alias: str) -> RoleDraft:
     limits = [
         item
         for item in record.of(alias, Dimension.BOUNDARY)
-        if Cue.LIMIT in cues_in(wording.said_in(item.claim)) and item not in wishes[:CLAIMS_EACH]
+        if Cue.LIMIT in cues_in(wording.said_in(item)) and item not in wishes[:CLAIMS_EACH]
     ]
     return RoleDraft(
         alias=alias,
@@ -109,7 +109,7 @@ def role(record: Record, alias: str) -> RoleDraft:
 
 
 def _wished(item: Item) -> bool:
-    return item.dimension is Dimension.DIRECTION and Cue.WISH in cues_in(wording.said_in(item.claim))
+    return item.dimension is Dimension.DIRECTION and Cue.WISH in cues_in(wording.said_in(item))
 
 
 def gaps(record: Record) -> list[ResidualDraft]:
@@ -138,11 +138,20 @@ def collisions(record: Record) -> list[ResidualDraft]:
             record,
             title=words["offset"].format(a=pair.a, b=pair.b),
             transition=words["hold_both"].format(both=words["and"].join(record.said_by(pair.sources[:2]))),
-            barrier=cut(pair.text, 90),
+            barrier=_apart(record, pair),
             sources=[*pair.sources, pair.id],
         )
         for pair in record.related(Relation.OFFSETTING)
     ]
+
+
+def _apart(record: Record, pair: Pair) -> str:
+    """The two statements that may not both hold, each short enough to be read whole."""
+    said = [item for source in pair.sources[:2] if (item := record.item(source))]
+    if len(said) < 2:
+        return cut(pair.text, 60)
+    (a, x), (b, y) = ((record.owner(item.id), record.said(item, 18)) for item in said)
+    return PLAN[record.language]["apart"].format(a=a, x=x, b=b, y=y)
 
 
 def _residual(record: Record, *, title: str, transition: str, barrier: str, sources: list[str]) -> ResidualDraft:

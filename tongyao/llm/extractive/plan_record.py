@@ -55,7 +55,7 @@ class Record:
         found = [
             item
             for item in self.of(alias, Dimension.CAPABILITY)
-            if not needs(item) and (item in bonded or Cue.OFFER in cues_in(wording.said_in(item.claim)))
+            if not needs(item) and (item in bonded or Cue.OFFER in cues_in(wording.said_in(item)))
         ]
         return sorted(found, key=lambda item: (item not in bonded, not faces(item)))
 
@@ -64,7 +64,7 @@ class Record:
 
     def said(self, item: Item, units: int = wording.EXCERPT) -> str:
         """What an item says, as a quotation."""
-        return wording.repeated(wording.said_in(item.claim), self.language, units)
+        return wording.repeated(wording.said_in(item), self.language, units)
 
     def bonded(self, alias: str) -> list[Item]:
         """What of somebody's words a relation rests on."""
@@ -91,7 +91,7 @@ class Record:
         return self.said_short(said[0]) if said else ""
 
     def said_short(self, item: Item) -> str:
-        words = wording.phrase(wording.said_in(item.claim))
+        words = wording.phrase(wording.said_in(item))
         return f"「{words}」" if self.language == "zh" else f"“{words}”"
 
     def owner(self, item_id: str) -> str:
@@ -99,7 +99,7 @@ class Record:
 
     def said_by(self, sources: Iterable[str]) -> list[str]:
         """What the items among `sources` say, each in a few words of its own."""
-        said = (wording.said_in(self._item[source].claim) for source in sources if source in self._item)
+        said = (wording.said_in(self._item[source]) for source in sources if source in self._item)
         return [wording.repeated(one, self.language, 18) for one in said]
 
     def uncovered(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -117,7 +117,7 @@ class Record:
 
 def needs(item: Item) -> bool:
     """Whether an item says what somebody lacks, and offers nothing in the same breath."""
-    cues = cues_in(wording.said_in(item.claim))
+    cues = cues_in(wording.said_in(item))
     return Cue.NEED in cues and Cue.OFFER not in cues
 
 

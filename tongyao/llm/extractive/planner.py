@@ -17,6 +17,9 @@ from tongyao.protocol.model.requests import DeliveryRequest, PlannerRequest
 TASKS_EACH: Final = 2
 RESIDUALS: Final = 4
 
+TASK: Final = 24
+"""Units of the words by which a task is told."""
+
 
 def plan(request: PlannerRequest) -> PlanDraft:
     """The tension, what is possible, roles, offsets, residual tensions, tasks and order, in the protocol's shape."""
@@ -59,7 +62,14 @@ def _tasks(record: Record) -> list[TaskDraft]:
     tasks: list[TaskDraft] = []
     first: dict[str, str] = {}
     if "E" in record.tension.targets():
-        tasks.append(TaskDraft(id="task/1", title=words["give"], assignee=DEMANDER, sources=["T/E"]))
+        tasks.append(
+            TaskDraft(
+                id="task/1",
+                title=words["give"].format(said=wording.repeated(record.tension.exchange, record.language, TASK)),
+                assignee=DEMANDER,
+                sources=["T/E"],
+            )
+        )
     waits = _acyclic([(one.needing, one.offering) for one in record.dependencies()])
     order = _in_order(waits)
     order += [alias for alias in record.aliases if alias not in order]
@@ -75,7 +85,7 @@ def _tasks(record: Record) -> list[TaskDraft]:
             tasks.append(
                 TaskDraft(
                     id=name,
-                    title=record.said_short(item),
+                    title=record.said(item, TASK),
                     assignee=alias,
                     prerequisites=before,
                     sources=[item.id, *(f"T/{target}" for target in item.targets if target.startswith("B"))],

@@ -6,6 +6,7 @@ import re
 from typing import Final, Literal
 
 from tongyao.llm.extractive.cues import RECOMMENDING
+from tongyao.protocol.model.projection import Item
 from tongyao.protocol.model.sizes import cut, units
 
 Language = Literal["zh", "en"]
@@ -20,37 +21,36 @@ REMARK: Final[dict[Language, str]] = {
 NOTICE: Final[dict[Language, str]] = {language: f"> {text}" for language, text in REMARK.items()}
 """The remark as a line of Markdown."""
 
-_CLAIM: Final[dict[Language, str]] = {
-    "zh": "材料中有「{said}」；张力（{target}）是「{tension}」。{reading}",
-    "en": "The material has “{said}”; the tension ({target}) is “{tension}”. {reading}",
+_BEARING: Final[dict[Language, str]] = {
+    "zh": "对着张力的 {target}「{tension}」，{reading}",
+    "en": "beside {target} of the tension, “{tension}”, {reading}",
 }
-_SAID: Final = re.compile(r"^(?:材料中有「(.*?)」；张力（|The material has “(.*?)”; the tension \()", re.DOTALL)
 
 READING: Final[dict[str, dict[Language, str]]] = {
-    "capability": {"zh": "前者碰得到后者。", "en": "The first touches the second."},
+    "capability": {"zh": "碰得到它。", "en": "it touches that."},
     "exchange": {
-        "zh": "前者缺的，后者可能拿得出来。",
-        "en": "What the first lacks, the second may be able to give.",
+        "zh": "这里缺的，那里可能拿得出来。",
+        "en": "what is lacking here may be there.",
     },
     "direction": {
         "zh": "方向重叠，没有逐步对应。",
-        "en": "Directions overlap; no step-by-step mapping is shown.",
+        "en": "the directions overlap; no step-by-step mapping is shown.",
     },
     "need": {
-        "zh": "有东西对着后者的人，需要前者。",
-        "en": "Who has something for the second needs the first.",
+        "zh": "有东西对着它的人需要这个。",
+        "en": "who has something for it needs this.",
     },
     "offer": {
-        "zh": "有东西对着后者的人，还有前者。",
-        "en": "Who has something for the second has the first too.",
+        "zh": "有东西对着它的人还有这个。",
+        "en": "who has something for it has this too.",
     },
     "limit": {
-        "zh": "有东西对着后者的人，守着前者。",
-        "en": "Who has something for the second keeps to the first.",
+        "zh": "有东西对着它的人守着这个限制。",
+        "en": "who has something for it keeps to this.",
     },
     "boundary": {
         "zh": "这是一个限制，两者可能不相容。",
-        "en": "This is a limit; the two may not be compatible.",
+        "en": "it is a limit; the two may not be compatible.",
     },
 }
 
@@ -84,21 +84,22 @@ _SELF: Final = re.compile(
 
 _CLAUSE_ENDS: Final = re.compile(r"(?<=[,;:.，；：。！？、])")
 
+_ENDS: Final = " .。；;，,"
+"""What ends a sentence and has no place at the end of a quotation inside another one."""
+
 EXCERPT: Final = 40
 """Units of a quotation inside a sentence about two of them."""
 
 
-def claim(language: Language, *, said: str, target: str, tension: str, reading: str) -> str:
-    """Quote and target side by side: the profile has X, the tension is Y."""
-    return _CLAIM[language].format(
-        said=said, target=target, tension=excerpt(tension), reading=READING[reading][language]
-    )
+def bearing(language: Language, *, target: str, tension: str, reading: str) -> str:
+    """The part of the tension that a statement stands beside, and what can be said of the two by their words."""
+    said = excerpt(tension).rstrip(_ENDS)
+    return _BEARING[language].format(target=target, tension=said, reading=READING[reading][language])
 
 
-def said_in(text: str) -> str:
-    """What its speaker said in `text`: the quotation when `claim` made it, else all of it."""
-    match = _SAID.match(text)
-    return next(group for group in match.groups() if group is not None) if match else text.strip()
+def said_in(item: Item) -> str:
+    """What the speaker has, does, lacks or will not do: the premise of an item, or the whole claim where it has none."""
+    return item.premise.strip() or item.claim.strip()
 
 
 def excerpt(text: str, limit: int = EXCERPT) -> str:
@@ -115,7 +116,7 @@ def repeatable(text: str) -> bool:
 
 def repeated(text: str, language: Language, limit: int = EXCERPT) -> str:
     """A quotation in a plan, which may pass on whatever somebody said: only the catalyst recommends nothing."""
-    words = excerpt(text, limit)
+    words = excerpt(text, limit).rstrip(_ENDS)
     return f"「{words}」" if language == "zh" else f"“{words}”"
 
 

@@ -15,6 +15,7 @@ from tongyao.protocol.model.requests import Language
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "title": "Your part of the plan",
+        "reader": "{alias} (you)",
         "you": "You are {alias} here: {words}. The others see this alias and not your name.",
         "you_bare": "You are {alias} here. The others see this alias and not your name.",
         "others": "Of the others you meet below: ",
@@ -33,6 +34,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     },
     "zh": {
         "title": "方案里你的那一份",
+        "reader": "{alias}（你）",
         "you": "你在这里的代号是 {alias}：{words}。别人看到的是这个代号，不是你的名字。",
         "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号，不是你的名字。",
         "others": "下面会提到的人：",
@@ -66,7 +68,13 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     known = people(plan, language)
 
     def section(kind: str, claims: Iterable[Claim], before: tuple[Entry, ...] = (), without: str = "") -> Section:
-        told = tuple(Entry(text=claim.text, note=_note(notes, kind, claim, delivery.alias)) for claim in claims)
+        told = tuple(
+            Entry(
+                text=_to_reader(claim.text, delivery.alias, words["reader"]),
+                note=_note(notes, kind, claim, delivery.alias),
+            )
+            for claim in claims
+        )
         entries = (*before, *told) or ((Entry(text=without),) if without else ())
         return Section(kind=kind, heading=words[kind], groups=(Group(entries=entries),) if entries else ())
 
@@ -99,6 +107,12 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         notes_heading=words["notes"],
         notes=notes.notes(),
     )
+
+
+def _to_reader(text: str, alias: str, named: str) -> str:
+    """`text` with the reader told apart: words taken from the plan name them by alias, like everybody else."""
+    told = _ALIAS.sub(lambda found: named.format(alias=alias) if found.group() == alias else found.group(), text)
+    return told.replace("） ", "）")
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:

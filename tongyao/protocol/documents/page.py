@@ -87,7 +87,7 @@ def markdown(page: Page) -> str:
         for group in section.groups:
             lines += [f"### {group.heading}", ""] if group.heading else []
             for at, entry in enumerate(group.entries, 1):
-                lines.append(f"{f'{at}.' if group.ordered else '-'} {_entry(entry, marks)}")
+                lines.append(f"{f'{at}.' if group.ordered else '-'} {_entry(entry, marks, page.language)}")
             lines += [""] if group.entries else []
     if sources:
         lines += [f"## {page.notes_heading}", ""]
@@ -95,17 +95,17 @@ def markdown(page: Page) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def _entry(entry: Entry, marks: Mapping[int, str]) -> str:
+def _entry(entry: Entry, marks: Mapping[int, str], language: Language) -> str:
     label = f"**{entry.label}** " if entry.label else ""
-    remark = f" *({entry.remark})*" if entry.remark else ""
+    remark = (f" *（{entry.remark}）*" if language == "zh" else f" *({entry.remark})*") if entry.remark else ""
     return f"{label}{_one_line(entry.text)}{remark}{marks.get(entry.note, '')}"
 
 
 def _mark(note: Note, numbers: Mapping[str, int], language: Language) -> str:
     """` [2, 5]`, ` [concluded from 2, 5]`, ` [nothing in the record says this]`."""
     named = ", ".join(str(numbers[line.id]) for line in note.lines)
-    apart = "；" if language == "zh" else "; "
-    says = " ".join(part for part in (note.says, named) if part)
+    apart, colon = ("；", "：") if language == "zh" else ("; ", " ")
+    says = colon.join(part for part in (note.says, named) if part)
     return f" [{apart.join(part for part in (says, note.doubt) if part)}]"
 
 

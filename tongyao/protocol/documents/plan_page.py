@@ -161,7 +161,7 @@ class _Layout:
             for claim in getattr(role, name)
         ]
         heading = words_of_people({role.alias: role.role}, self._language)
-        tier = f" ({role.tier})" if role.tier else ""
+        tier = "" if not role.tier else f"（{role.tier}）" if self._zh else f" ({role.tier})"
         return Group(
             heading=f"{heading}{tier}", alias=role.alias, entries=tuple(entries or [Entry(text=words["silent"])])
         )
@@ -233,12 +233,16 @@ class _Layout:
 def residual_entries(
     residual: Residual, language: Language, notes: Footnotes, *, before: str = ""
 ) -> tuple[Entry, ...]:
-    """A residual's tension, line by line, without what is missing and without lines that `before` holds word for word."""
+    """A residual's tension, line by line, without what is missing and without lines that `before` holds word for word, cut or whole."""
     words, tension = _WORDS[language], residual.tension
     lines = [("changes", tension.transition), ("stands", tension.initial_state)]
     lines += [("hinders", barrier) for barrier in tension.barriers]
     lines.append(("exchange", tension.exchange))
-    told = [(words[name], text) for name, text in lines if MISSING not in text and text.strip() not in before]
+    told = [
+        (words[name], text)
+        for name, text in lines
+        if MISSING not in text and text.strip().removesuffix("…") not in before
+    ]
     note = notes.mark("sources", residual.sources)
     return tuple(Entry(label=label, text=text, note=note if at == 0 else 0) for at, (label, text) in enumerate(told))
 

@@ -48,7 +48,7 @@ def _claim(draft: ClaimDraft, known: dict[str, str], language: Language, plan: P
         sources=sources,
         supported=bool(sources),
         concluded=draft.concluded and bool(sources),
-        doubt=doubt(text, [known[source] for source in sources]) if sources and compared else "",
+        doubt=doubt(text, [known[source] for source in sources], language) if sources and compared else "",
     )
 
 

@@ -114,7 +114,7 @@ class _Claims:
             sources=sources,
             supported=bool(sources),
             concluded=draft.concluded and bool(sources),
-            doubt=doubt(text, [self._known[source] for source in sources]) if sources else "",
+            doubt=doubt(text, [self._known[source] for source in sources], self.language) if sources else "",
         )
 
     def all(self, drafts: Sequence[ClaimDraft]) -> tuple[Claim, ...]:
@@ -226,7 +226,9 @@ def _residual(draft: ResidualDraft, number: int, claims: _Claims, lineage: Linea
     residual_id = f"plan/{revision}/residual/{number}"
 
     def lens(text: str) -> str:
-        return cut(claims.words(text), LENS_UNITS)
+        words = claims.words(text)
+        short = cut(words, LENS_UNITS)
+        return short if len(short) == len(words) else f"{short}…"
 
     barriers = tuple(said for barrier in draft.barriers if (said := lens(barrier)))[:2]
     return Residual(

@@ -7,8 +7,10 @@ with what it cites, and a number in the claim that stands in none of the cited t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from tongyao.protocol.model.requests import Language
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"[a-z][a-z'’-]{2,}")
@@ -24,15 +26,22 @@ _COMMON_PAIRS: Final = frozenset(
 )
 
 
-def doubt(claim: str, cited: Sequence[str]) -> str:
-    """Why code doubts that `cited` says `claim`; empty when it does not. Aliases and ids are not counted as terms."""
+_WHY: Final[Mapping[Language, tuple[str, str]]] = {
+    "en": ("the number {number} stands in none of the cited items", "shares no term with the cited items"),
+    "zh": ("数目 {number} 在引用的条目里都没有", "和引用的条目没有一个共同的词"),
+}
+
+
+def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
+    """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. Aliases and ids are not counted as terms."""
+    absent_number, no_term = _WHY[language]
     sources = "\n".join(cited)
     numbers = set(_NUMBER.findall(_ALIAS.sub(" ", claim))) - set(_NUMBER.findall(sources))
     if numbers:
-        return f"the number {sorted(numbers)[0]} stands in none of the cited items"
+        return absent_number.format(number=sorted(numbers)[0])
     wanted = terms(claim)
     if len(wanted) >= 3 and not wanted & terms(sources):
-        return "shares no term with the cited items"
+        return no_term
     return ""
 
 

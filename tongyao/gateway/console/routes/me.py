@@ -23,6 +23,7 @@ from tongyao.gateway.api.common import action
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, SESSION, Form, SignedIn, Visit, place_of, text_in
+from tongyao.protocol.model.projection import Item
 
 router = APIRouter(prefix="/me")
 
@@ -165,7 +166,7 @@ def said_in(kept: Mapping[str, Any]) -> list[Said]:
                         process_id=process_id,
                         round=turn["round"],
                         author=turn["author"],
-                        claim=item["claim"],
+                        claim=Item.model_validate(item).statement,
                         dimension=item["dimension"],
                         inferred=item["inferred"],
                         rests_on=tuple(_quote(span, turn, newest, texts) for span in item["spans"]),
