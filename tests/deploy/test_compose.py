@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import yaml
 from hatchling.builders.wheel import WheelBuilder
 from jsonschema import Draft7Validator
 from typer.core import TyperGroup
@@ -157,6 +160,30 @@ def test_everything_that_serves_is_watched_and_every_start_is_in_order(compose: 
         for other, on in service.get("depends_on", {}).items():
             done = on["condition"] == "service_completed_successfully"
             assert done == (other in jobs), f"{name} waits for {other} in the wrong way"
+
+
+@pytest.mark.parametrize("answer", ["sha256:" + "a" * 64, "ERROR: not found"])
+def test_every_image_of_others_is_pinned_by_the_digest_that_its_registry_gives(
+    compose: dict[str, Any], tmp_path: Path, answer: str
+) -> None:
+    (tmp_path / "deploy").mkdir()
+    for path in ("docker-compose.yml", "deploy/pin-images.sh"):
+        shutil.copy(REPOSITORY / path, tmp_path / path)
+    docker = tmp_path / "programs" / "docker"
+    docker.parent.mkdir()
+    docker.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    docker.chmod(0o755)
+    environment = {"PATH": f"{docker.parent}:/usr/bin:/bin"}
+    done = subprocess.run([tmp_path / "deploy" / "pin-images.sh"], env=environment, capture_output=True, text=True)
+    written = tmp_path / "docker-compose.override.yml"
+    if answer.startswith("ERROR"):
+        assert (done.returncode, written.exists()) == (1, False)
+        assert "no digest for pgvector/pgvector" in done.stderr
+    else:
+        others = {name: one["image"] for name, one in services(compose).items() if one["image"] != "tongyao"}
+        pinned = {name: {"image": f"{image}@{answer}"} for name, image in others.items()}
+        assert len(pinned) == 4
+        assert yaml.safe_load(written.read_text()) == {"services": pinned}
 
 
 def test_what_is_mounted_and_copied_is_there(compose: dict[str, Any]) -> None:

@@ -43,6 +43,7 @@ NAME, MAIL, HOOK, LABEL = (
     f"https://{WORD.lower()}.example",
     f"{WORD}-label",
 )
+KEY = f"{WORD}-in-an-idempotency-key"
 PROFILE = (
     f"I keep the {WORD} cold room of 43 square metres by the harbour. I can lend the {WORD} cold room on two nights a week "
     "for a ferry timetable trial. I will not lend it in August. I want to learn how a ferry timetable follows the tides."
@@ -120,7 +121,8 @@ async def everything_is_said(here: Stack, gateway: GatewayHarness, url: str) -> 
     await here.handle(pid).signal("submit_projection", signalled)
     await here.asked(pid, alias, 2)
     said = {"kind": "submit_projection", "round": 2, "text": f"The {WORD} cold room has a door of two metres."}
-    assert (await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said)).status_code == 200
+    sent = await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said, key=KEY)
+    assert sent.status_code == 200
     await here.until(pid, "deciding")
     await here.say(pid, "decide", decision="accept_as_is")
     await here.asked(pid, alias, 1, what="answer")
@@ -243,6 +245,7 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
         assert empty == set(NOTHING_OF_ANYBODY), "put something of a person into a new table, or say why none can be"
         for canary in (WORD, NAME, MAIL, HOOK, LABEL, checksum):
             assert naming(url, canary), f"{canary} stands nowhere: this test would not see it go"
+        assert naming(url, KEY) == set(), "people write words into their keys"
         assert MUST_NOT_STAY | {"highway_memories", "highway_starts"} <= naming(url, said.person)
         await write_export(here.repositories, said.process, tmp_path / "before")
         assert list(in_folder(tmp_path / "before")), "the export quoted them"

@@ -71,3 +71,17 @@ async def test_an_agent_searches_by_the_same_rules(gateway: GatewayHarness) -> N
         wrong = await client.call_tool("search", {"scene": scene})
     assert shown[0]["profile_id"] == people["miller"]["profile_id"]
     assert wrong.is_error and "say one of" in text_of(wrong)
+
+
+async def test_the_people_of_a_scene_come_in_pages_each_of_them_once(gateway: GatewayHarness) -> None:
+    scene = await gateway.scene()
+    joined = [await gateway.join(scene) for _ in range(5)]
+    token, seen = joined[0]["token"], list[str]()
+    while True:
+        after = seen[-1] if seen else ""
+        page = (await gateway.ask("GET", f"/scenes/{scene}/people?limit=2&after={after}", token)).json()
+        if not page:
+            break
+        assert len(page) <= 2
+        seen += [card["profile_id"] for card in page]
+    assert seen == sorted(one["profile_id"] for one in joined)

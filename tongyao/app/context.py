@@ -17,6 +17,7 @@ from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.signing import Signer
+from tongyao.records.process.changes import Changes
 from tongyao.records.repositories import Repositories
 
 if TYPE_CHECKING:
@@ -189,6 +190,11 @@ class AppContext:
         from tongyao.app.message_relay import MessageRelay
 
         return MessageRelay(self.repositories, self.client, self.signer)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """Tells readers of events that there are new ones."""
+        return Changes(self.repositories.pool)
 
     @property
     def registration_open(self) -> bool:

@@ -30,6 +30,7 @@ from tongyao.app.wire import (
     SwitchEndpointBody,
     checked_key,
     chosen,
+    stored_key,
 )
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
@@ -80,7 +81,7 @@ async def send_message(
     context: AppContext, caller: Caller, process_id: str, body: MessageBody, *, key: str | None, via: str
 ) -> Receipt:
     """Send a message to a process. Raises `Refused` when the process refuses it, and other `Problem`s."""
-    key = checked_key(key)
+    key = stored_key(checked_key(key))
     if isinstance(body, ConsentBody):
         access = await authorize_invited(context.repositories, caller, process_id, body.invitation)
     else:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
@@ -37,6 +38,11 @@ def checked_key(key: str | None) -> str:
     if not _KEY.fullmatch(key):
         raise BadIdempotencyKey("bad_key", "an Idempotency-Key has 1 to 200 visible ASCII characters, without spaces")
     return key
+
+
+def stored_key(key: str) -> str:
+    """What is kept of an Idempotency-Key: its digest, for people write words and names into their keys."""
+    return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
 class Body(Value):

@@ -56,8 +56,9 @@ async def list_people(
 ) -> list[Card]:
     """The public cards of a scene in the order of ids, those behind `after`. Raises `SceneUnknown`."""
     permit(caller, Action.LIST_PEOPLE)
-    people = await _of_scene(context, scene)
-    return await _shown(context, scene, [people[one] for one in sorted(people) if one > after][:limit])
+    profiles = context.repositories.profiles
+    await profiles.scene(scene)
+    return await _shown(context, scene, await profiles.page_of_scene(scene, after=after, limit=limit))
 
 
 async def search_people(context: AppContext, caller: Caller, scene: str, body: SearchBody) -> list[Card]:
@@ -68,10 +69,12 @@ async def search_people(context: AppContext, caller: Caller, scene: str, body: S
     permit(caller, Action.SEARCH_PEOPLE)
     if context.people_search is None:
         raise NotOffered("no_field", "this gateway cannot look for people; start a process instead")
-    people = await _of_scene(context, scene)
-    if not people:
+    await context.repositories.profiles.scene(scene)
+    if not await context.repositories.profiles.anybody(scene):
         raise BadInput("empty_scene", f"nobody is in scene {scene!r} yet: {ADD_PEOPLE}", field="scene")
     found = await _found(context, context.people_search, caller, scene, body)
+    ids = sorted({person.profile_id for perspective in found for person in perspective})
+    people = {one.profile_id: one for one in await context.repositories.profiles.some_of_scene(scene, ids)}
     return [card for one in found for card in await _cards_of(context, scene, people, one)]
 
 
@@ -88,11 +91,6 @@ async def _found(
     if (await context.repositories.profiles.get(body.profile_id)).scene_id != scene:
         raise BadInput("another_scene", f"{body.profile_id} is not in scene {scene}", field="profile_id")
     return [await search.near_profile(body.profile_id, top=top)]
-
-
-async def _of_scene(context: AppContext, scene: str) -> dict[str, ProfileVersion]:
-    await context.repositories.profiles.scene(scene)
-    return {one.profile_id: one for one in await context.repositories.profiles.of_scene(scene)}
 
 
 async def _cards_of(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -20,8 +19,6 @@ from tongyao.gateway.access.authentication import authenticate, bearer_token
 from tongyao.gateway.api.common import Caller, Context, action
 
 router = APIRouter(prefix="/processes", tags=["events"])
-
-POLL_SECONDS: Final = 0.5
 
 
 @router.get("/{process_id}/history", openapi_extra=action(Action.READ_EVENTS))
@@ -73,19 +70,20 @@ async def _stream(
     new: list[PartyEvent],
     rewound: str | None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Authenticates again at every poll, so that a stream ends when its token is revoked."""
-    while True:
-        if rewound is not None:
-            yield ServerSentEvent("{}", event="rewound", id=rewound)
-        for event in new:
-            yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=event.id)
-        if access.process.ended_at is None:
-            await asyncio.sleep(POLL_SECONDS)
-        elif not new:
-            return
-        try:
-            caller = await authenticate(context.repositories, secret)
-            access = await authorize_in_process(context.repositories, caller, access.process.id, Action.READ_EVENTS)
-        except Problem:
-            return
-        new, rewound = await events.read()
+    """Authenticates again whenever it looks, so that a stream ends when its token is revoked: `SAFETY_SECONDS` later at most."""
+    with context.changes.watch(access.process.id) as watch:
+        while True:
+            if rewound is not None:
+                yield ServerSentEvent("{}", event="rewound", id=rewound)
+            for event in new:
+                yield ServerSentEvent(event.model_dump_json(), event=event.kind.value, id=event.id)
+            if access.process.ended_at is None:
+                await watch.wait()
+            elif not new:
+                return
+            try:
+                caller = await authenticate(context.repositories, secret)
+                access = await authorize_in_process(context.repositories, caller, access.process.id, Action.READ_EVENTS)
+            except Problem:
+                return
+            new, rewound = await events.read()

@@ -9,15 +9,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
 
 from tongyao.app.authorization import Caller, ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.app.party_events import PartyEvents, party_events
 from tongyao.records.database import RecordsError
-
-POLL_SECONDS: Final = 0.5
 
 
 @dataclass
@@ -30,7 +27,7 @@ class _Party:
 
 
 class Live:
-    """One task per process that somebody looks at, however many do: it asks the records twice a second."""
+    """One task per process that somebody looks at, however many do: it reads the records when they tell that there is something."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
@@ -66,21 +63,18 @@ class Live:
 
     async def _watch(self, process_id: str) -> None:
         """Until nobody looks any more."""
-        seen = None
-        while True:
-            await asyncio.sleep(POLL_SECONDS)
-            parties = self._parties[process_id]
-            for key in [key for key, party in parties.items() if not party.waiting]:
-                del parties[key]
-            if not parties:
-                del self._parties[process_id], self._tasks[process_id]
-                return
-            with suppress(RecordsError, Problem):  # the records are away: their time comes again
-                row = await self._context.repositories.processes.get(process_id)
-                if row.updated_at != seen:
+        with self._context.changes.watch(process_id) as watch:
+            while True:
+                await watch.wait()
+                parties = self._parties[process_id]
+                for key in [key for key, party in parties.items() if not party.waiting]:
+                    del parties[key]
+                if not parties:
+                    del self._parties[process_id], self._tasks[process_id]
+                    return
+                with suppress(RecordsError, Problem):  # the records are away: their time comes again
                     for party in list(parties.values()):
                         new, rewound = await party.events.read()
                         if new or rewound is not None:
                             for waiting in party.waiting:
                                 waiting.set()
-                    seen = row.updated_at

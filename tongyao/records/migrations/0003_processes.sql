@@ -101,6 +101,25 @@ CREATE TABLE events (
 );
 CREATE UNIQUE INDEX events_as_they_stand ON events (process_id, seq) WHERE NOT superseded;
 
+-- Readers of events are told that a process has new ones (records/process/changes.py): its id, and nothing else.
+CREATE FUNCTION notify_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('tongyao_events', process_id) FROM (SELECT DISTINCT process_id FROM written) AS w;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER events_notified AFTER INSERT ON events
+    REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION notify_events();
+CREATE TRIGGER epochs_notified AFTER INSERT ON epochs
+    REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION notify_events();
+
+CREATE FUNCTION notify_end() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('tongyao_events', NEW.id);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER processes_end_notified AFTER UPDATE OF ended_at ON processes
+    FOR EACH ROW WHEN (OLD.ended_at IS DISTINCT FROM NEW.ended_at) EXECUTE FUNCTION notify_end();
+
 -- What waits for whom. Ids are made of process, ask, alias and round, so that opening twice is opening once.
 CREATE TABLE inbox (
     id                 text PRIMARY KEY,

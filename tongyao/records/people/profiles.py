@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
 from pydantic import Field
@@ -245,6 +245,24 @@ class Profiles:
                    ON v.profile_id = p.id AND v.version = p.current_version
                    WHERE p.scene_id = %s AND p.deleted_at IS NULL ORDER BY p.id""",
                 [scene_id],
+            )
+            return await cursor.fetchall()
+
+    async def page_of_scene(self, scene_id: str, *, after: str, limit: int) -> list[ProfileVersion]:
+        """As `of_scene`, at most `limit` of those whose id comes after `after`."""
+        return await self._current(scene_id, "p.id > %s ORDER BY p.id LIMIT %s", [after, limit])
+
+    async def some_of_scene(self, scene_id: str, profile_ids: Sequence[str]) -> list[ProfileVersion]:
+        """As `of_scene`, those of `profile_ids` alone."""
+        return await self._current(scene_id, "p.id = ANY(%s) ORDER BY p.id", [list(profile_ids)])
+
+    async def _current(self, scene_id: str, which: LiteralString, values: Sequence[object]) -> list[ProfileVersion]:
+        async with reading(self._pool, ProfileVersion) as cursor:
+            await cursor.execute(
+                f"""SELECT v.* FROM profiles p JOIN profile_versions v
+                   ON v.profile_id = p.id AND v.version = p.current_version
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL AND {which}""",
+                [scene_id, *values],
             )
             return await cursor.fetchall()
 

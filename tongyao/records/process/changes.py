@@ -1,0 +1,96 @@
+"""Tells readers of events that a process has new ones: PostgreSQL notifies one connection, which wakes whoever waits.
+
+The triggers of migration 0003 notify. A notification says which process, and nothing else. Whoever waits reads the records as
+always, and reads them every `SAFETY_SECONDS` without one too: a lost notification delays an event, and loses none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import psycopg
+import structlog
+from psycopg import AsyncConnection
+
+from tongyao.records.database import Pool
+
+CHANNEL: Final = "tongyao_events"
+SAFETY_SECONDS: Final = 10.0
+"""How long a reader waits at most before it looks for itself."""
+ALIVE_SECONDS: Final = 30.0
+"""How often the connection is asked whether it lives, where nothing is notified."""
+AGAIN_SECONDS: Final = 1.0
+"""How long after a broken connection the next one is made."""
+
+log = structlog.get_logger()
+
+
+class Watch:
+    """One reader's wait for a process. Ready from the beginning: the first wait returns at once."""
+
+    def __init__(self) -> None:
+        self._new = asyncio.Event()
+        self._new.set()
+
+    def wake(self) -> None:
+        self._new.set()
+
+    async def wait(self, seconds: float = SAFETY_SECONDS) -> None:
+        """Return when something may be new since the last wait returned, or after so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._new.wait(), seconds)
+        self._new.clear()
+
+
+class Changes:
+    """Whoever watches processes, over one connection. It is opened for the first of them and closed after the last."""
+
+    def __init__(self, pool: Pool) -> None:
+        assert isinstance(pool.conninfo, str)  # as `open_pool` makes it
+        self._conninfo = pool.conninfo
+        self._watches: dict[str, set[Watch]] = {}
+        self._listening: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def watch(self, process_id: str) -> Iterator[Watch]:
+        """Watch a process during the block. Read its events after each `wait`: so none is missed that came before the block."""
+        watch = Watch()
+        self._watches.setdefault(process_id, set()).add(watch)
+        if self._listening is None or self._listening.done():
+            self._listening = asyncio.create_task(self._listen(), name="listen")
+        try:
+            yield watch
+        finally:
+            self._watches[process_id].discard(watch)
+            if not self._watches[process_id]:
+                del self._watches[process_id]
+            if not self._watches and self._listening is not None:
+                self._listening.cancel()
+                self._listening = None
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with await AsyncConnection.connect(
+                    self._conninfo, autocommit=True, application_name="tongyao-listen"
+                ) as connection:
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    self._wake_all()  # something may have come while nobody listened
+                    while True:
+                        async for notified in connection.notifies(timeout=ALIVE_SECONDS):
+                            for watch in self._watches.get(notified.payload, ()):
+                                watch.wake()
+                        await connection.execute("SELECT 1")
+            except psycopg.Error as error:
+                log.warning(
+                    "the connection that listens for events is lost: a new one is made", error=type(error).__name__
+                )
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    def _wake_all(self) -> None:
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.wake()
