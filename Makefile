@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow mutants live check format histories setup lock clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check format histories setup lock clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -41,6 +41,9 @@ N := 20000
 
 simulate-workflow: $(VENV)/.dev ## Run 5,000 generated schedules through the real workflow class, in process (about 10 minutes)
 	@$(BIN)/python -m tests.simulation --workflow --table --schedules 5000
+
+kills: servers ## Run 20 generated schedules through a real server with a worker that is killed (about 20 minutes)
+	@$(BIN)/python -m tests.kills
 
 mutants: $(VENV)/.dev ## Count how many defects put into the state machine the simulation finds (slow)
 	@$(BIN)/python -m tests.simulation.mutants

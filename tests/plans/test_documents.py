@@ -179,14 +179,6 @@ def test_a_gap_that_a_stated_item_answers_is_absent_no_longer() -> None:
     assert len(absences(rounds, [answer.model_copy(update={"inferred": True})])) == 1
 
 
-def test_a_gap_that_the_catalyst_calls_absent_after_an_answer_is_absent() -> None:
-    answer = Item(id="R2/P02/9", dimension=Dimension.BOUNDARY, claim="not at night", answers=("R1/catalyst/4",))
-    again = seen(2, gap("R2/catalyst/3", KNOWN["R1/catalyst/4"]))
-    rounds = [seen(1, gap("R1/catalyst/4", KNOWN["R1/catalyst/4"], GapKind.OVERLOOKED)), again]
-    (found,) = absences(rounds, [answer])
-    assert found.gaps == ("R1/catalyst/4", "R2/catalyst/3")
-
-
 def test_one_residual_for_each_absence_however_often_it_was_said() -> None:
     twice = DRAFT.residuals[0].model_copy(
         update={"title": "West again", "transition": "A car in the west", "sources": ["R1/catalyst/4"]}

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import time
 from pathlib import Path
 
 import psutil
@@ -217,6 +218,26 @@ def test_a_server_that_cannot_start_is_reported_with_the_end_of_its_log(home: Pa
     (server.data / "postgresql.conf").write_text("no_such_setting = 1\n")
     with pytest.raises(LocalServiceError, match="no_such_setting"):
         server.start()
+
+
+def test_a_server_that_is_killed_often_comes_back_each_time(home: Path) -> None:
+    server = ServerProcess(
+        name="A server", command=["sleep", "1000"], lock=home / "run" / "server.lock", log=home / "logs" / "server.log"
+    )
+    server.start()
+    server.is_ready()
+    try:
+        killed: set[int] = set()
+        for _ in range(5):
+            until = time.monotonic() + 60
+            while (pid := server.pid) is None or pid in killed:
+                assert server.exit_code is None, "the supervisor has given up"
+                assert time.monotonic() < until, "nobody has started it again"
+                time.sleep(0.02)
+            killed.add(pid)
+            os.kill(pid, signal.SIGKILL)
+    finally:
+        server.stop()
 
 
 def test_one_server_has_one_supervisor(home: Path) -> None:

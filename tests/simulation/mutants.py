@@ -23,7 +23,7 @@ from typing import Final
 
 PACKAGE: Final = "tongyao.protocol.life"
 SECONDS: Final = 240
-"""After which a mutant runs without end."""
+"""Of CPU, after which a mutant runs without end."""
 
 _OPPOSITE: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Eq: ast.NotEq,
@@ -202,8 +202,8 @@ def _too_long(*_: object) -> None:
 def find(mutant: Mutant, schedules: int) -> str:
     """How the simulation finds a mutant; empty when it survives. To be called in a process of its own."""
     sys.meta_path.insert(0, _Loader(mutant))
-    signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
+    signal.signal(signal.SIGVTALRM, _too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
         from tests.simulation.run import run_seed
 
@@ -212,7 +212,7 @@ def find(mutant: Mutant, schedules: int) -> str:
     except BaseException as failure:
         return f"{type(failure).__name__}: {failure}"[:160] or "failed"
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return ""
 
 

@@ -23,7 +23,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, location, reason
+from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, Unavailable, location, reason
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.quotas import check_day_budget, check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
@@ -158,7 +158,7 @@ async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecu
 
 
 async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
-    """Start the workflow of an announced process; repeating it is harmless."""
+    """Start the workflow of an announced process; repeating it is harmless. Raises `Unavailable` where the server does not answer."""
     attributes = TypedSearchAttributes(
         [
             SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.SCENE), start.scene or "-"),
@@ -166,7 +166,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
             SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.ROOT), start.root),
         ]
     )
-    with suppress(WorkflowAlreadyStartedError):
+    try:
         await context.client.start_workflow(
             CRYSTALLIZATION,
             start,
@@ -177,6 +177,16 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
             search_attributes=attributes,
             static_summary=start.summary,
         )
+    except WorkflowAlreadyStartedError:
+        pass  # an earlier try did start it
+    except RPCError as error:
+        if error.status is RPCStatusCode.INVALID_ARGUMENT:
+            raise
+        raise Unavailable(
+            "temporal_away",
+            "the process is stored and has not begun: the workflow server cannot be reached now. "
+            "Send the same request under the same key in a moment",
+        ) from error
     await context.repositories.processes.mark_started(start.process_id)
 
 

@@ -101,8 +101,7 @@ class ServerProcess:
     """One server, run by ``supervise.py`` for as long as the process that made this object lives.
 
     ``lock`` is the file whose lock says that the server is supervised; it holds the server's pid. ``log``
-    takes what the server prints. ``user`` is the (uid, gid) that the server runs as. ``restarts``: how often
-    the supervisor starts it again after it died by itself.
+    takes what the server prints. ``user`` is the (uid, gid) that the server runs as.
     """
 
     name: str
@@ -111,7 +110,6 @@ class ServerProcess:
     log: Path
     stop_signal: str = "SIGTERM"
     user: tuple[int, int] | None = None
-    restarts: int = 3
     _supervisor: subprocess.Popen[bytes] | None = None
 
     def start(self, prepare: Callable[[], None] | None = None, lock_wait: float = 25.0) -> None:
@@ -134,8 +132,8 @@ class ServerProcess:
                 prepare()
             with self.log.open("ab") as log:
                 self._supervisor = subprocess.Popen(
-                    [sys.executable, "-I", str(SUPERVISOR), self.stop_signal, str(self.restarts),
-                     str(lock_fd), f"{uid}:{gid}", "--", *self.command],
+                    [sys.executable, "-I", str(SUPERVISOR), self.stop_signal, str(lock_fd),
+                     f"{uid}:{gid}", "--", *self.command],
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,

@@ -1,9 +1,10 @@
 """Runs one server for as long as its owner lives, and not a moment longer.
 
-A script, not a module to import: the owner starts it as ``python -I supervise.py STOP_SIGNAL RESTARTS
-LOCK_FD UID:GID -- COMMAND…`` and holds the write end of its standard input. Whatever ends the owner, SIGKILL
+A script, not a module to import: the owner starts it as ``python -I supervise.py STOP_SIGNAL LOCK_FD
+UID:GID -- COMMAND…`` and holds the write end of its standard input. Whatever ends the owner, SIGKILL
 included, closes that pipe; the supervisor then stops the server in its orderly way. Should the supervisor
-itself be killed, Linux sends the server the same stop signal (``PR_SET_PDEATHSIG``). The pid of the server is
+itself be killed, Linux sends the server the same stop signal (``PR_SET_PDEATHSIG``). A server that was ready
+once is started again whenever it ends by itself, after a pause that grows with each quick end. The pid of the server is
 kept in the lock file, whose lock the supervisor holds: a lock that can be taken means that no supervisor is
 left.
 
@@ -16,12 +17,15 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 
 PR_SET_PDEATHSIG = 1
 GRACE_SECONDS = 20.0  # between the orderly stop and SIGKILL
 POLL_SECONDS = 0.25
 PAUSE_SECONDS = 0.5  # before a restart: what the dead one left (PostgreSQL's backends) needs a moment to go
+LONGEST_PAUSE_SECONDS = 30.0  # as of a full disk: it may be mended at any time
+STEADY_SECONDS = 60.0  # a server that ran so long has not ended quickly
 
 
 def die_with_parent(stop_signal: int) -> Callable[[], None] | None:
@@ -65,17 +69,20 @@ def stop(server: subprocess.Popen[bytes], stop_signal: int) -> None:
 
 def main(arguments: list[str]) -> int:
     """Returns the server's exit code, or 0 when it was stopped because the owner is gone or asked for it."""
-    stop_name, restarts, lock_fd, user, _, *command = arguments
+    stop_name, lock_fd, user, _, *command = arguments
     stop_signal = signal.Signals[stop_name]
     uid, gid = (int(part) for part in user.split(":"))
     another = uid != os.geteuid()
     owner = Owner()
     signal.signal(signal.SIGTERM, lambda *_: setattr(owner, "wants_it_stopped", True))
-    for attempt in range(int(restarts) + 1):
-        if attempt > 0:
-            owner.listen(PAUSE_SECONDS * attempt)
+    quick_ends = 0
+    while True:
+        rested = time.monotonic() + min(PAUSE_SECONDS * quick_ends, LONGEST_PAUSE_SECONDS)
+        while not owner.wants_it_stopped and (left := rested - time.monotonic()) > 0:
+            owner.listen(min(left, POLL_SECONDS))
         if owner.wants_it_stopped:
             return 0
+        began = time.monotonic()
         server = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -93,8 +100,8 @@ def main(arguments: list[str]) -> int:
                 return 0
         print(f"supervisor: {command[0]} ended with {server.returncode}", file=sys.stderr, flush=True)
         if not owner.has_seen_it_ready:  # it cannot start at all: it would only die again
-            break
-    return server.returncode if server.returncode > 0 else 1
+            return server.returncode if server.returncode > 0 else 1
+        quick_ends = 1 if time.monotonic() - began > STEADY_SECONDS else quick_ends + 1
 
 
 if __name__ == "__main__":

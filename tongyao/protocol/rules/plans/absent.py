@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tongyao.protocol.guards.support import terms
-from tongyao.protocol.model.observation import Gap, GapKind, Observation, round_of
+from tongyao.protocol.model.observation import Gap, GapKind, Observation
 from tongyao.protocol.model.plan import Absence
 from tongyao.protocol.model.projection import Item
 
@@ -16,10 +16,9 @@ ALIKE = 0.5
 def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) -> tuple[Absence, ...]:
     """Every gap that was last called `absent`, repeats merged, in the order in which they were first stated.
 
-    A gap is no longer absent when a stated item (no inference) answers it by id after it was last called so. What the
-    catalyst calls absent once more, knowing the answers, is absent.
+    A gap that a stated item (no inference) answers by id is no longer absent.
     """
-    stated = [item for item in items if not item.inferred]
+    answered = {gap for item in items if not item.inferred for gap in item.answers}
     groups: list[list[Gap]] = []
     for seen in observations:
         for gap in seen.gaps:
@@ -31,13 +30,8 @@ def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) ->
     return tuple(
         Absence(gaps=tuple(gap.id for gap in group), target=group[-1].target, text=group[-1].text)
         for group in groups
-        if group[-1].kind is GapKind.ABSENT and not any(_answers(item, group) for item in stated)
+        if group[-1].kind is GapKind.ABSENT and not answered & {gap.id for gap in group}
     )
-
-
-def _answers(item: Item, group: list[Gap]) -> bool:
-    """Whether `item` was said after the gap was last stated, and answers it."""
-    return round_of(item.id) > round_of(group[-1].id) and any(gap.id in item.answers for gap in group)
 
 
 def _same(one: Gap, other: Gap) -> bool:
