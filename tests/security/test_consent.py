@@ -266,6 +266,29 @@ async def test_somebody_who_is_added_is_asked(gateway: GatewayHarness) -> None:
     await room.close(pid)
 
 
+async def test_the_people_of_a_child_are_asked_likewise(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    people = [await room.person("allow") for _ in range(2)]
+    refuses, agrees = await room.person(), await room.person()
+    script = gateway.engine.script
+    gateway.engine.script = script.model_copy(update={"residuals": 1})
+    try:
+        settings = {"auto_start": True, "residuals": "auto", "depth_limit": 1}
+        pid = await room.demand(*people, settings=settings, scene=room.scene)
+        child = (await asked(gateway, refuses["token"], "consent"))["process_id"]
+        assert (await gateway.context.repositories.processes.get(child)).parent_id == pid
+        assert (await asked(gateway, agrees["token"], "consent"))["process_id"] == child
+        assert not room.read(refuses) and not room.read(agrees)
+        await room.answers(child, refuses, allow=False)
+        await room.answers(child, agrees, allow=True)
+        await gateway.stack.end(child)
+    finally:
+        gateway.engine.script = script
+    seated = {seat.person for seat in await gateway.context.repositories.seats.seats(child)}
+    assert agrees["profile_id"] in seated and refuses["profile_id"] not in seated
+    assert room.read(agrees) and not room.read(refuses)
+
+
 async def test_an_erased_person_who_was_asked_has_said_no(gateway: GatewayHarness) -> None:
     room = await Room.open(gateway)
     victim, other = await room.person(), await room.person("allow")
