@@ -23,7 +23,7 @@ from tongyao.runtime.settings import SettingsError, load_settings
 from tongyao.runtime.start_recitation import reciting
 from tongyao.runtime.temporal import workers
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.connection import TemporalUnreachable, connect
+from tongyao.runtime.temporal.connection import TemporalUnreachable, codec_of, connect
 from tongyao.runtime.temporal.worker_plugin import plugin
 
 
@@ -32,7 +32,7 @@ async def serve(role: workers.Role) -> None:
     settings = load_settings()
     logs.configure(settings)
     telemetry = Telemetry(settings)
-    client = await connect(settings, runtime=telemetry.runtime, plugins=[plugin()])
+    client = await connect(settings, runtime=telemetry.runtime, plugins=[plugin(codec_of(settings))])
     await workers.check_server(client)
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):

@@ -22,7 +22,7 @@ MODULES: Final = {
         "switch", "extend", "leave", "consent", "consents",
     ),
     "export": ("export",),
-    "erase": ("erase", "rewrap"),
+    "erase": ("erase",),
     "operators": ("log", "project-again", "signal"),
     "builds": ("versions", "replay", "upgrade"),
     "plans": ("feedback", "tree", "plan"),
@@ -30,6 +30,7 @@ MODULES: Final = {
     "evaluate": ("eval",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
+    "keys": ("keys",),
 }  # fmt: skip
 """Module → its commands, in the order of the help. A test compares them with what the modules add."""
 

@@ -8,6 +8,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, ProcessInput, ProcessResult, SearchAttribute
+from tongyao.protocol.contracts.readable import Readable
 
 
 async def start_child(child: ProcessInput) -> None:
@@ -21,7 +22,7 @@ async def start_child(child: ProcessInput) -> None:
             parent_close_policy=ParentClosePolicy.ABANDON,
             cancellation_type=ChildWorkflowCancellationType.ABANDON,
             search_attributes=_search_attributes(child),
-            static_summary=child.summary,
+            static_summary=Readable(child.summary),
         )
     except WorkflowAlreadyStartedError:
         workflow.logger.info("child runs already", extra={"child": child.process_id})

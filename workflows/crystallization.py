@@ -23,6 +23,7 @@ from tongyao.protocol.contracts.process import (
     ProcessResult,
     rules_marker,
 )
+from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC, State
@@ -146,7 +147,7 @@ class Crystallization(MessageHandlers):
             step.contract.name,
             what,
             result_type=step.contract.output,
-            summary=step.summary,
+            summary=Readable(step.summary),
             **options.of(step, self.state.start.settings),
         )
         if step.contract is BRANCH and output.child is not None:
@@ -170,7 +171,7 @@ class Crystallization(MessageHandlers):
             self._alarm.cancel()
         self._alarm_at = at
         pause = max(at - workflow.now(), timedelta(0))
-        self._alarm = asyncio.create_task(workflow.sleep(pause, summary="next deadline"))
+        self._alarm = asyncio.create_task(workflow.sleep(pause, summary=Readable("next deadline")))
 
     @property
     def _all_carried(self) -> bool:

@@ -8,6 +8,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
+    from tongyao.protocol.contracts.readable import Readable
     from tongyao.protocol.contracts.recitation import (
         RECITATION,
         RECITATION_PROGRESS,
@@ -37,7 +38,7 @@ class Recitation:
                 start_to_close_timeout=timedelta(hours=1),  # the vectors of a long profile, on one core
                 heartbeat_timeout=timedelta(seconds=30),
                 retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=1), maximum_attempts=20),
-                summary=f"after {self._progress.level.lower() or 'nothing'}",
+                summary=Readable(f"after {self._progress.level.lower() or 'nothing'}"),
             )
             workflow.set_current_details(f"recited: {self._progress.level.lower()}")
             if self._progress.done:

@@ -9,6 +9,7 @@ from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
     from tongyao.protocol.contracts.process import ActivityContract
+    from tongyao.protocol.contracts.readable import Readable
     from tongyao.protocol.contracts.reindex import (
         FILL_INDEX,
         OPEN_INDEX,
@@ -49,7 +50,7 @@ class Reindex:
             if what.per_second is not None:
                 rest = timedelta(seconds=self._progress.batch / what.per_second) - (workflow.now() - begun)
                 if rest > timedelta(0):
-                    await workflow.sleep(rest, summary=f"at most {what.per_second:g} people a second")
+                    await workflow.sleep(rest, summary=Readable(f"at most {what.per_second:g} people a second"))
             if workflow.info().is_continue_as_new_suggested():
                 workflow.continue_as_new(what)
 
@@ -62,7 +63,7 @@ class Reindex:
             start_to_close_timeout=timedelta(minutes=30),
             heartbeat_timeout=timedelta(seconds=60),
             retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=1), maximum_attempts=20),
-            summary=f"{self._progress.held} of {self._progress.people}",
+            summary=Readable(f"{self._progress.held} of {self._progress.people}"),
         )
         state = "searched" if self._progress.live else "being filled"
         workflow.set_current_details(

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
+from click import Context
 from hatchling.builders.wheel import WheelBuilder
 from jsonschema import Draft7Validator
 from typer.core import TyperGroup
@@ -77,7 +78,7 @@ def test_the_settings_accept_every_value(
 def test_every_command_of_ours_exists(compose: dict[str, Any], name: str) -> None:
     group = get_command(app)
     assert isinstance(group, TyperGroup)
-    commands = group.commands
+    commands = group.list_commands(Context(group))
     for command in (services(compose)[name]["command"], services(compose)[name]["healthcheck"].get("test", [])[1:]):
         match command:
             case ["tongyao", subcommand]:

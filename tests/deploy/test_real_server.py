@@ -33,6 +33,7 @@ from tongyao.records.privacy.keys import Keyring
 from tongyao.records.repositories import Repositories
 from tongyao.runtime.local.postgres import binaries
 from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.temporal.payload_codec import PayloadEncryption
 from tongyao.runtime.temporal.worker_plugin import plugin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -151,7 +152,7 @@ def parts(deployment: Deployment) -> Iterator[Parts]:
 async def stack(deployment: Deployment, parts: Parts) -> AsyncIterator[Stack]:
     keys = Keyring.read((deployment.home / "secrets" / "master_key").read_text())
     pool = await open_pool(deployment.database_url, keys=keys)
-    client = await Client.connect(deployment.address, namespace="tongyao", plugins=[plugin()])
+    client = await Client.connect(deployment.address, namespace="tongyao", plugins=[plugin(PayloadEncryption(keys))])
     yield Stack(AppContext(Repositories(pool), client))
     await pool.close()
 

@@ -49,6 +49,7 @@ class Action(StrEnum):
     READ_MESSAGE = "read_message"
     READ_INBOX = "read_inbox"
     READ_OPERATIONS = "read_operations"
+    DECODE_PAYLOADS = "decode_payloads"
     ISSUE_TOKEN = "issue_token"
     LIST_TOKENS = "list_tokens"
     REVOKE_TOKEN = "revoke_token"
@@ -86,6 +87,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.READ_MESSAGE: _OWN_OR_OPERATOR,
     Action.READ_INBOX: _ANY_TOKEN,
     Action.READ_OPERATIONS: frozenset({Role.OPERATOR}),
+    Action.DECODE_PAYLOADS: frozenset({Role.OPERATOR}),
     Action.ISSUE_TOKEN: _OWN_OR_OPERATOR,
     Action.LIST_TOKENS: _OWN_OR_OPERATOR,
     Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,

@@ -28,6 +28,7 @@ from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.quotas import check_day_budget, check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
+from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.model.process import ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
@@ -175,7 +176,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=attributes,
-            static_summary=start.summary,
+            static_summary=Readable(start.summary),
         )
     except WorkflowAlreadyStartedError:
         pass  # an earlier try did start it

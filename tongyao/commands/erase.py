@@ -1,4 +1,4 @@
-"""`erase`: erase a person; `rewrap`: change the master key (docs/erasure.md)."""
+"""`erase`: erase a person (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ import typer
 
 from tongyao.app.people import erasure
 from tongyao.commands.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, print_json, run
-from tongyao.commands.field_index import records
-from tongyao.records.privacy import master_keys
-from tongyao.runtime import wiring
 
 
 def add_to(app: typer.Typer) -> None:
     app.command()(erase)
-    app.command()(rewrap)
 
 
 def erase(
@@ -49,17 +45,6 @@ def erase(
             "destroys the key once they have ended",
             style="yellow",
         )
-
-
-def rewrap() -> None:
-    """Wrap every data key with the first master key of TONGYAO_MASTER_KEY; the others can go then."""
-    count = run(_rewrap())
-    console.print(f"{count} data keys wrapped anew: older master keys open nothing here any more", highlight=False)
-
-
-async def _rewrap() -> int:
-    async with records() as (chosen, repositories):
-        return await master_keys.rewrap(repositories.pool, wiring.keyring(chosen))
 
 
 async def _erase(person: str, patience: float) -> erasure.Erased:

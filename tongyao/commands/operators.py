@@ -27,14 +27,15 @@ def show_log(
     limit: Annotated[int, typer.Option(min=1, max=1_000)] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array on standard output.")] = False,
 ) -> None:
-    """What operators did, the newest first: who resumed, cancelled, extended, projected again."""
+    """What operators did, the newest first: who resumed, cancelled, extended, projected again, decoded payloads."""
     acts = run(_acts(process, operator, limit))
     if as_json:
         print_json([act.model_dump(mode="json") for act in acts])
         return
     table = Table("when (UTC)", "who", "via", "what", "process", "refused", box=None)
     for act in acts:
-        table.add_row(f"{act.at:%Y-%m-%d %H:%M:%S}", act.login, act.via, act.act, act.process_id, act.refused)
+        what = act.act if act.times == 1 else f"{act.act} ({act.times})"
+        table.add_row(f"{act.at:%Y-%m-%d %H:%M:%S}", act.login, act.via, what, act.process_id, act.refused)
     console.print(table, highlight=False)
 
 

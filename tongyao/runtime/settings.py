@@ -10,96 +10,28 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
 from tongyao.app.context import Ceilings, GatewayOptions
-from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
+from tongyao.runtime.settings_groups import EngineName, FieldSettings, HighwaySettings, Models
+from tongyao.runtime.settings_sources import PREFIX, NamedFiles, SettingsError, TemporalProfile, also, variable_names
 
-PREFIX = "TONGYAO_"
-ENGINES = ("auto", "anthropic", "extractive", "recorded")
-_FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-
-
-def _engine_name(name: str) -> str:
-    if name not in ENGINES and not _FACTORY.fullmatch(name):
-        raise ValueError(f"must be one of {', '.join(ENGINES)}, or package.module:factory of an engine of one's own")
-    return name
-
-
-EngineName = Annotated[str, AfterValidator(_engine_name)]
-
-
-def also(*names: str, prefixed: str) -> AliasChoices:
-    """The prefixed name first, then the well-known ones."""
-    return AliasChoices(f"{PREFIX}{prefixed}", *names)
-
-
-class SettingsError(ValueError):
-    """The settings are wrong. The message names each variable, what it holds (secrets left out) and what it
-    may hold.
-    """
-
-
-class Models(BaseModel):
-    """Which Claude model answers each step: a strong one where all is read, a middle one for the rest."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    formulate: str = Field(default=DEFAULTS["formulate"].model, description="The raw intent into a tension.")
-    project: str = Field(default=DEFAULTS["project"].model, description="One proxy's turn.")
-    observe: str = Field(default=DEFAULTS["observe"].model, description="The catalyst.")
-    plan: str = Field(default=DEFAULTS["plan"].model, description="The plan.")
-    deliver: str = Field(default=DEFAULTS["deliver"].model, description="Each one's part of the plan.")
-
-
-class FieldSettings(BaseModel):
-    """The field's encoder with weights (docs/field.md §5); a re-index fills an index by it, searches follow the index."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str | None = Field(default=None, description="A model hub's name or a folder; unset: lexical only.")
-    dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
-    query_prompt: str | None = Field(default=None, description="Before every query; unset: what the model brings.")
-    document_prompt: str | None = Field(default=None, description="Before every profile; unset: what the model brings.")
-    languages: tuple[str, ...] = Field(default=(), description="JSON list of the queries' languages, zh or en.")
-    threads: int = Field(default=1, ge=1, le=64, description="Batches encoded at a time in one worker.")
-
-
-class HighwaySettings(BaseModel):
-    """Long memories, where the retriever is `highway` or `both` (docs/highway.md)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    encoder: Literal["none", "model"] = Field(
-        default="none", description="What gives a seek a weak direction; `model`: the field's encoder with weights."
-    )
-    most_passes: int = Field(
-        default=6, ge=1, le=100, description="Times a profile is recited at most, where a seek finds too little."
-    )
+__all__ = [
+    "PREFIX", "FieldSettings", "HighwaySettings", "Models", "Settings", "SettingsError", "Variable", "every_variable", "load_settings",
+    "variable_names",
+]  # fmt: skip
 
 
 class Settings(BaseSettings):
@@ -145,6 +77,27 @@ class Settings(BaseSettings):
         description="For Temporal Cloud; turns TLS on.",
     )
     temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
+    temporal_tls_ca: Path | None = Field(
+        default=None, description="File of the authorities that the server's certificate must be of; turns TLS on."
+    )
+    temporal_tls_cert: Path | None = Field(default=None, description="File of our certificate, for mTLS.")
+    temporal_tls_key: Path | None = Field(default=None, description="File of its private key.")
+    temporal_tls_server_name: str | None = Field(
+        default=None, description="The name in the server's certificate, where it is not the address."
+    )
+    temporal_profile: str | None = Field(
+        default=None,
+        validation_alias=also("TEMPORAL_PROFILE", prefixed="TEMPORAL_PROFILE"),
+        description="A profile of Temporal's configuration file; what is set here goes first.",
+    )
+    temporal_config_file: Path | None = Field(
+        default=None,
+        validation_alias=also("TEMPORAL_CONFIG_FILE", prefixed="TEMPORAL_CONFIG_FILE"),
+        description="That file, where it is not at the place that the `temporal` program knows.",
+    )
+    temporal_encryption: bool = Field(
+        default=True, description="Payloads and failures in Temporal are encrypted; off: new ones are plain."
+    )
     temporal_authenticated: bool = Field(
         default=False,
         description="That Temporal lets in operators only, by mTLS or an authorizer: new processes trust every signal.",
@@ -244,7 +197,10 @@ class Settings(BaseSettings):
     )
     log_format: Literal["console", "json"] = Field(default="console", description="`json`: one object a line.")
 
-    @field_validator("home", "temporal_binary", "engine_file", "prompts", "prices")
+    @field_validator(
+        "home", "temporal_binary", "engine_file", "prompts", "prices",
+        "temporal_tls_ca", "temporal_tls_cert", "temporal_tls_key", "temporal_config_file",
+    )  # fmt: skip
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
@@ -299,6 +255,8 @@ class Settings(BaseSettings):
                 "TEMPORAL_ADDRESS names a running server: TONGYAO_TEMPORAL_PORT, _UI_PORT and _BINARY are "
                 "for one that Tongyao starts. Unset one or the other"
             )
+        if (self.temporal_tls_cert is None) != (self.temporal_tls_key is None):
+            raise ValueError("mTLS needs both: TONGYAO_TEMPORAL_TLS_CERT and TONGYAO_TEMPORAL_TLS_KEY")
         if self.temporal_port is not None and self.temporal_port == self.temporal_ui_port:
             raise ValueError("TONGYAO_TEMPORAL_PORT and TONGYAO_TEMPORAL_UI_PORT are the same port")
         return self
@@ -329,39 +287,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, NamedFiles(settings_cls)
-
-
-class NamedFiles(PydanticBaseSettingsSource):
-    """A setting whose variable with ``_FILE`` behind it names a file: the file's text, without the last line
-    break.
-    """
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        for name in variable_names(field_name, field):
-            file = os.environ.get(f"{name}_FILE")
-            if file:
-                try:
-                    text = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
-                    return text or None, field_name, False  # an empty file is as an empty variable: unset
-                except (OSError, UnicodeDecodeError) as error:
-                    raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        values = {}
-        for field_name, field in self.settings_cls.model_fields.items():
-            value, key, _ = self.get_field_value(field, field_name)
-            if value is not None:
-                values[key] = value
-        return values
-
-
-def variable_names(field_name: str, field: FieldInfo) -> list[str]:
-    """The environment variables of one field, the prefixed one first."""
-    if isinstance(field.validation_alias, AliasChoices):
-        return [str(choice) for choice in field.validation_alias.choices]
-    return [f"{PREFIX}{field_name.upper()}"]
+        return init_settings, env_settings, NamedFiles(settings_cls), TemporalProfile(settings_cls)
 
 
 def load_settings(**overrides: Any) -> Settings:

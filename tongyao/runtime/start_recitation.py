@@ -8,6 +8,7 @@ from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.contracts.recitation import RECITATION, RECITATION_QUEUE, RecitationInput
 
 
@@ -30,7 +31,7 @@ def reciting(client: Client) -> Recite:
                 task_queue=RECITATION_QUEUE,
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                 id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
-                static_summary="Recite a long profile",
+                static_summary=Readable("Recite a long profile"),
             )
         except WorkflowAlreadyStartedError:
             return

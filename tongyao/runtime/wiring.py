@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.privacy.keys import BadKey, Keyring
 from tongyao.records.privacy.master_keys import register_master_key
 from tongyao.records.repositories import Repositories
+from tongyao.runtime.master_key import keyring
 from tongyao.runtime.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from tongyao.llm.engine import Engine
     from tongyao.runtime.start_recitation import Recite
 
-MASTER_KEY_FILE = "master.key"
-
 
 @asynccontextmanager
 async def repositories(settings: Settings, *, database_url: str | None = None) -> AsyncIterator[Repositories]:
@@ -45,17 +43,6 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
         yield Repositories(pool)
     finally:
         await pool.close()
-
-
-def keyring(settings: Settings) -> Keyring:
-    """The master keys: those of the settings, else the one in a file of this home. Raises `BadKey`."""
-    if settings.master_key is not None:
-        return Keyring.read(settings.master_key.get_secret_value())
-    path = settings.home / MASTER_KEY_FILE
-    try:
-        return Keyring.of_file(path)
-    except OSError as error:
-        raise BadKey(f"cannot read or make the master key {path}: {error.strerror}") from None
 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:

@@ -14,8 +14,8 @@ from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.privacy.keys import BadKey, KeyMissing, Keyring, new_data_key, seal, unseal
 from tongyao.records.privacy.master_keys import SchemaMissing, register_master_key, rewrap
 from tongyao.records.privacy.texts import TextErased, Texts
+from tongyao.runtime.master_key import keyring
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.wiring import keyring
 
 OTHER = Keyring(b"o" * 32)
 WORDS = "织机 and a walk-in cold room"

@@ -17,7 +17,7 @@ WORDS_BYTES: Final = 1_000_000
 
 LONG: Final = "long"
 SLOW: Final = "slow"
-_PROFILE: Final = re.compile(r"/profiles/[^/]+|/mcp")
+_LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
 
@@ -75,10 +75,10 @@ class BodyLimit:
         await problem_response(problem)(scope, receive, send)
 
     def _most(self, scope: Scope) -> int:
-        """Bytes: large bodies only where profiles and words are written, and with a token."""
+        """Bytes: large bodies only where profiles, words and payloads are sent, and with a token."""
         options, caller = self._options, scope.get("state", {}).get("caller")
         known = isinstance(caller, Caller) and not caller.anonymous
-        if known and _PROFILE.fullmatch(scope["path"]):
+        if known and _LARGE.fullmatch(scope["path"]):
             return options.max_body_bytes
         if (known and _WORDS.fullmatch(scope["path"])) or scope["path"].startswith("/console/"):
             return max(WORDS_BYTES, options.small_body_bytes)

@@ -18,10 +18,12 @@ from tongyao.app.errors import location, problem_of, reason
 from tongyao.gateway.access.addresses import accepted_hosts
 from tongyao.gateway.access.admission import Admission
 from tongyao.gateway.access.body_limit import BodyLimit
+from tongyao.gateway.access.codec_cors import CodecCors
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
     agents,
     channels,
+    codec,
     events,
     messages,
     operations,
@@ -45,7 +47,19 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
     add_reference(app)
     app.state.context = context
     app.state.rate_limits = limits or RateLimits(context.options)
-    for resource in (scenes, profiles, channels, agents, processes, pictures, messages, events, tokens, operations):
+    for resource in (
+        scenes,
+        profiles,
+        channels,
+        agents,
+        processes,
+        pictures,
+        messages,
+        events,
+        tokens,
+        operations,
+        codec,
+    ):
         app.include_router(resource.router)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
@@ -53,6 +67,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
     app.middleware("http")(_problems)
     app.add_middleware(BodyLimit, options=context.options)
     app.add_middleware(Admission, context=context, limits=app.state.rate_limits)
+    app.add_middleware(CodecCors, temporal_ui=context.temporal_ui)
     app.add_middleware(
         TrustedHostMiddleware,
         allowed_hosts=accepted_hosts(context.public_url, context.gateway_host),

@@ -19,6 +19,7 @@ from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.routes import (
+    codec,
     delivery,
     enter,
     history,
@@ -46,7 +47,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
-PAGES: Final = (delivery, enter, history, inbox, me, operators, plan, preparing, process, start)
+PAGES: Final = (codec, delivery, enter, history, inbox, me, operators, plan, preparing, process, start)
 
 
 def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:

@@ -53,10 +53,12 @@ CREATE TABLE door_outages (
     CHECK (opened_at > shut_at)
 );
 
--- What operators did that is no message: the operators' log is both together.
+-- What operators did that is no message: the operators' log is both together. Without a process: payloads of Temporal
+-- that they decoded; `times` counts those of a minute.
 CREATE TABLE operator_acts (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    process_id  text NOT NULL REFERENCES processes (id),
+    process_id  text REFERENCES processes (id),
+    times       bigint NOT NULL DEFAULT 1,
     act         text NOT NULL,
     login       text NOT NULL,
     via         text NOT NULL,

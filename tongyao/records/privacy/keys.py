@@ -17,6 +17,8 @@ from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tongyao.records.errors import RecordsError
 
@@ -36,63 +38,122 @@ class BadKey(RecordsError):
 class Keyring:
     """The master keys of an installation: the active one wraps new data keys; older ones still unwrap theirs."""
 
-    def __init__(self, active: bytes, older: Sequence[bytes] = ()) -> None:
-        """Raises `BadKey` when one is not 32 bytes long."""
-        if any(len(key) != KEY_BYTES for key in (active, *older)):
-            raise BadKey(f"a master key has {KEY_BYTES} bytes: make one with `openssl rand -base64 {KEY_BYTES}`")
-        self._keys = {_fingerprint(key): AESGCM(key) for key in (active, *older)}
-        self.active = _fingerprint(active)
+    def __init__(self, active: bytes, older: Sequence[bytes] = (), *, file: Path | None = None) -> None:
+        """`file`: where they were read from. It is read again when it has changed. Raises `BadKey` when one is not 32 bytes long."""
+        self._keys = _by_id((active, *older))
+        self._file = file
+        self._seen = None if file is None else _version(file)
+
+    @property
+    def active(self) -> str:
+        """The fingerprint of the key that wraps new data keys."""
+        return self.ids[0]
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Fingerprints of the keys, the active one first."""
-        return tuple(self._keys)
+        return tuple(self._current())
 
     @classmethod
-    def read(cls, text: str) -> Keyring:
+    def read(cls, text: str, *, file: Path | None = None) -> Keyring:
         """From base64, several separated by commas or spaces: the active one first. Raises `BadKey`."""
-        try:
-            keys = [base64.b64decode(one, validate=True) for one in text.replace(",", " ").split()]
-        except (binascii.Error, ValueError):
-            raise BadKey("the master key is not base64: make one with `openssl rand -base64 32`") from None
-        if not keys:
-            raise BadKey("the master key is empty: make one with `openssl rand -base64 32`")
-        return cls(keys[0], keys[1:])
+        keys = _decoded(text)
+        return cls(keys[0], keys[1:], file=file)
 
     @classmethod
     def of_file(cls, path: Path) -> Keyring:
-        """From a file, which is made with a new key, readable by its owner alone, when there is none.
+        """From a file, which is made with a new key, readable by its owner alone, when there is none. Later changes are followed.
 
         Raises `BadKey` when it holds none, `OSError` when it cannot be read or made.
         """
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+            fresh = _written(path, [secrets.token_bytes(KEY_BYTES)])
             try:
-                with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    file.write(base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
-                    file.flush()
-                    os.fsync(file.fileno())
                 os.link(fresh, path)  # whole or not at all; of two at once, one wins
             except FileExistsError:
                 pass
             finally:
                 fresh.unlink(missing_ok=True)
-        return cls.read(path.read_text(encoding="ascii", errors="replace"))
+        return cls.read(path.read_text(encoding="ascii", errors="replace"), file=path)
 
     def wrap(self, data_key: bytes, context: str) -> bytes:
         """`data_key` under the active master key, good for this `context` alone."""
-        return _seal(self._keys[self.active], data_key, context)
+        return _seal(AESGCM(self._master(self.active)), data_key, context)
 
     def unwrap(self, wrapped: bytes, context: str, master_id: str) -> bytes:
         """The data key. Raises `KeyMissing` when its master key is not here, `BadKey` when it is not for `context`."""
-        master = self._keys.get(master_id)
-        if master is None:
+        return _open(AESGCM(self._master(master_id)), wrapped, context)
+
+    def derive(self, master_id: str, label: str) -> bytes:
+        """A key of its own for one purpose (HKDF-SHA256, RFC 5869, with `label` as its info). Raises `KeyMissing`."""
+        derivation = HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=label.encode("utf-8"))
+        return derivation.derive(self._master(master_id))
+
+    def _master(self, master_id: str) -> bytes:
+        keys = self._current()
+        if master_id not in keys:
             raise KeyMissing(
-                f"texts in this database are sealed with master key {master_id}, and only {', '.join(self.ids)} is here: "
+                f"something here is sealed with master key {master_id}, and only {', '.join(keys)} is here: "
                 "give that key with TONGYAO_MASTER_KEY (behind the new one, if there is one)"
             )
-        return _open(master, wrapped, context)
+        return keys[master_id]
+
+    def _current(self) -> dict[str, bytes]:
+        """The keys, those of the file as it is now. A file that is gone or unreadable changes nothing."""
+        if self._file is not None and (found := _version(self._file)) not in (None, self._seen):
+            try:
+                self._keys = _by_id(_decoded(self._file.read_text(encoding="ascii", errors="replace")))
+                self._seen = found
+            except (OSError, BadKey):
+                pass
+        return self._keys
+
+
+def put_in_front(path: Path) -> None:
+    """Write a new key before the others of a key file, in one piece. Raises `BadKey`, `OSError`."""
+    older = _decoded(path.read_text(encoding="ascii", errors="replace"))
+    _written(path, [secrets.token_bytes(KEY_BYTES), *older]).replace(path)
+
+
+def keep_first(path: Path) -> None:
+    """Remove all keys but the first from a key file, in one piece. Raises `BadKey`, `OSError`."""
+    _written(path, _decoded(path.read_text(encoding="ascii", errors="replace"))[:1]).replace(path)
+
+
+def _written(path: Path, keys: Sequence[bytes]) -> Path:
+    """A file beside `path` with these keys, for its owner alone, on the disk."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(b"".join(base64.b64encode(key) + b"\n" for key in keys))
+        file.flush()
+        os.fsync(file.fileno())
+    return fresh
+
+
+def _decoded(text: str) -> list[bytes]:
+    try:
+        keys = [base64.b64decode(one, validate=True) for one in text.replace(",", " ").split()]
+    except (binascii.Error, ValueError):
+        raise BadKey("the master key is not base64: make one with `openssl rand -base64 32`") from None
+    if not keys:
+        raise BadKey("the master key is empty: make one with `openssl rand -base64 32`")
+    return keys
+
+
+def _by_id(keys: Sequence[bytes]) -> dict[str, bytes]:
+    if any(len(key) != KEY_BYTES for key in keys):
+        raise BadKey(f"a master key has {KEY_BYTES} bytes: make one with `openssl rand -base64 {KEY_BYTES}`")
+    return {_fingerprint(key): key for key in keys}
+
+
+def _version(file: Path) -> tuple[int, int] | None:
+    """Changes when the file is replaced; None while it is not there."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def new_data_key() -> bytes:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from psycopg.errors import UndefinedTable
 
-from tongyao.records.database import Pool, RecordsError, transaction
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, RecordsError, reading, transaction
 from tongyao.records.privacy.keys import KeyMissing, Keyring
 
 
@@ -54,4 +57,24 @@ async def rewrap(pool: Pool, keys: Keyring) -> int:
                 [keys.wrap(secret, context), keys.active, row["id"]],
             )
         await connection.execute("DELETE FROM master_keys WHERE id <> %s", [keys.active])
+        await connection.execute("INSERT INTO master_keys (id) VALUES (%s) ON CONFLICT DO NOTHING", [keys.active])
     return len(rows)
+
+
+class MasterKeyUse(Value):
+    """A master key that is given: since when this database knows it as the active one, and how many data keys it wraps."""
+
+    id: str
+    first_used: datetime | None
+    data_keys: int
+
+
+async def uses(pool: Pool, keys: Keyring) -> list[MasterKeyUse]:
+    """Of every key that is given, the active one first."""
+    async with reading(pool, MasterKeyUse) as cursor:
+        await cursor.execute(
+            """SELECT given.id, first_used, (SELECT count(*) FROM data_keys WHERE master_id = given.id) AS data_keys
+               FROM unnest(%s::text[]) WITH ORDINALITY AS given (id, place) LEFT JOIN master_keys USING (id) ORDER BY place""",
+            [list(keys.ids)],
+        )
+        return await cursor.fetchall()

@@ -9,11 +9,16 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, session
 
 Act = Literal["project_again"]
-"""What operators do that is no message to a process."""
+"""What operators do to a process that is no message to it."""
+
+DECODED: Final = "decode_payloads"
 
 
 class OperatorAct(Value):
-    """One thing an operator did: the kind of a message, or an `Act`. `refused`: the code of its refusal, empty otherwise."""
+    """One thing an operator did: the kind of a message, an `Act`, or `DECODED`. `refused`: the code of its refusal, empty otherwise.
+
+    `times`: how many payloads were decoded. `process_id` is empty then, since payloads do not tell whose they are.
+    """
 
     at: datetime
     login: str
@@ -21,6 +26,7 @@ class OperatorAct(Value):
     act: str
     process_id: str
     refused: str = ""
+    times: int = 1
 
 
 class OperatorLog:
@@ -36,6 +42,20 @@ class OperatorLog:
                 [process_id, act, login, via],
             )
 
+    async def note_decoded(self, payloads: int, *, login: str, via: str) -> None:
+        """Payloads of Temporal were decoded. What one operator decodes within a minute is one row: pages ask again and again."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """UPDATE operator_acts SET times = times + %s
+                   WHERE act = %s AND login = %s AND via = %s AND at > now() - interval '1 minute'""",
+                [payloads, DECODED, login, via],
+            )
+            if cursor.rowcount == 0:
+                await connection.execute(
+                    "INSERT INTO operator_acts (act, times, login, via) VALUES (%s, %s, %s, %s)",
+                    [DECODED, payloads, login, via],
+                )
+
     async def acts(
         self, *, process_id: str | None = None, login: str | None = None, limit: int = 100
     ) -> list[OperatorAct]:
@@ -50,8 +70,9 @@ class OperatorLog:
 
 _ACTS: Final = """SELECT * FROM (
         SELECT created_at AS at, login, via, kind AS act, process_id,
-               CASE WHEN (verdict ->> 'accepted')::boolean THEN '' ELSE COALESCE(verdict ->> 'code', '') END AS refused
+               CASE WHEN (verdict ->> 'accepted')::boolean THEN '' ELSE COALESCE(verdict ->> 'code', '') END AS refused,
+               1::bigint AS times
         FROM messages WHERE login <> ''
-        UNION ALL SELECT at, login, via, act, process_id, '' FROM operator_acts) AS acts
+        UNION ALL SELECT at, login, via, act, COALESCE(process_id, ''), '', times FROM operator_acts) AS acts
     WHERE (%(process)s::text IS NULL OR process_id = %(process)s)
       AND (%(login)s::text IS NULL OR login = %(login)s)"""

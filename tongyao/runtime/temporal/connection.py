@@ -10,8 +10,10 @@ from temporalio.client import Client
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
+from tongyao.runtime.master_key import keyring
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.temporal.payload_converter import data_converter
+from tongyao.runtime.temporal.connection_options import connection_options
+from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_with
 
 if TYPE_CHECKING:
     from temporalio.client import Plugin
@@ -37,19 +39,20 @@ async def connect(
 
     `plugins`: for a client that workers are made of.
 
-    Raises `TemporalUnreachable`, and `NamespaceUnknown` where the server answers and has no such namespace.
+    Raises `TemporalUnreachable`, `NamespaceUnknown` where the server answers and has no such namespace, `SettingsError`, `BadKey`.
     """
     target = address or settings.temporal_address
     if target is None:
         raise TemporalUnreachable("no Temporal server is named: set TEMPORAL_ADDRESS, or start one with `tongyao up`")
-    key = settings.temporal_api_key
+    options = connection_options(settings)
     try:
         client = await Client.connect(
             target,
             namespace=settings.temporal_namespace,
-            api_key=key.get_secret_value() if key else None,
-            tls=settings.temporal_tls or key is not None,
-            data_converter=data_converter,
+            api_key=options.api_key,
+            tls=options.tls,
+            rpc_metadata=options.metadata,
+            data_converter=converter_with(codec_of(settings)),
             plugins=plugins,
             runtime=runtime,
         )
@@ -60,6 +63,11 @@ async def connect(
     if not new_namespace:
         await _check_namespace(client, target)
     return client
+
+
+def codec_of(settings: Settings) -> PayloadEncryption:
+    """Encryption with the master keys of this installation. Raises `BadKey`."""
+    return PayloadEncryption(keyring(settings), encrypts=settings.temporal_encryption)
 
 
 async def _check_namespace(client: Client, target: str) -> None:

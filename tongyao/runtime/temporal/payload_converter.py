@@ -8,7 +8,7 @@ was started with, whatever the defaults become.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 from temporalio.api.common.v1 import Payload
@@ -16,12 +16,19 @@ from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter, pydan
 from temporalio.converter import CompositePayloadConverter, DataConverter, DefaultPayloadConverter
 
 from tongyao.protocol.contracts.process import ActivityInput, ModelOutput
+from tongyao.protocol.contracts.readable import Readable
+
+READABLE: Final = "readable"
+"""In the metadata of a payload: the codec leaves it plain."""
 
 
 class _Brief(PydanticJSONPlainPayloadConverter):
     def to_payload(self, value: Any) -> Payload | None:
         if not isinstance(value, ActivityInput | ModelOutput):
-            return super().to_payload(value)
+            payload = super().to_payload(value)
+            if payload is not None and isinstance(value, Readable):
+                payload.metadata[READABLE] = b"1"
+            return payload
         assert isinstance(value, BaseModel)
         data = value.model_dump_json(exclude_defaults=True, by_alias=True).encode()
         return Payload(metadata={"encoding": self.encoding.encode()}, data=data)

@@ -9,15 +9,17 @@ from temporalio.worker import WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from tongyao.runtime.observability.instrumentation import Measuring
-from tongyao.runtime.temporal.payload_converter import data_converter
+from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_with
 
 PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
 """Modules that are pure and known to be: importing them anew for every workflow would cost and change nothing."""
 
 
-def plugin() -> SimplePlugin:
-    """Give it to `Client.connect`: its workers inherit it."""
-    return SimplePlugin("tongyao", data_converter=data_converter, workflow_runner=_runner, interceptors=[Measuring()])
+def plugin(codec: PayloadEncryption | None = None) -> SimplePlugin:
+    """Give it to `Client.connect`: its workers inherit it. Without `codec` payloads are plain, and encrypted ones unreadable."""
+    return SimplePlugin(
+        "tongyao", data_converter=converter_with(codec), workflow_runner=_runner, interceptors=[Measuring()]
+    )
 
 
 def _runner(runner: WorkflowRunner | None) -> WorkflowRunner:

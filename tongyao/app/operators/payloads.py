@@ -1,0 +1,40 @@
+"""Decrypts payloads of Temporal for operators: what the codec endpoint of the gateway does (docs/temporal.md §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from temporalio.api.common.v1 import Payload
+
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import Caller, permit
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, Unavailable
+from tongyao.records.privacy.keys import BadKey, KeyMissing
+
+
+async def decode_payloads(
+    context: AppContext, caller: Caller, payloads: Sequence[Payload], *, via: str
+) -> list[Payload]:
+    """The payloads in plain; those that are not encrypted come back as they are. Who asked is written into the operators' log first.
+
+    Raises `NotAllowed`, `BadInput` for a payload that does not open, `Unavailable` when its master key is not here.
+    """
+    permit(caller, Action.DECODE_PAYLOADS)
+    codec = context.client.data_converter.payload_codec
+    if codec is None or not payloads:
+        return list(payloads)
+    await context.repositories.operators.note_decoded(len(payloads), login=caller.login or caller.id, via=via)
+    try:
+        return await codec.decode(payloads)
+    except KeyMissing as error:
+        raise Unavailable("key_missing", str(error)) from None
+    except BadKey as error:
+        raise BadInput("payload_unreadable", str(error), field="payloads") from None
+
+
+async def encode_payloads(context: AppContext, caller: Caller, payloads: Sequence[Payload]) -> list[Payload]:
+    """The payloads as Temporal is to hold them: for signals that operators send by hand. Raises `NotAllowed`."""
+    permit(caller, Action.DECODE_PAYLOADS)
+    codec = context.client.data_converter.payload_codec
+    return list(payloads) if codec is None else await codec.encode(payloads)

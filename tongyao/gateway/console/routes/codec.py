@@ -1,0 +1,38 @@
+"""The codec server for the Temporal Web UI: it sends the cookie of an operator's session on this console (docs/temporal.md §3)."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import permit
+from tongyao.app.operators.payloads import decode_payloads, encode_payloads
+from tongyao.gateway.access.codec_cors import origin_of
+from tongyao.gateway.api.common import action
+from tongyao.gateway.codec import WirePayloads, wired
+from tongyao.gateway.console.visit import SignedIn, Visit
+from tongyao.gateway.problems import HttpProblem
+
+router = APIRouter(prefix="/codec")
+
+
+@router.post("/decode", openapi_extra=action(Action.DECODE_PAYLOADS))
+async def decode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
+    _of_the_ui(request, visit)
+    return wired(await decode_payloads(visit.context, visit.caller, payloads.read(), via="temporal_ui"))
+
+
+@router.post("/encode", openapi_extra=action(Action.DECODE_PAYLOADS))
+async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
+    _of_the_ui(request, visit)
+    return wired(await encode_payloads(visit.context, visit.caller, payloads.read()))
+
+
+def _of_the_ui(request: Request, visit: Visit) -> None:
+    """A browser sends the cookie for pages of the whole site, so the page must be one of the Web UI."""
+    permit(visit.caller, Action.DECODE_PAYLOADS)
+    ui = origin_of(visit.context.temporal_ui)
+    if not ui or request.headers.get("origin") != ui:
+        raise HttpProblem(
+            403, "not_the_temporal_ui", "only pages of the Temporal UI may ask here: set TONGYAO_TEMPORAL_UI_URL"
+        )

@@ -1,0 +1,102 @@
+"""Where settings are read from: the names of their variables, and files that variables name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import AliasChoices
+from pydantic.fields import FieldInfo
+from pydantic_settings import PydanticBaseSettingsSource
+
+if TYPE_CHECKING:
+    from temporalio.envconfig import ClientConfigProfile
+
+PREFIX = "TONGYAO_"
+
+
+class SettingsError(ValueError):
+    """The settings are wrong. The message names each variable, what it holds (secrets left out) and what it
+    may hold.
+    """
+
+
+def also(*names: str, prefixed: str) -> AliasChoices:
+    """The prefixed name first, then the well-known ones."""
+    return AliasChoices(f"{PREFIX}{prefixed}", *names)
+
+
+def variable_names(field_name: str, field: FieldInfo) -> list[str]:
+    """The environment variables of one field, the prefixed one first."""
+    if isinstance(field.validation_alias, AliasChoices):
+        return [str(choice) for choice in field.validation_alias.choices]
+    return [f"{PREFIX}{field_name.upper()}"]
+
+
+class NamedFiles(PydanticBaseSettingsSource):
+    """A setting whose variable with ``_FILE`` behind it names a file: the file's text, without the last line
+    break.
+    """
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        for name in variable_names(field_name, field):
+            file = os.environ.get(f"{name}_FILE")
+            if file:
+                try:
+                    text = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+                    return text or None, field_name, False  # an empty file is as an empty variable: unset
+                except (OSError, UnicodeDecodeError) as error:
+                    raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        values = {}
+        for field_name, field in self.settings_cls.model_fields.items():
+            value, key, _ = self.get_field_value(field, field_name)
+            if value is not None:
+                values[key] = value
+        return values
+
+
+class TemporalProfile(PydanticBaseSettingsSource):
+    """Address, namespace and API key of the profile that the settings name; nothing where they name none."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError  # a profile is read as a whole
+
+    def __call__(self) -> dict[str, Any]:
+        def given(name: str) -> Any:
+            known = [name, *variable_names(name, self.settings_cls.model_fields[name])]
+            return next((self.current_state[one] for one in known if self.current_state.get(one)), None)
+
+        name, file = given("temporal_profile"), given("temporal_config_file")
+        if name is None and file is None:
+            return {}
+        profile = temporal_profile(name, Path(file).expanduser() if file else None, environment={})
+        found = {
+            "temporal_address": profile.address,
+            "temporal_namespace": profile.namespace,
+            "temporal_api_key": profile.api_key,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def temporal_profile(
+    name: str | None, file: Path | None, *, environment: Mapping[str, str] | None = None
+) -> ClientConfigProfile:
+    """What Temporal's own configuration says: its file where one of both is given, and the variables `TEMPORAL_…`.
+
+    `environment`: read in place of that of this process. Raises `SettingsError`.
+    """
+    from temporalio.envconfig import ClientConfigProfile  # late: most commands name no profile
+
+    if file is not None and not file.is_file():
+        raise SettingsError(f"TEMPORAL_CONFIG_FILE: there is no file {file}")
+    try:
+        return ClientConfigProfile.load(
+            name, config_source=file, disable_file=name is None and file is None, override_env_vars=environment
+        )
+    except (RuntimeError, ValueError) as error:
+        raise SettingsError(f"the configuration of Temporal cannot be read: {error}") from None
