@@ -13,14 +13,11 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from click import Context
 from hatchling.builders.wheel import WheelBuilder
 from jsonschema import Draft7Validator
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from tests.deploy.compose import VARIABLE, read_compose
-from tongyao.cli import app
+from tongyao.cli import MODULES
 from tongyao.runtime.settings import PREFIX, every_variable, load_settings
 from tongyao.runtime.temporal.workers import Role
 
@@ -76,9 +73,7 @@ def test_the_settings_accept_every_value(
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_command_of_ours_exists(compose: dict[str, Any], name: str) -> None:
-    group = get_command(app)
-    assert isinstance(group, TyperGroup)
-    commands = group.list_commands(Context(group))
+    commands = {command for of_module in MODULES.values() for command in of_module}
     for command in (services(compose)[name]["command"], services(compose)[name]["healthcheck"].get("test", [])[1:]):
         match command:
             case ["tongyao", subcommand]:

@@ -23,7 +23,7 @@ StartOwner = Callable[[], tuple["subprocess.Popen[str]", ServiceAddresses]]
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of whoever runs the tests stay out of them."""
     for name in list(os.environ):
-        if name.startswith("TONGYAO_"):
+        if name.startswith(("TONGYAO_", "TEMPORAL_")):
             monkeypatch.delenv(name)
     for field_name, field in Settings.model_fields.items():
         for name in variable_names(field_name, field):

@@ -80,7 +80,7 @@ class TemporalProfile(PydanticBaseSettingsSource):
             "temporal_namespace": profile.namespace,
             "temporal_api_key": profile.api_key,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in found.items() if value and given(name) is None}
 
 
 def temporal_profile(

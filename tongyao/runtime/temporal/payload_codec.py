@@ -4,7 +4,7 @@ A payload is replaced by one of encoding `binary/encrypted`. Its metadata names 
 runs in clients and workers, outside of the workflow sandbox, so workflow code and recorded histories see plain payloads.
 
 Two kinds of payloads stay readable, since the Temporal UI shows them to operators without asking anybody: what is marked `Readable`
-(summaries), and the details of a running workflow. Neither holds a person, a profile or a text (tests/workflows/test_readable.py).
+(summaries), and the details of a running workflow. Neither holds a person, a profile or a text (tests/deploy/test_canaries.py).
 """
 
 from __future__ import annotations
