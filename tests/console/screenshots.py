@@ -12,6 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +35,7 @@ from tongyao.commands.export import report_of
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.rules.consent import Consent
+from tongyao.runtime.wiring import sort_intent
 
 __all__ = ["browser"]
 
@@ -109,7 +111,11 @@ async def console(language: str, temporal: Client, database_url: str, browser: B
         options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute")
         temporal_ui = "http://127.0.0.1:8233/namespaces/default/workflows"
         context = replace(
-            stack.context, options=options, people_search=IntentField(stack.repositories.pool), temporal_ui=temporal_ui
+            stack.context,
+            options=options,
+            people_search=IntentField(stack.repositories.pool),
+            sort_intent=sort_intent,
+            temporal_ui=temporal_ui,
         )
         harness = GatewayHarness(stack, context, application(context), engine)
         async with served(harness.app) as url:
@@ -149,7 +155,7 @@ async def test_coming_in_and_errors(camera: Camera, house: Ferry) -> None:
     await camera.shoot("inbox-empty", "/console/", token)
     await camera.shoot("processes-empty", "/console/processes", token)
     await camera.shoot("start", "/console/start", token)
-    await camera.shoot("start-help", "/console/start", token, act=_open_all)
+    await camera.shoot("start-help", "/console/start", token, act=partial(_help, house.case.intent))
     await camera.shoot("start-refused", "/console/start", token, act=lambda page: page.locator("button.main").click())
     await camera.shoot("me", "/console/me", token)
     await camera.shoot("error-404", "/console/nothing", token)
@@ -160,6 +166,12 @@ async def test_coming_in_and_errors(camera: Camera, house: Ferry) -> None:
 async def _wrong_token(page: Page) -> None:
     await page.locator("#secret").fill("wrong")
     await page.locator("button.main").click()
+
+
+async def _help(intent: str, page: Page) -> None:
+    await page.locator("#intent").fill(intent)
+    await page.locator("main details summary").click()
+    await page.locator("[data-read]:not(:empty)").first.wait_for()
 
 
 async def _open_all(page: Page) -> None:

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
+from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import Tension, TensionDraft
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.changes import Changes
@@ -154,6 +155,10 @@ RequestRecitation = Callable[[str, int], Awaitable[None]]
 """Called with a profile id and a version: has a long profile recited in the background (docs/highway.md)."""
 
 
+SortIntent = Callable[[FormulationRequest], Awaitable[TensionDraft]]
+"""Sorts an intent into the four lenses in its own words, without asking a service."""
+
+
 @dataclass(frozen=True)
 class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
@@ -174,6 +179,7 @@ class AppContext:
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None
     people_search: PeopleSearch | None = None
+    sort_intent: SortIntent | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 
 from tongyao.app.people.sessions import issue_link, link_address
@@ -15,12 +16,17 @@ from tongyao.commands.demo_screen import follow_rounds, screenful
 from tongyao.commands.export import write_export
 from tongyao.commands.processes import audited, start_from_files
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.rules import read_access
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+_NO_MODEL = {
+    "en": "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.",
+    "zh": "没有用模型：抽取式引擎只挑选句子、对齐句子。要用 Claude，请设置 ANTHROPIC_API_KEY。",
+}
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 
 
@@ -40,17 +46,14 @@ def demo(
     folder = EXAMPLES / CASES[lang]
     if not folder.is_dir():
         fail(f"the examples are not at {folder}: run the demo from a checkout of the repository", 2)
-    run(_demo(folder, crash))
+    run(_demo(folder, lang, crash))
 
 
-async def _demo(folder: Path, crash: bool) -> None:
+async def _demo(folder: Path, lang: str, crash: bool) -> None:
     config = settings()
     console.print(f"[bold]{folder.name}[/bold]: {(folder / 'intent.txt').read_text(encoding='utf-8').strip()}\n")
     if config.chosen_engine == "extractive":
-        console.print(
-            "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.\n",
-            style="dim",
-        )
+        console.print(_NO_MODEL[lang] + "\n", style="dim")
     async with installation.brought_up(config) as installed:
         context, repositories = installed.context, installed.context.repositories
         given = {
@@ -61,7 +64,7 @@ async def _demo(folder: Path, crash: bool) -> None:
         }
         pid = await start_from_files(context, given)
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
-        language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
+        language: Language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
         phase = await follow_rounds(console, repositories, pid, language)
         if crashing is not None:
             await crashing
@@ -72,29 +75,36 @@ async def _demo(folder: Path, crash: bool) -> None:
         out = config.home / "exports" / pid
         await write_export(repositories, pid, out)
         view = read_access.for_export(await repositories.record(pid))
-        then = await _next_steps(installed, pid, out)
+        then = await _next_steps(installed, pid, out, language)
         console.print(
             screenful(view, await audited(repositories, pid), language=language, then=then, width=console.width),
             highlight=False,
         )
 
 
-async def _next_steps(installed: Installation, pid: str, out: Path) -> list[str]:
+async def _next_steps(installed: Installation, pid: str, out: Path, language: Language) -> list[str]:
     """Where everything lies, with a personal link for whoever brought the intent, good once and for seven days; the page of the process last."""
     config, context = installed.settings, installed.context
     demander = (await context.repositories.processes.get(pid)).demander
     where = config.public_url or f"http://{config.gateway_host}:{config.gateway_port}"
     link = link_address(where, (await issue_link(context, OPERATOR, demander)).secret)
-    steps = {
-        "As files": str(out),
-        "On one page": str(out / "report.html"),
-        "Servers": "run on"
-        if installed.joined
-        else "stop now, their state stays; `tongyao up` runs them and the console",
-        "Come in": link,
-        "Its page": f"{where}/console/processes/{pid}",
-    }
-    return [f"{name:<12} {step}" for name, step in steps.items()]
+    page = f"{where}/console/processes/{pid}"
+    if language == "zh":
+        servers = "继续运行" if installed.joined else "现在停下，状态都保留；用 `tongyao up` 启动服务和网页界面"
+        steps = {"全部文件": out, "一页看完": out / "report.html", "服务": servers, "登录链接": link, "过程页": page}
+    else:
+        servers = (
+            "run on" if installed.joined else "stop now, their state stays; `tongyao up` runs them and the console"
+        )
+        steps = {
+            "As files": out,
+            "On one page": out / "report.html",
+            "Servers": servers,
+            "Come in": link,
+            "Its page": page,
+        }
+    widest = max(cell_len(name) for name in steps)
+    return [f"{set_cell_size(name, widest)}  {step}" for name, step in steps.items()]
 
 
 async def _kill_in_a_round(installed: Installation, process_id: str) -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tongyao.gateway.console.reading import matrix
+from tongyao.gateway.console.texts import Language, say
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import Relation
@@ -42,7 +43,7 @@ _STYLES: Final = {Relation.COMPLEMENTARY: "green", Relation.ALIGNED: "blue", Rel
 _MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAILED: "×", Outcome.LEFT: "left"}
 
 
-async def follow_rounds(console: Console, repositories: Repositories, process_id: str, language: str) -> Phase:
+async def follow_rounds(console: Console, repositories: Repositories, process_id: str, language: Language) -> Phase:
     """Print a line for each phase as it begins and each round as it closes, until the process ends; returns its phase."""
     shown, closed = "", 0
     while True:
@@ -52,7 +53,7 @@ async def follow_rounds(console: Console, repositories: Repositories, process_id
             console.print(await _round(repositories, process_id, event.data, language))
         closed = len(ready)
         if row.phase not in (shown, Phase.CRYSTALLIZING):
-            console.print(Text(row.phase, style="dim"))
+            console.print(Text(say(language, f"phase.{row.phase}"), style="dim"))
             shown = row.phase
         phase = Phase(row.phase)
         if phase.ended or phase is Phase.ANSWERING:

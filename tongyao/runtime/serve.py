@@ -27,6 +27,7 @@ def gateway_context(installation: Installation) -> AppContext:
     return replace(
         context,
         people_search=wiring.intent_field(settings, context.repositories),
+        sort_intent=wiring.sort_intent,
         notifiers=notifiers_of(settings),
         profile_sources={"http": partial(HttpProfileSource, private_allowed=settings.gateway.private_addresses)},
     )

@@ -5,6 +5,7 @@ Implementations are imported where they are made: most commands need the records
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import socket
@@ -13,7 +14,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.steps import STEPS
+from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.privacy.master_keys import register_master_key
 from tongyao.records.repositories import Repositories
@@ -139,6 +142,13 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
         return encoder_with_weights(spec, chosen.threads)
 
     return IntentField(records.pool, load=load, model=model_of(settings))
+
+
+async def sort_intent(request: FormulationRequest) -> TensionDraft:
+    """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing."""
+    from tongyao.llm.extractive.formulation import formulate  # imported late: most commands never need it
+
+    return await asyncio.to_thread(formulate, request)
 
 
 def model_of(settings: Settings) -> ModelSpec | None:

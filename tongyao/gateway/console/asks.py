@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from starlette.datastructures import FormData
 
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import authorize_in_process
+from tongyao.app.child_cost import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotFound, Problem
 from tongyao.app.inbox import Ask, inbox
 from tongyao.app.messages import Receipt, send_message
@@ -38,6 +41,7 @@ class Answering:
     problem: Problem | None = None
     leaving: bool = False
     scene: str = ""
+    cost: ChildCost | None = None
 
     @property
     def id(self) -> str:
@@ -88,6 +92,11 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         last = (ask.view.observations or (None,))[-1]
         if last is not None:
             answering.concerning = reading.concerning(last, ask.view.you)
+    if ask.ask in ("residual", "hole"):
+        access = await authorize_in_process(
+            visit.context.repositories, visit.caller, ask.process_id, Action.READ_PROCESS
+        )
+        answering.cost = await child_cost(visit.context, access)
     if ask.ask == "projection" and visit.caller.person:
         answering.draft = await visit.context.repositories.drafts.get(visit.caller.person, answering.id)
         if answering.draft is not None:

@@ -1,10 +1,12 @@
-"""Which words of an intent each part of its tension came from: by shared words alone, without a model."""
+"""Which words of an intent each part of its tension came from: those it quotes, else those it shares words with."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
+from tongyao.app.tension_words import LineWords
 from tongyao.protocol.model.tension import Tension
 
 _CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")
@@ -16,8 +18,14 @@ _COMMON: Final = frozenset(
 )
 
 
-def pieces(intent: str, tension: Tension) -> list[tuple[str, str]]:
-    """The intent clause by clause, each with `T`, `I`, `B` or `E`, or with an empty letter where nothing took it up."""
+def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> list[tuple[str, str]]:
+    """The intent in pieces, each with `T`, `I`, `B` or `E`, or with an empty letter where nothing took it up.
+
+    `quoted`: what the tension rests on. Where it is empty, because the tension came with the intent or was revised, clauses are
+    compared with its lines.
+    """
+    if quoted:
+        return _quoted(intent, [one for one in quoted if one.source == "intent"])
     parts = {
         "T": _words(tension.transition),
         "I": _words(tension.initial_state),
@@ -35,6 +43,21 @@ def pieces(intent: str, tension: Tension) -> list[tuple[str, str]]:
         else:
             found.append((clause, letter))
     return found
+
+
+def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:
+    """Where two quotes overlap, the one that begins first has the words of both."""
+    found: list[tuple[str, str]] = []
+    at = 0
+    for one in sorted(words, key=lambda one: (one.start, -one.end)):
+        start = max(at, one.start)
+        if start >= one.end:
+            continue
+        if at < start:
+            found.append((intent[at:start], ""))
+        found.append((intent[start : one.end], one.line[0]))
+        at = one.end
+    return [*found, (intent[at:], "")] if at < len(intent) else found
 
 
 def _words(text: str) -> set[str]:

@@ -7,6 +7,7 @@ from fastapi.responses import Response
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.child_cost import ChildCost, child_cost
 from tongyao.app.errors import NotFound, Refused
 from tongyao.app.messages import send_message
 from tongyao.app.party_events import read_history
@@ -61,9 +62,11 @@ async def _plan(visit: Visit, process_id: str, *, refused: Refused | None = None
     repositories = visit.context.repositories
     asked: list[str] = []
     children: list[str] = []
+    cost: ChildCost | None = None
     if access.role is Role.DEMANDER:
         open_asks = await repositories.inbox.of_process(process_id, open_only=True)
         asked = [one.subject for one in open_asks if one.ask == "residual"]
+        cost = await child_cost(visit.context, access) if asked else None
         children = [row.id for row in await repositories.lineage.children(process_id)]
     return page(
         visit,
@@ -75,6 +78,7 @@ async def _plan(visit: Visit, process_id: str, *, refused: Refused | None = None
         title=reading.title_of(view) or process_id,
         **plans.values_of(view, plan),
         residuals=plans.residual_states(process_id, plan, asked=asked, children=children),
+        cost=cost,
         is_demander=access.role is Role.DEMANDER,
     )
 

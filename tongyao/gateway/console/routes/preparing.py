@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -11,21 +12,29 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.candidate_sentences import matching_sentences
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.inbox import Ask, inbox
 from tongyao.app.processes import party_view, read_candidates
+from tongyao.app.tension_words import words_of_tension
 from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import MISSING
 
 router = APIRouter(prefix="/processes/{process_id}")
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
-_MORE_SECONDS: Final = 3600
+_STOP_SECONDS: Final = 30 * 24 * 3600
+"""By so much the time to confirm is made longer when its countdown is stopped: long enough to be no hurry."""
+_LEAST_SAID: Final = 3
+"""Letters of a piece of an intent: what is shorter says nothing that could be lost."""
+_COUNTED_SECONDS: Final = 3600
+"""A countdown is shown when no more than this is left."""
 
 
 @router.get("/tension", openapi_extra=action(Action.READ_CANDIDATES))
@@ -37,8 +46,8 @@ async def show_tension(visit: SignedIn, process_id: Id) -> Response:
 async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Response:
     do = text_in(form, "do")
     try:
-        if do == "more_time":
-            message: dict[str, Any] = {"kind": "extend_deadline", "alias": "P00", "seconds": _MORE_SECONDS}
+        if do == "stop":
+            message: dict[str, Any] = {"kind": "extend_deadline", "alias": DEMANDER, "seconds": _STOP_SECONDS}
         elif do == "revise":
             message = {"kind": "revise_tension", "tension": _written(form)}
         else:
@@ -72,17 +81,31 @@ async def _tension_page(
 ) -> Response:
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
+    ask = await _asked(visit, process_id, "confirm_tension")
+    quoted = await words_of_tension(visit.context, access)
+    shown = pieces(view.intent, view.tension, quoted) if view.intent and view.tension else []
     return page(
         visit,
         "tension.html",
         status=422 if problem else 200,
         view=view,
         title=reading.title_of(view),
-        pieces=pieces(view.intent, view.tension) if view.intent and view.tension else [],
-        ask=await _asked(visit, process_id, "confirm_tension"),
+        pieces=shown,
+        unlit=[text.strip() for text, letter in shown if not letter and sum(map(str.isalnum, text)) > _LEAST_SAID],
+        of_profile=[one for one in quoted if one.source == "profile"],
+        ask=ask,
+        left=_seconds_left(ask),
         problem=problem,
         written=written,
     )
+
+
+def _seconds_left(ask: Ask | None) -> int:
+    """What a countdown begins with; 0 where there is none to show."""
+    if ask is None or ask.due_at is None:
+        return 0
+    left = int((datetime.fromisoformat(ask.due_at) - datetime.now(UTC)).total_seconds())
+    return left if 0 < left <= _COUNTED_SECONDS else 0
 
 
 @router.get("/people", openapi_extra=action(Action.READ_CANDIDATES))
@@ -121,6 +144,7 @@ async def _people_page(
         columns=columns,
         targets=view.tension.targets() if view.tension else {},
         numbers=numbers,
+        sentences=await matching_sentences(visit.context, visit.caller, process_id, found),
         ask=await _asked(visit, process_id, "select_participants"),
         chosen=list(numbers) if chosen is None else chosen,
         problem=problem,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 
 from fastapi import APIRouter
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, NotAllowed, Problem, not_valid
+from tongyao.app.intent_help import LENSES, Found, read_intent
 from tongyao.app.people.profiles import list_scenes
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.texts import say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 
 router = APIRouter()
@@ -24,6 +27,7 @@ router = APIRouter()
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
 """What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
+LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
 
 @router.get("/start", openapi_extra=action(Action.START_PROCESS))
@@ -39,10 +43,15 @@ async def start(visit: SignedIn, form: Form) -> Response:
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
     intent = "\n".join(one.strip() for one in (given["intent"], *(given[name] for name in QUESTIONS)) if one.strip())
     drafts, do = visit.context.repositories.drafts, text_in(form, "do")
-    if intent:
+    if intent and do != "read":
         await drafts.keep(_person(visit), DRAFT, intent[:100_000])
     if do == "keep":
         return Response(status_code=204)
+    if do == "read":
+        found = await read_intent(visit.context, visit.caller, given["intent"])
+        if visit.request.headers.get("accept") == "application/json":
+            return JSONResponse({LENS_OF[one.lens]: _read_words(visit, one) for one in found})
+        return await _page(visit, given, found=found)
     if do == "add":
         return await _page(visit, {**given, "intent": intent})
     try:
@@ -67,7 +76,14 @@ def _body(intent: str, given: dict[str, str]) -> StartProcessBody:
         raise not_valid(error) from None
 
 
-async def _page(visit: Visit, given: dict[str, str], *, problem: Problem | None = None) -> Response:
+def _read_words(visit: Visit, one: Found) -> str:
+    return say(visit.language, f"start.read_{one.source}", text=one.text)
+
+
+async def _page(
+    visit: Visit, given: dict[str, str], *, found: Sequence[Found] | None = None, problem: Problem | None = None
+) -> Response:
+    """`found`: what the intent says already; None: nobody has asked."""
     past = await list_processes(visit.context, visit.caller, open=False, limit=20)
     costs = sorted(one.cost for one in past.processes if one.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
@@ -78,6 +94,8 @@ async def _page(visit: Visit, given: dict[str, str], *, problem: Problem | None 
         scenes=await list_scenes(visit.context),
         given=given,
         questions=QUESTIONS,
+        read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
+        reads=visit.context.sort_intent is not None,
         usual=usual,
         problem=problem,
     )

@@ -72,3 +72,41 @@ addEventListener("click", (event) => {
   const closed = target?.closest("details:not([open])");
   if (closed) closed.open = true;
 });
+
+// A countdown, second by second; when it is over the page is loaded anew, unless somebody writes in it.
+for (const shown of document.querySelectorAll("[data-countdown]")) {
+  const end = Date.now() + 1000 * Number(shown.dataset.countdown);
+  const tick = () => {
+    const left = Math.max(0, Math.round((end - Date.now()) / 1000));
+    const words = left >= 60 ? shown.dataset.minutes : left ? shown.dataset.seconds : shown.dataset.over;
+    shown.textContent = words.replace("{m}", Math.floor(left / 60)).replace("{s}", left >= 60 ? left % 60 : left);
+    if (left) return;
+    clearInterval(timer);
+    if (!document.querySelector("main details[open]")) setTimeout(() => location.reload(), 3000);
+  };
+  const timer = setInterval(tick, 1000);
+  tick();
+}
+
+// What an intent says already stands below its questions, a second after the last key, while they are open.
+for (const help of document.querySelectorAll("details[data-reads='intent']")) {
+  const form = help.closest("form");
+  const box = form.querySelector("#intent");
+  let timer, asked = 0, last = null;
+  const read = async () => {
+    if (!help.open || box.value === last) return;
+    last = box.value;
+    const number = ++asked;
+    const fields = new URLSearchParams({ form_token: form.elements.form_token.value, intent: last, do: "read" });
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
+      const found = answer.ok ? await answer.json() : null;
+      if (!found || number !== asked) return;
+      for (const line of help.querySelectorAll("[data-read]")) {
+        line.textContent = last.trim() ? found[line.dataset.read] ?? help.dataset.missing : "";
+      }
+    } catch { /* the next key asks again */ }
+  };
+  box.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(read, 1000); });
+  help.addEventListener("toggle", read);
+}

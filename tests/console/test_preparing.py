@@ -1,0 +1,113 @@
+"""Before the rounds: help with an intent, the countdown of a tension, whose words are shown, and who is asked for consent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.console.conftest import PHONE, Console
+from tests.console.room import Ferry, ferry
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.people.consents import ConsentBody, set_consent
+from tongyao.app.people.profiles import MandateBody, set_mandate
+from tongyao.protocol.rules.consent import Consent
+
+INTENT = "I want the whole street to keep honey. I can give two hives and my weekends."
+
+
+@pytest.fixture
+async def house(console: Console) -> AsyncIterator[Ferry]:
+    found = await ferry(console.harness)
+    for alias in found.seats:
+        await allow(found, alias, Consent.ALLOW)
+    yield found
+    if found.pid:
+        await found.stack.say(found.pid, "cancel")
+
+
+async def allow(house: Ferry, alias: str, consent: Consent) -> None:
+    caller = Caller(Role.PERSON, house.people[alias], id="test")
+    await set_consent(house.harness.context, caller, house.people[alias], house.scene, ConsentBody(consent=consent))
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_help_shows_what_an_intent_says_already_and_what_it_lacks(
+    console: Console, house: Ferry, script: bool
+) -> None:
+    async with console.visitor(house.tokens["P00"], viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{console.url}/console/start")
+        await page.get_by_label("Your intent").fill(INTENT)
+        await page.get_by_text("Help me say it").click()
+        if not script:
+            await page.get_by_role("button", name="See what is said already").click()
+        await page.locator("[data-read=gives]").filter(has_text="two hives").wait_for()
+        await page.locator("[data-read=barriers]").filter(has_text="Nothing of this yet.").wait_for()
+        assert await page.get_by_label("Your intent").input_value() == INTENT
+        assert await page.get_by_label("What can you give?").input_value() == "", "the words stay the person's own"
+
+
+async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, house: Ferry) -> None:
+    await house.start(auto_confirm=False)
+    await house.stack.until(house.pid, "confirming")
+    async with console.visitor(house.tokens["P00"]) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
+        before = await page.get_by_role("timer").inner_text()
+        await page.wait_for_function(
+            "before => document.querySelector('[role=timer]').textContent !== before", arg=before
+        )
+        await page.get_by_role("button", name="Stop the countdown").click()
+
+        async def stopped() -> bool:
+            await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
+            return not await page.get_by_role("timer").count()
+
+        await house.stack.when(stopped)
+        assert await page.get_by_role("button", name="Yes, this is it").is_visible()
+    assert (await house.stack.repositories.processes.get(house.pid)).phase == "confirming"
+
+
+async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(console: Console, house: Ferry) -> None:
+    await allow(house, "P01", Consent.ASK)
+    mandate = MandateBody(may_speak=True, never=["freight"])
+    person = house.people["P02"]
+    await set_mandate(house.harness.context, Caller(Role.PERSON, person, id="test"), person, mandate)
+    await house.start(chosen=False)
+    await house.stack.until(house.pid, "selecting")
+    rows = [
+        {"part": "B1", "facet": "offers", "start": 0, "end": 40, "score": 3.0},
+    ]
+    pool = house.stack.repositories.pool
+    async with pool.connection() as connection:  # the stack's field gives no reasons
+        await connection.execute("UPDATE candidates SET reasons = %s WHERE process_id = %s", [Jsonb(rows), house.pid])
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/people")
+        shown = await page.locator("main blockquote").all_inner_texts()
+        assert len(shown) == len(house.seats) - 2
+        text = await page.locator("main").inner_text()
+        for alias in house.seats:
+            begins = house.case.people[alias][1][:30]
+            assert (begins in text) is (alias not in ("P01", "P02")), alias
+        assert await page.get_by_text("has not opened their words").count() == 1
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
+    console: Console, house: Ferry, script: bool
+) -> None:
+    await allow(house, "P05", Consent.ASK)
+    await house.start()
+    await house.stack.until(house.pid, "consenting")
+    async with console.visitor(house.tokens["P05"], viewport=PHONE, java_script_enabled=script) as page:
+        assert await page.get_by_role("heading", name="May your proxy speak for you?").is_visible()
+        main = await page.locator("main").inner_text()
+        assert "Skerrow Sound" in main and house.scene not in main
+        assert "a data person to tell our ferry co-op" in main, "what it is about"
+        assert "quote it word for word" in main, "what would be said of them"
+        await page.get_by_role("button", name="Yes, this time").click()
+        await page.wait_for_url("**/console/?done=answered")
+    await house.stack.until(house.pid, "crystallizing")
+    seats = await house.stack.repositories.seats.seats(house.pid)
+    assert house.people["P05"] in {seat.person for seat in seats}
