@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,8 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tongyao.app.context import GatewayOptions
 from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
+from tongyao.gateway.access.admission import Admission
+from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.server import application, listen, serve, url_of
 
 BIG = "x" * 70_000
@@ -208,3 +211,73 @@ async def test_nobody_keeps_more_here_than_their_quotas(whole: GatewayHarness) -
 
     assert (await few.ask("POST", "/tokens", token, json={"role": "person"})).status_code == 201
     assert (await few.ask("POST", "/tokens", token, json={"role": "person"})).json()["code"] == "too_many_tokens"
+
+
+async def test_a_mandate_counts_as_what_is_kept_of_a_person(whole: GatewayHarness) -> None:
+    few = limited(whole, most_stored_chars=2_000)
+    joined = await few.join(await few.scene())
+    place = f"/profiles/{joined['profile_id']}/mandate"
+    assert (await few.ask("PUT", place, joined["token"], json={"addition": "Be kind."})).status_code == 200
+    full = await few.ask("PUT", place, joined["token"], json={"addition": "x" * 2_000})
+    assert full.json()["code"] == "storage_full"
+
+
+async def test_a_long_body_of_many_small_values_is_not_parsed(whole: GatewayHarness) -> None:
+    joined = await whole.join(await whole.scene())
+    place = f"/profiles/{joined['profile_id']}"
+    for values in ('"",', "[],", '"\\\\",', '{"a":1},'):
+        bomb = f'{{"text": "I mend nets.", "more": [{values * 350_000}0]}}'
+        refused = await whole.ask(
+            "PUT", place, joined["token"], content=bomb, headers={"Content-Type": "application/json"}
+        )
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_many_parts")
+    quoted = json.dumps({"text": 'She said "yes" [twice].\n' * 50_000})
+    taken = await whole.ask("PUT", place, joined["token"], content=quoted, headers={"Content-Type": "application/json"})
+    assert taken.status_code == 200, taken.text
+
+
+@pytest.mark.parametrize("depth", [100, 900, 30_000])
+async def test_json_inside_json_without_end_is_bad_input_and_no_failure(whole: GatewayHarness, depth: int) -> None:
+    joined = await whole.join(await whole.scene())
+    nested = f'{{"intent": "I want a boat.", "settings": {{"quorum": {"[" * depth}{"]" * depth}}}}}'
+    for path in ("/processes", "/processes/c-0000000000000000/messages", "/profiles"):
+        answer = await whole.ask(
+            "POST", path, joined["token"], content=nested, headers={"Content-Type": "application/json"}
+        )
+        assert 400 <= answer.status_code < 500, answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [("/processes/c-1/events", "most_streams"), ("/console/processes/c-1/live", "most_streams"),
+     ("/profiles/p-1/export", "most_large"), ("/console/inbox", "most_requests")],
+)  # fmt: skip
+async def test_streams_and_what_takes_much_memory_have_shares_of_their_own(
+    whole: GatewayHarness, path: str, most: str
+) -> None:
+    few = limited(whole, **{most: 1})
+    entered, go = asyncio.Semaphore(0), asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        entered.release()
+        await go.wait()
+
+    admission = Admission(app, context=few.context, limits=RateLimits(few.context.options))
+    sent: list[Any] = []
+
+    async def call(where: str) -> None:
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": where, "headers": [], "client": ("203.0.113.7", 1)}
+        await admission(scope, None, send)  # type: ignore[arg-type]  # reason: no body is read
+
+    first = asyncio.create_task(call(path))
+    await entered.acquire()
+    await call(path)
+    assert sent[0]["status"] == 429
+    other = asyncio.create_task(call("/scenes" if most != "most_requests" else "/console/processes/c-1/live"))
+    await entered.acquire()
+    go.set()
+    await asyncio.gather(first, other)
+    assert [one["status"] for one in sent if "status" in one] == [429]

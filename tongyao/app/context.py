@@ -55,6 +55,7 @@ class GatewayOptions(BaseModel):
     )
     head_seconds: float = Field(default=10.0, gt=0, description="So must the head of a request, from its first byte.")
     most_requests: int = Field(default=32, ge=1, description="Requests of one person or address at a time.")
+    most_large: int = Field(default=2, ge=1, description="Long bodies and exports of one person at a time.")
     most_streams: int = Field(default=8, ge=1, description="Open streams of events of one person or address.")
     most_connections: int = Field(default=1_000, ge=1, description="Open connections, of everybody.")
     proxies: tuple[str, ...] = Field(

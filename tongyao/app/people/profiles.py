@@ -19,7 +19,7 @@ from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
-from tongyao.app.quotas import check_profile
+from tongyao.app.quotas import check_profile, check_storage
 from tongyao.app.wire import Body, Id, checked_key
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
@@ -248,10 +248,9 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
     authorize_for_profile(caller, profile_id, Action.MANDATE)
     repositories = context.repositories
     await repositories.profiles.get(profile_id)
-    content = body.model_dump(exclude={"may_speak"})
-    text_id = await repositories.texts.put(
-        profile_id, "mandate", json.dumps(content, ensure_ascii=False, sort_keys=True)
-    )
+    content = json.dumps(body.model_dump(exclude={"may_speak"}), ensure_ascii=False, sort_keys=True)
+    await check_storage(context, caller, profile_id, chars=len(content))
+    text_id = await repositories.texts.put(profile_id, "mandate", content)
     await repositories.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
     cursor: str | None = None
     while True:

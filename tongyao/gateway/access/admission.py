@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Final
 
@@ -13,9 +14,11 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.gateway.access.addresses import ClientAddresses
 from tongyao.gateway.access.authentication import authenticate, bearer_token
+from tongyao.gateway.access.body_limit import WORDS_BYTES, most_bytes
 from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
 
+STREAMS: Final = ("/events", "/live")
 CONSOLE: Final = "/console"
 """Its visitors have sessions, which it looks up and counts itself."""
 
@@ -38,7 +41,7 @@ class Admission:
             await self._limits.count_address(address)
             caller = await self._caller_of(scope, address)
             state["caller"] = caller
-            name, most = self._share_of(scope, counted_as(caller, address))
+            name, most = self._share_of(scope, caller, address)
             if self._running[name] >= most:
                 raise HttpProblem(429, "too_many_at_once", f"at most {most} at a time", headers={"Retry-After": "1"})
         except Exception as error:
@@ -68,8 +71,25 @@ class Admission:
         await self._limits.count_request(caller, address)
         return caller
 
-    def _share_of(self, scope: Scope, name: str) -> tuple[str, int]:
-        """Under which name requests at a time are counted, and how many there may be. Streams stay open, so they have their own."""
-        if scope["method"] == "GET" and scope["path"].endswith("/events"):
-            return f"stream/{name}", self._context.options.most_streams
-        return name, self._context.options.most_requests
+    def _share_of(self, scope: Scope, caller: Caller | Problem, address: str) -> tuple[str, int]:
+        """Under which name requests at a time are counted, and how many there may be.
+
+        Streams stay open, so they have a share of their own; so has what takes much memory: a long body, an export.
+        """
+        name, options = counted_as(caller, address), self._context.options
+        if scope["method"] == "GET" and scope["path"].endswith(STREAMS):
+            return f"stream/{name}", options.most_streams
+        operator = isinstance(caller, Caller) and caller.operator
+        long = most_bytes(scope, caller, options) > WORDS_BYTES and _declared(scope) > options.small_body_bytes
+        if not operator and (long or scope["path"].endswith("/export")):
+            return f"large/{name}", options.most_large
+        return name, options.most_requests
+
+
+def _declared(scope: Scope) -> float:
+    """Bytes of the body as its sender says; endless where they do not say."""
+    headers = Headers(scope=scope)
+    declared = headers.get("content-length", "")
+    if declared.isdigit():
+        return int(declared[:20])
+    return math.inf if "transfer-encoding" in headers else 0

@@ -15,8 +15,13 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 WORDS_BYTES: Final = 1_000_000
 """A message or a form of the console: 100,000 characters in any encoding."""
 
+MOST_PARTS: Final = 300_000
+"""Quotation marks and opening brackets of a body above `WORDS_BYTES`, those that are escaped in a text left out: JSON of many small
+values takes twenty times its length in memory."""
+
 LONG: Final = "long"
 SLOW: Final = "slow"
+PARTS: Final = "parts"
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
@@ -31,15 +36,15 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._most(scope)
+        most = most_bytes(scope, scope.get("state", {}).get("caller"), self._options)
         seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, whole = 0, False, False
+        read, parts, started, whole = 0, 0, False, False
         cut = LONG if declared.isdigit() and int(declared) > most else ""
         until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
-            nonlocal read, cut, whole
+            nonlocal read, parts, cut, whole
             if whole:  # from here on it tells only that the client has gone
                 return await receive()
             try:
@@ -48,11 +53,16 @@ class BodyLimit:
             except TimeoutError:
                 cut = SLOW
                 raise ValueError("the body comes too slowly") from None
-            read += len(message.get("body", b""))
+            body = message.get("body", b"")
+            read += len(body)
+            parts += body.count(b'"') - body.count(b'\\"') + body.count(b"[") + body.count(b"{")
             whole = not message.get("more_body", False)
             if read > most:
                 cut = LONG
                 raise ValueError("the body is too long")
+            if read > WORDS_BYTES and parts > MOST_PARTS:
+                cut = PARTS
+                raise ValueError("the body has too many parts")
             return message
 
         async def noted(message: Message) -> None:
@@ -70,16 +80,18 @@ class BodyLimit:
         if started or not cut:
             return
         problem = HttpProblem(413, "too_long", f"the request is too long: here at most {most:,} bytes")
+        if cut == PARTS:
+            problem = HttpProblem(413, "too_many_parts", "a long request is a long text: this one has too many values")
         if cut == SLOW:
             problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
         await problem_response(problem)(scope, receive, send)
 
-    def _most(self, scope: Scope) -> int:
-        """Bytes: large bodies only where profiles, words and payloads are sent, and with a token."""
-        options, caller = self._options, scope.get("state", {}).get("caller")
-        known = isinstance(caller, Caller) and not caller.anonymous
-        if known and _LARGE.fullmatch(scope["path"]):
-            return options.max_body_bytes
-        if (known and _WORDS.fullmatch(scope["path"])) or scope["path"].startswith("/console/"):
-            return max(WORDS_BYTES, options.small_body_bytes)
-        return options.small_body_bytes
+
+def most_bytes(scope: Scope, caller: object, options: GatewayOptions) -> int:
+    """The longest body of a request: a large one only where profiles, words and payloads are sent, and with a token."""
+    known = isinstance(caller, Caller) and not caller.anonymous
+    if known and _LARGE.fullmatch(scope["path"]):
+        return options.max_body_bytes
+    if (known and _WORDS.fullmatch(scope["path"])) or scope["path"].startswith("/console/"):
+        return max(WORDS_BYTES, options.small_body_bytes)
+    return options.small_body_bytes
