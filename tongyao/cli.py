@@ -16,7 +16,8 @@ from typer.core import TyperGroup
 MODULES: Final = {
     "demo": ("demo",),
     "service": ("up", "prepare", "doctor", "reconcile"),
-    "processes": ("start", "watch", "show", "why", "list"),
+    "start": ("start",),
+    "processes": ("watch", "show", "why", "list"),
     "messages": (
         "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
         "switch", "extend", "leave", "consent", "consents",

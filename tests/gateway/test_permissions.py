@@ -29,6 +29,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("put", "/profiles/{profile_id}/source"): {"kind": "none-such"},
     ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
     ("put", "/profiles/{profile_id}/channels/webhook/confirmation"): {"code": "guess"},
+    ("put", "/profiles/{profile_id}/channels/{kind}"): {"address": "none-such"},
+    ("put", "/profiles/{profile_id}/channels/{kind}/confirmation"): {"code": "guess"},
 }
 TURN = {"kind": "submit_projection", "round": 999, "nothing_new": True}
 EXTEND = {"kind": "extend_deadline", "alias": "P98", "seconds": 60}
@@ -85,7 +87,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(gate
                 names = {
                     "process_id": pid if own else other_pid,
                     "profile_id": (person or people[0]["profile_id"]) if own else people[0]["profile_id"],
-                    "scene": "none-such", "kind": "webhook", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none",
+                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none",
                 }  # fmt: skip
                 where = path.format(**names)
                 if where.endswith("/events"):

@@ -60,6 +60,25 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "你的答复已记录；未答复视为不同意，需求方只知道有多少人同意",
     ),
     "answer_plan": ("your answer is noted; a plan is answered once", "你的答复已记录；每份方案只答复一次"),
+    "revise_tension": (
+        "the tension stands as you wrote it; now people are found, or speak",
+        "张力已按你写的改定；接下来寻找参与者，或开始发言",
+    ),
+    "select_participants": (
+        "your choice is noted; who has to be asked first is asked, then the rounds begin",
+        "选择已记录；需要先征得同意的人会被询问，然后开始各轮",
+    ),
+    "decide": ("your decision is noted; the process goes on by it", "你的决定已记录，过程据此继续"),
+    "conclude": (
+        "no further round begins; what is open now ends, then comes the plan, or the end",
+        "不再开始新的一轮；当前的步骤结束后给出方案，或结束过程",
+    ),
+    "replan": ("the plan is made once more; then it is answered again", "方案将重做一次，之后再次征求答复"),
+    "approve_residual": ("your answer about the residual tension is noted", "关于残余张力的答复已记录"),
+    "resume": ("the process goes on where it was; deadlines run again", "过程从原处继续，期限重新计时"),
+    "cancel": ("the process is cancelled; what was said stays in the records", "过程已取消；说过的话仍保留在记录中"),
+    "extend_deadline": ("there is more time now", "期限已延长"),
+    "set_mandate": ("from the next call on this holds for your proxy", "从下一次调用起，代言按此执行"),
 }
 """What an applied message means for its sender, and what to do next."""
 

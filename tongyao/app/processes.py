@@ -11,18 +11,32 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.read_access import PartyView
+from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
 
+_ANSWERED: Final = frozenset({Phase.ANSWERING, Phase.AWAITING_CHILDREN, Phase.COMPLETED})
 _MILLIONTH: Final = Decimal("0.000001")
+
+
+class WaitsFor(Value):
+    """One thing that is asked: of whom (empty: an operator), what, and by when. `round`: or the revision of the plan."""
+
+    alias: str
+    ask: str
+    round: int
+    subject: str = ""
+    due_at: datetime | None = None
 
 
 class ProcessSummary(Value):
     """One process as one party may know it. `you` is your alias there; who is waited for is told to nobody else.
 
-    `demander`, `waiting` and what follows them is for operators.
+    `answers`: to the plan that holds, by alias, for demander and operators.
+    `demander`, `waiting`, `waits` and what follows them is for operators.
     """
 
     id: str
@@ -44,6 +58,8 @@ class ProcessSummary(Value):
     cost: Decimal | None = None
     demander: str | None = None
     waiting: bool | None = None
+    waits: tuple[WaitsFor, ...] | None = None
+    answers: dict[str, str] | None = None
     root: str | None = None
     depth: int | None = None
     updated_at: datetime | None = None
@@ -62,6 +78,7 @@ async def list_processes(
     scene: str | None = None,
     phase: list[str] | None = None,
     open: bool | None = None,
+    suspended: bool | None = None,
     parent: str | None = None,
     person: str | None = None,
     since: datetime | None = None,
@@ -82,7 +99,7 @@ async def list_processes(
         raise NotAllowed("only operators search by person: leave `person` out for your own processes")
     mine = {} if caller.operator else {role: caller.person}
     page = await repositories.processes.list(
-        scene=scene, phases=phase, open=open, parent=parent, person=person,
+        scene=scene, phases=phase, open=open, suspended=suspended, parent=parent, person=person,
         since=_in_utc(since), until=_in_utc(until), limit=limit, cursor=cursor,
         demander=mine.get("demander"), participant=mine.get("participant"),
     )  # fmt: skip
@@ -112,10 +129,16 @@ async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
         shown |= {
             "demander": row.demander,
             "waiting": row.waiting,
+            "waits": [
+                WaitsFor(alias=one.alias, ask=one.ask, round=one.round, subject=_shown(one), due_at=one.due_at)
+                for one in open_asks
+            ],
             "root": row.root_id,
             "depth": row.depth,
             "updated_at": row.updated_at,
         }
+    if access.role is not Role.PARTICIPANT and Phase(row.phase) in _ANSWERED:
+        shown["answers"] = await _answers(context, row.id)
     return ProcessSummary(
         id=row.id,
         role=access.role,
@@ -133,6 +156,18 @@ async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
         outcome=row.outcome,
         **shown,
     )
+
+
+async def _answers(context: AppContext, process_id: str) -> dict[str, str]:
+    """What was answered to the plan that holds, by alias; what was said with it is left out."""
+    answers = await context.repositories.plans.answers(process_id)
+    latest = max((one.revision for one in answers), default=0)
+    return {one.alias: one.decision for one in answers if one.revision == latest}
+
+
+def _shown(ask: InboxRow) -> str:
+    """The residual an ask is about. Who is invited stays unnamed: their id is not for lists."""
+    return "" if ask.ask == "consent" else ask.subject
 
 
 async def party_view(context: AppContext, access: ProcessAccess) -> PartyView:

@@ -10,11 +10,14 @@ import typer
 from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 
+from tongyao.app.findings import nothing_found
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.commands.common import EXIT_FAILED, OPERATOR, console, fail, run, settings
 from tongyao.commands.demo_screen import follow_rounds, screenful
 from tongyao.commands.export import write_export
-from tongyao.commands.processes import audited, start_from_files
+from tongyao.commands.showing import audited
+from tongyao.commands.start import start_from_files
+from tongyao.commands.ways_in import gateway_address
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.rules import read_access
@@ -56,13 +59,16 @@ async def _demo(folder: Path, lang: str, crash: bool) -> None:
         console.print(_NO_MODEL[lang] + "\n", style="dim")
     async with installation.brought_up(config) as installed:
         context, repositories = installed.context, installed.context.repositories
+        scene = f"demo-{lang}"  # its people stand in no scene of the user's
+        await repositories.profiles.put_scene(scene, scene)
         given = {
+            "scene": scene,
             "intent": f"@{folder / 'intent.txt'}",
             "demander": str(folder / "demander.md"),
             "participants": [{"profile_id": str(path)} for path in sorted((folder / "profiles").glob("*.md"))],
             "settings": {"auto_confirm": True},
         }
-        pid = await start_from_files(context, given)
+        pid, _ = await start_from_files(context, given)
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
         language: Language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
         phase = await follow_rounds(console, repositories, pid, language)
@@ -76,6 +82,8 @@ async def _demo(folder: Path, lang: str, crash: bool) -> None:
         await write_export(repositories, pid, out)
         view = read_access.for_export(await repositories.record(pid))
         then = await _next_steps(installed, pid, out, language)
+        if said := await nothing_found(repositories, await repositories.processes.get(pid)):
+            console.print(f"\n{said}", style="yellow", markup=False, highlight=False)
         console.print(
             screenful(view, await audited(repositories, pid), language=language, then=then, width=console.width),
             highlight=False,
@@ -86,7 +94,7 @@ async def _next_steps(installed: Installation, pid: str, out: Path, language: La
     """Where everything lies, with a personal link for whoever brought the intent, good once and for seven days; the page of the process last."""
     config, context = installed.settings, installed.context
     demander = (await context.repositories.processes.get(pid)).demander
-    where = config.public_url or f"http://{config.gateway_host}:{config.gateway_port}"
+    where = gateway_address(config)
     link = link_address(where, (await issue_link(context, OPERATOR, demander)).secret)
     page = f"{where}/console/processes/{pid}"
     if language == "zh":

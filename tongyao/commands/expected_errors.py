@@ -18,6 +18,8 @@ _ON_DISK = {
     errno.EDQUOT: "the disk quota is used up: make room, or set TONGYAO_HOME to a directory on another disk",
     errno.EROFS: "the disk is read-only: set TONGYAO_HOME to a directory that can be written",
     errno.EACCES: "this user may not write there: change its permissions, or name another place",
+    errno.ENOTDIR: "a part of this path is a file: name another place (TONGYAO_HOME for the state)",
+    errno.EEXIST: "there is a file of this name: name another place (TONGYAO_HOME for the state)",
     errno.EPERM: "this user may not write there: change its permissions, or name another place",
 }
 
@@ -43,7 +45,8 @@ def exit_code_of(error: Exception) -> int | None:
 def message_of(error: Exception) -> str:
     """What was wrong and what to do, for an error that has an exit code."""
     if isinstance(error, Refused):
-        return f"refused: {error} ({error.details['zh']})"
+        notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+        return f"refused: {error} ({error.details['zh']}){notes}"
     if isinstance(error, OSError) and error.errno in _ON_DISK:
         return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
     return str(error)

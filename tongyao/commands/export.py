@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tongyao.app.findings import nothing_found
 from tongyao.app.pictures.files import pictures
 from tongyao.commands.common import app_context, console, run
-from tongyao.commands.processes import audited
+from tongyao.commands.references import Process
+from tongyao.commands.showing import audited
 from tongyao.gateway.console.reading import news_by_round
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.markdown import (
@@ -22,6 +24,7 @@ from tongyao.protocol.documents.markdown import (
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.record import Record
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.records.repositories import Repositories
@@ -32,14 +35,15 @@ def add_to(app: typer.Typer) -> None:
 
 
 def export(
-    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    process: Process,
     to: Annotated[Path | None, typer.Option(help="Folder to write, or with --html the file; default: the id.")] = None,
     html: Annotated[bool, typer.Option("--html", help="Only the report: one page that loads nothing.")] = False,
 ) -> None:
-    """Write tension, projections, observations, relations, plan, deliveries, audit and a report of all, under aliases."""
+    """Write tension, projections, observations, relations, plan, deliveries, answers, audit and a report of all, under aliases."""
     place = to or Path(f"{process}.html" if html else process)
     run(_export(process, place, html=html))
-    console.print(f"written to [bold]{place}[/bold]")
+    page = place if html else place / "report.html"
+    console.print(f"written to {place}. Next: open {page}", markup=False, highlight=False, soft_wrap=True)
 
 
 async def _export(process: str, place: Path, *, html: bool) -> None:
@@ -106,8 +110,21 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
             f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
             names.text(delivery.markdown, author=delivery.alias),
         )
+    if record.answers:
+        dump("answers.json", _answers(record, names))
+    if said := await nothing_found(repositories, await repositories.processes.get(process)):
+        write("nothing-found.md", said)
     write("report.html", await report_of(repositories, process))
     dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(repositories, process)])
+
+
+def _answers(record: Record, names: Anonymizer) -> dict[str, dict[str, str]]:
+    """By alias what was answered to the plan that holds, and what was said with it."""
+    words = record.answer_words
+    return {
+        alias: {"answer": answer, "words": names.text(words.get(alias, ""), author=alias)}
+        for alias, answer in record.answers.items()
+    }
 
 
 def _plans(record: Any, names: Anonymizer, write: Any, dump: Any) -> None:

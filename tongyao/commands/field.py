@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from tongyao.commands import field_index
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json, run
@@ -60,13 +61,49 @@ async def _import(file: Path, scene: str, as_json: bool) -> None:
         for kind in live:
             await fill_here(indexer, ReindexInput.model_validate({"scene": scene, "kind": kind}))
     if as_json:
-        print_json({"scene": scene, "stored": report.stored, "refused": dict(report.refused)})
+        counts = {"stored": report.stored, "new": report.new, "changed": report.changed}
+        print_json({"scene": scene, **counts, "refused": dict(report.refused)})
     else:
         for id, reason in report.refused:
             errors.print(f"refused {id}: {reason}", markup=False, highlight=False)
-        console.print(f"{report.stored} profiles in scene {scene}, {len(report.refused)} refused", markup=False)
+        same = report.stored - report.new - report.changed
+        console.print(
+            f"{report.new} new, {report.changed} changed, {same} as they were, {len(report.refused)} refused in scene {scene}. "
+            f'Next: tongyao start --scene {scene} --intent "…"',
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
     if report.refused and not report.stored:
         raise typer.Exit(EXIT_BAD_INPUT)
+
+
+@app.command("list")
+def list_people(
+    scene: Annotated[str, typer.Option("--scene", help="Only of this scene; of all by default.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the people: their ids, and what is known of their profiles. No text and no name is shown."""
+    run(_list_people(scene, as_json))
+
+
+async def _list_people(scene: str, as_json: bool) -> None:
+    rows: list[dict[str, Any]] = []
+    async with records() as (_, repositories):
+        known = [one.id for one in await repositories.profiles.scenes()]
+        if scene and scene not in known:
+            fail(f"there is no scene {scene!r}: `tongyao field stats` lists them", EXIT_BAD_INPUT)
+        for name in [scene] if scene else known:
+            rows += [
+                {"id": one.profile_id, "scene": name, "version": one.version, "grade": one.grade,
+                 "language": one.language, "characters": one.chars}
+                for one in sorted(await repositories.profiles.of_scene(name), key=lambda one: one.profile_id)
+            ]  # fmt: skip
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("id", "scene", "version", "grade", "language", "characters", box=None)
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row.values()))
+    console.print(table if rows else Text("nobody yet: `tongyao field import FILE --scene NAME`"))
 
 
 @app.command()
@@ -234,7 +271,9 @@ async def _load(folder: Path) -> None:
             report = await import_profiles(
                 repositories.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
             )
-            console.print(f"{scene['id']}: {report.stored} profiles, {len(report.refused)} refused", markup=False)
+            console.print(
+                f"{scene['id']}: {report.new} new, {report.stored} in all, {len(report.refused)} refused", markup=False
+            )
 
 
 def _in_memory(people: int) -> str:

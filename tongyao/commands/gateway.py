@@ -18,12 +18,13 @@ from tongyao.commands.common import (
     OPERATOR,
     app_context,
     console,
-    errors,
     fail,
     run,
     settings,
     validated,
 )
+from tongyao.commands.references import complete_person, find_person
+from tongyao.commands.ways_in import gateway_address
 from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation
 from tongyao.runtime.observability import logs
@@ -92,7 +93,10 @@ async def _mcp() -> None:
 
 @token.command("create")
 def create(
-    person: Annotated[str | None, typer.Option(help="Whose: a profile's or a demander's id.")] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="Whose: the id of a profile or a demander, or a part of it.", autocompletion=complete_person),
+    ] = None,
     operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
     days: Annotated[float | None, typer.Option(help="Good for so many days; left out: until revoked.")] = None,
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
@@ -111,20 +115,24 @@ def create(
 
 async def _create(body: tokens.IssueTokenBody) -> str:
     async with app_context() as context:
-        if body.person is not None and not await _is_known(context, body.person):
-            errors.print(f"nobody {body.person!r} is known here yet, by a profile or a process: is the id right?")
+        if body.person is not None:
+            body = body.model_copy(update={"person": await _known(context, body.person)})
         return (await tokens.issue_token(context, OPERATOR, body)).secret
 
 
-async def _is_known(context: AppContext, person: str) -> bool:
-    if person in await context.repositories.profiles.get_many([person]):
-        return True
-    return bool((await context.repositories.processes.list(demander=person, limit=1)).rows)
+async def _known(context: AppContext, person: str) -> str:
+    """The id of a demander without a profile, else that of the profile `person` means. Raises `BadInput`, `NotFound`."""
+    if (await context.repositories.processes.list(demander=person, limit=1)).rows:
+        return person
+    return await find_person(context, person)
 
 
 @token.command("link")
 def link(
-    person: Annotated[str | None, typer.Option(help="Whose: a profile's or a demander's id.")] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="Whose: the id of a profile or a demander, or a part of it.", autocompletion=complete_person),
+    ] = None,
     operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
 ) -> None:
     """Make a personal link to the console and print it. It works once, within seven days.
@@ -139,11 +147,8 @@ def link(
 async def _link(person: str | None) -> str:
     config = settings()
     async with app_context() as context:
-        if person is not None and not await _is_known(context, person):
-            errors.print(f"nobody {person!r} is known here yet, by a profile or a process: is the id right?")
-        issued = await issue_link(context, OPERATOR, person)
-    where = config.public_url or f"http://{config.gateway_host}:{config.gateway_port}"
-    return link_address(where, issued.secret)
+        issued = await issue_link(context, OPERATOR, person and await _known(context, person))
+    return link_address(gateway_address(config), issued.secret)
 
 
 @token.command("list")

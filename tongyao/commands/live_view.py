@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tongyao.commands.next_steps import commands_for, waits_for
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
@@ -22,17 +23,6 @@ _MARKS = {
     Outcome.FAILED: "[red]×[/]",
     Outcome.LEFT: "[dim]left[/]",
 }
-_COMMANDS = {
-    "confirm_tension": "confirm {id}   (or: revise {id} --transition …)",
-    "select_participants": "select {id} --participant … --participant …",
-    "projection": "say {id} --as {alias} --round {round} --text …   (or: --nothing-new)",
-    "decision": "decide {id} accept_as_is   (or: extend, add_participants, raise_budget, abandon)",
-    "answer": "answer {id} commit --as {alias} --revision {round}   (or: decline, propose)",
-    "residual": "branch {id} {subject}   (or: --no)",
-    "hole": "branch {id} {subject}   (or: --no, or: replan {id} --without …)",
-    "resume": "resume {id}",
-}
-_DECLINED = "replan {id} --without …   (or: conclude {id})"
 _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
     Phase.COMPLETED,
@@ -52,24 +42,20 @@ async def live_view(repositories: Repositories, process_id: str) -> RenderableTy
         parts.append(await _rounds(repositories, process_id, seats, row.round))
         parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
     for ask in await repositories.inbox.of_process(process_id, open_only=True):
-        until = f" until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
-        parts.append(
-            Text(f"waits for {ask.alias or 'an operator'}: {ask.ask.replace('_', ' ')}{until}", style="yellow")
-        )
-        if command := _DECLINED if ask.ask == "decision" and phase is Phase.ANSWERING else _COMMANDS.get(ask.ask):
-            how = command.format(id=row.id, alias=ask.alias, round=ask.round, subject=ask.subject)
-            parts.append(Text(f"  tongyao {how}", style="dim", no_wrap=True, overflow="ignore"))
+        parts.append(Text(waits_for(ask, row), style="yellow"))
+        for command in await commands_for(repositories, ask, row):
+            parts.append(Text(f"  {command}", style="dim", no_wrap=True, overflow="ignore"))
     if row.cost or row.tokens:
         parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
     return Group(*parts)
 
 
 def _path(phase: Phase) -> list[tuple[str, str] | str]:
-    """The usual phases with the current one marked; an unusual current phase stands at the end."""
+    """The usual phases, the current one in brackets, which are seen without colours, too; an unusual current phase stands at the end."""
     shown: list[tuple[str, str] | str] = []
     steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
     for step in steps:
-        shown += [(step.value, "bold reverse" if step is phase else "dim"), " "]
+        shown += [(f"[{step.value}]", "bold reverse") if step is phase else (step.value, "dim"), " "]
     return shown
 
 

@@ -11,21 +11,29 @@ from rich.table import Table
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import NotFound
+from tongyao.app.errors import NotFound, Refused
 from tongyao.app.messages import Receipt, send_message
 from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
 from tongyao.app.wire import MessageBody
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_PENDING, OPERATOR, app_context, console, fail, run, validated
+from tongyao.commands.next_steps import next_step
+from tongyao.commands.references import (
+    Process,
+    Who,
+    alias_in,
+    complete_person,
+    complete_process,
+    find_person,
+    find_process,
+)
+from tongyao.commands.tension_editing import edited, revised, tension_as_text, tension_of_text
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.consent import Consent
+from tongyao.records.process.processes import ProcessRow
 
 OPERATORS: Final = "operator"
-Process = Annotated[str, typer.Argument(help="Id of the process.")]
 Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
-Alias = Annotated[
-    str, typer.Option("--as", help="The participant it is sent for: P01, P02, …; P00: the demander who takes part.")
-]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -57,21 +65,29 @@ def confirm(process: Process, key: Key = None) -> None:
 
 def revise(
     process: Process,
-    transition: Annotated[str, typer.Option(help="T: the structure of the change.")],
-    initial_state: Annotated[str, typer.Option(help="I: where you stand, facts.")] = "",
+    transition: Annotated[str | None, typer.Option(help="T: the structure of the change.")] = None,
+    initial_state: Annotated[str | None, typer.Option(help="I: where you stand, facts.")] = None,
     barrier: Annotated[list[str] | None, typer.Option(help="B: what stands in the way; repeat it.")] = None,
-    exchange: Annotated[str, typer.Option(help="E: what you can give.")] = "",
+    exchange: Annotated[str | None, typer.Option(help="E: what you can give.")] = None,
+    edit: Annotated[bool, typer.Option("--edit", help="Open the whole tension in your editor ($EDITOR).")] = False,
     key: Key = None,
 ) -> None:
-    """Write the tension anew, before it is confirmed. What you leave out is `[data_insufficient]`."""
-    tension = {
-        "transition": transition,
-        "initial_state": initial_state or None,
-        "barriers": barrier or None,
-        "exchange": exchange or None,
-    }
-    given = {name: part for name, part in tension.items() if part is not None}
-    _send(process, "revise_tension", key, tension=given)
+    """Change the tension before it is confirmed. What you do not name stays as it is; "" empties a part.
+
+    Barriers are replaced together: name all of them.
+    """
+    tension = {"transition": transition, "initial_state": initial_state, "barriers": barrier, "exchange": exchange}
+    changes = {name: part for name, part in tension.items() if part is not None}
+    if not changes and not edit:
+        fail("say what changes: --transition, --initial-state, --barrier, --exchange, or --edit", EXIT_BAD_INPUT)
+    whole = run(revised(process, changes))
+    if edit:
+        shown = tension_as_text(whole)
+        written = edited(shown)
+        if written == shown:
+            fail("nothing was changed in the editor, and nothing was sent", EXIT_BAD_INPUT)
+        whole = tension_of_text(written)
+    _send(process, "revise_tension", key, tension=whole)
 
 
 def select(
@@ -101,7 +117,12 @@ def conclude(process: Process, key: Key = None) -> None:
 
 
 def resume(
-    process: Annotated[str, typer.Argument(help="Id of the process; empty with --all.")] = "",
+    process: Annotated[
+        str,
+        typer.Argument(
+            help="Id of the process; empty with --all.", callback=find_process, autocompletion=complete_process
+        ),
+    ] = "",
     every: Annotated[bool, typer.Option("--all", help="Every suspended process.")] = False,
     reason: Annotated[
         str | None, typer.Option(help="With --all: those with this cause, as `list --suspended` shows it.")
@@ -138,38 +159,47 @@ def cancel(
 
 def say(
     process: Process,
-    alias: Alias,
-    round_number: Annotated[int, typer.Option("--round", help="The round it answers.")],
+    who: Who,
+    round_number: Annotated[
+        int | None, typer.Option("--round", help="The round it answers; the present one by default.")
+    ] = None,
     text: Annotated[str, typer.Option(help="What you have to say, in your own words.")] = "",
     nothing_new: Annotated[bool, typer.Option(help="There is nothing new.")] = False,
     key: Key = None,
 ) -> None:
     """Speak in a turn that waits for a person."""
-    _send(process, "submit_projection", key, sender=alias, round=round_number, text=text, nothing_new=nothing_new)
+    if round_number is None:
+        round_number = run(_present(process)).round
+    _send(process, "submit_projection", key, sender=who, round=round_number, text=text, nothing_new=nothing_new)
 
 
 def answer(
     process: Process,
-    alias: Alias,
+    who: Who,
     decision: Annotated[str, typer.Argument(help="commit, decline or propose")],
-    revision: Annotated[int, typer.Option(help="Which revision of the plan it answers.")] = 1,
+    revision: Annotated[
+        int | None, typer.Option(help="Which revision of the plan it answers; the latest by default.")
+    ] = None,
     text: Annotated[str, typer.Option(help="Your own words with it: what you propose instead.")] = "",
     key: Key = None,
 ) -> None:
     """Answer a plan for a participant."""
-    _send(process, "answer_plan", key, sender=alias, answer=decision, revision=revision, text=text)
+    if revision is None:
+        revision = run(_latest_revision(process))
+    _send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text)
 
 
 def replan(
     process: Process,
-    without: Annotated[list[str] | None, typer.Option(help="P01, P02, …: who declined; repeat it.")] = None,
+    without: Annotated[list[str] | None, typer.Option(help="Who declined, as P03 or by their id; repeat it.")] = None,
     proposal: Annotated[
-        list[str] | None, typer.Option(help="P01, P02, …: whose proposal to take up; repeat it.")
+        list[str] | None, typer.Option(help="Whose proposal to take up, as P03 or by their id; repeat it.")
     ] = None,
     key: Key = None,
 ) -> None:
     """Have the plan made once more: without people who declined, with what others proposed."""
-    _send(process, "replan", key, without=without or [], proposals=proposal or [])
+    aliases = run(_aliases(process, [without or [], proposal or []]))
+    _send(process, "replan", key, without=aliases[0], proposals=aliases[1])
 
 
 def branch(
@@ -184,40 +214,45 @@ def branch(
 
 def switch(
     process: Process,
-    alias: Alias,
+    who: Who,
     endpoint: Annotated[str, typer.Argument(help="proxy, human or agent")],
     key: Key = None,
 ) -> None:
     """Change what speaks for a participant."""
-    _send(process, "switch_endpoint", key, sender=OPERATORS, alias=alias, endpoint=endpoint)
+    _send(process, "switch_endpoint", key, sender=OPERATORS, about=who, endpoint=endpoint)
 
 
 def extend(
-    process: Process, alias: Alias, hours: Annotated[float, typer.Option(help="So much longer.")] = 24, key: Key = None
+    process: Process, who: Who, hours: Annotated[float, typer.Option(help="So much longer.")] = 24, key: Key = None
 ) -> None:
     """Give a participant more time for the present turn."""
-    _send(process, "extend_deadline", key, sender=OPERATORS, alias=alias, seconds=int(hours * 3600))
+    _send(process, "extend_deadline", key, sender=OPERATORS, about=who, seconds=int(hours * 3600))
 
 
-def leave(process: Process, alias: Alias, key: Key = None) -> None:
+def leave(process: Process, who: Who, key: Key = None) -> None:
     """A participant leaves the process."""
-    _send(process, "leave", key, sender=OPERATORS, alias=alias)
+    _send(process, "leave", key, sender=OPERATORS, about=who)
 
 
 def consent(
     process: Process,
-    person: Annotated[str, typer.Option("--as", help="Id of the profile that is asked.")],
+    person: Annotated[
+        str,
+        typer.Option("--as", help="Id of the profile that is asked, or a part of it.", autocompletion=complete_person),
+    ],
     allow: Annotated[bool, typer.Option("--allow/--refuse", help="Whether a proxy may speak for them here.")],
     key: Key = None,
 ) -> None:
     """Answer whether a proxy may speak for somebody in a process. No answer is no."""
     body = validated(MessageBody, {"kind": "consent", "allow": allow})
-    _report(run(_answer(process, body, key or uuid.uuid4().hex, person)))
+    _report(*run(_answer(process, body, key or uuid.uuid4().hex, person)))
 
 
-async def _answer(process: str, body: MessageBody, key: str, person: str) -> Receipt:
+async def _answer(process: str, body: MessageBody, key: str, person: str) -> tuple[Receipt, str]:
     async with app_context() as context:
-        return await send_message(context, Caller(Role.PERSON, person), process, body, key=key, via="cli")
+        asked = await find_person(context, person)
+        receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
+        return receipt, await next_step(context.repositories, process)
 
 
 def consents(
@@ -244,36 +279,69 @@ async def _consents(person: str, scene: str | None, decision: Consent | None) ->
         return await read_consents(context, caller, person)
 
 
-def _send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, **fields: Any) -> None:
-    """Send a message for `sender`: an alias (`P00`: the demander) or an operator."""
+def _send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, about: str = "", **fields: Any) -> None:
+    """Send a message for `sender`: an alias, a person in the process (`P00`: the demander) or an operator.
+
+    `about`: the participant whom an operator's message is about.
+    """
     body = validated(MessageBody, {"kind": kind, **fields})
-    _report(run(_deliver(process, body, key or uuid.uuid4().hex, sender)))
+    _report(*run(_deliver(process, body, key or uuid.uuid4().hex, sender, about)))
 
 
-def _report(receipt: Receipt) -> None:
+def _report(receipt: Receipt, then: str) -> None:
+    """One line of what happened, one of what comes next."""
     if receipt.state == "waiting":
         console.print(f"accepted and kept as {receipt.id}: it is delivered as soon as a worker answers", style="yellow")
         raise typer.Exit(EXIT_PENDING)
-    console.print("done" + (" (it had been applied before)" if receipt.repeated else ""))
+    repeated = " (it had been applied before)" if receipt.repeated else ""
+    console.print(f"{receipt.en or receipt.kind}{repeated}", highlight=False, markup=False, soft_wrap=True)
     if receipt.id.startswith("c-"):
-        console.print(f"{receipt.en}: `tongyao watch {receipt.id}`", highlight=False)
+        then = f"Next: tongyao watch {receipt.id}"
+    console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
-async def _deliver(process: str, body: MessageBody, key: str, sender: str) -> Receipt:
+async def _deliver(process: str, body: MessageBody, key: str, sender: str, about: str) -> tuple[Receipt, str]:
     async with app_context() as context:
-        caller = await _caller(context, process, sender)
-        return await send_message(context, caller, process, body, key=key, via="cli")
+        row = await context.repositories.processes.get(process)
+        if about:
+            body = body.model_copy(update={"alias": await alias_in(context, row, about)})
+        caller = await _caller(context, row, sender)
+        try:
+            receipt = await send_message(context, caller, process, body, key=key, via="cli")
+        except Refused as refused:
+            refused.add_note(await next_step(context.repositories, process))
+            raise
+        return receipt, await next_step(context.repositories, process)
 
 
-async def _caller(context: AppContext, process: str, sender: str) -> Caller:
-    """The caller in whose role a message is sent. Raises `ProcessUnknown`, `NotFound`."""
-    row = await context.repositories.processes.get(process)
+async def _caller(context: AppContext, row: ProcessRow, sender: str) -> Caller:
+    """The caller in whose role a message is sent. Raises `NotFound`."""
     if sender == OPERATORS:
         return OPERATOR
-    if sender == DEMANDER:
-        return Caller(Role.PERSON, row.demander, on_the_machine=True)
-    seats = await context.repositories.seats.seats(process)
-    person = next((seat.person for seat in seats if seat.alias == sender), None)
+    alias = await alias_in(context, row, sender)
+    if alias == DEMANDER:
+        return Caller(Role.PERSON, row.demander)
+    seats = await context.repositories.seats.seats(row.id)
+    person = next((seat.person for seat in seats if seat.alias == alias), None)
     if person is None:
-        raise NotFound("no_such_seat", f"{process} has no {sender}")
-    return Caller(Role.PARTICIPANT, person, process_id=process, alias=sender)
+        raise NotFound("no_such_seat", f"{row.id} has no {alias}")
+    return Caller(Role.PARTICIPANT, person, process_id=row.id, alias=alias)
+
+
+async def _aliases(process: str, given: list[list[str]]) -> list[list[str]]:
+    if not any(given):
+        return given
+    async with app_context() as context:
+        row = await context.repositories.processes.get(process)
+        return [[await alias_in(context, row, one) for one in names] for names in given]
+
+
+async def _present(process: str) -> ProcessRow:
+    async with app_context() as context:
+        return await context.repositories.processes.get(process)
+
+
+async def _latest_revision(process: str) -> int:
+    async with app_context() as context:
+        plan = await context.repositories.plans.latest(process)
+        return plan.revision if plan is not None else 1

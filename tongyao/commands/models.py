@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.common import app_context, console, fail, print_json, run, settings
+from tongyao.commands.references import Process
 from tongyao.llm import prices
 from tongyao.llm.cost_estimate import estimate as estimated
 from tongyao.protocol.model.process import DEMANDER
@@ -90,7 +91,7 @@ async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> No
 
 
 def record(
-    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    process: Process,
     to: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Keep every settled answer of a process in a file, for the `recorded` engine to play back without any key."""

@@ -12,6 +12,7 @@ from rich.table import Table
 from tongyao.app.operators.project_again import project_again
 from tongyao.app.operators.signals import signed_payload
 from tongyao.commands.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, errors, fail, print_json, run
+from tongyao.commands.references import Process
 from tongyao.records.process.operators import OperatorAct
 
 
@@ -44,7 +45,7 @@ async def _acts(process: str | None, operator: str | None, limit: int) -> list[O
         return await context.repositories.operators.acts(process_id=process, login=operator, limit=limit)
 
 
-def project_process_again(process: Annotated[str, typer.Argument(help="Id of the process.")]) -> None:
+def project_process_again(process: Process) -> None:
     """Make the records of a process anew from its workflow: after a reset, or when a server was restored from a backup."""
     sent_again = run(_project_again(process))
     console.print(
@@ -58,7 +59,7 @@ async def _project_again(process: str) -> int:
 
 
 def sign_signal(
-    process: Annotated[str, typer.Argument(help="Id of the process.")],
+    process: Process,
     kind: Annotated[str, typer.Argument(help="The signal: cancel, submit_projection, … (docs/protocol.md §8.2).")],
     payload: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
     hours: Annotated[float, typer.Option(help="How long the signature is good for.")] = 1,

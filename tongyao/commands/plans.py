@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
 from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, app_context, console, fail, print_json, run, validated
+from tongyao.commands.references import Process
 from tongyao.protocol.documents.plan_machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
@@ -21,7 +22,6 @@ from tongyao.records.process.lineage import ProcessTree
 from tongyao.records.process.plans import Acceptance
 
 plan = typer.Typer(no_args_is_help=True, help="A plan as a document: its schema, whether it stands, its machine.")
-Process = Annotated[str, typer.Argument(help="Id of the process.")]
 
 
 def add_to(app: typer.Typer) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Final
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput
+from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.commands.common import errors
+from tongyao.commands.references import find_person, id_of_file
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
 
-_NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
 LOCAL_SCENE: Final = "local"
 """The scene of profiles that are given as files without a scene."""
 
@@ -31,18 +30,21 @@ def read_text(path: Path, *, field: str) -> str:
 
 
 async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
-    """`given` if it is an id; for a file, the id under which its profile is registered. Raises `BadInput`."""
+    """The id that `given` means, whole or in part; for a file, the id under which its profile is registered. Raises `BadInput`."""
     path = Path(given)
     if not (path.suffix or "/" in given or path.exists()):
-        return given
+        try:
+            return await find_person(context, given)
+        except NotFound:
+            return given  # whoever starts the process is told which ids are unknown, and which are like them
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
-    profile_id = _NOT_IN_ID.sub("-", "-".join(path.resolve().with_suffix("").parts[-3:])).strip("-")
+    profile_id = id_of_file(path)
     if not scene:
         await context.repositories.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
     elif scene not in {known.id for known in await context.repositories.profiles.scenes()}:
         raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
     else:
-        profile_id = f"{scene}-{profile_id}"
+        profile_id = id_of_file(path, scene)
     await register_profile(
         context, profile_id, scene=scene or LOCAL_SCENE, name=_name_in(text, path), text=text, origin=Origin.FILE
     )

@@ -34,18 +34,22 @@ def add_to(app: typer.Typer) -> None:
 def up() -> None:
     """Bring everything up and keep it running until Ctrl-C: Temporal, PostgreSQL, a worker, the relay, the gateway.
 
-    At a terminal the console is opened in a browser.
+    At a terminal the console is opened in a browser. Logs go to logs/ in TONGYAO_HOME, so that the addresses stay on the screen.
     """
     run(_up())
 
 
 async def _up() -> None:
+    from tongyao.runtime.local.processes import make_private
+    from tongyao.runtime.observability import logs
     from tongyao.runtime.serve import gateway_running  # imports the web server: a second that other commands save
 
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     config = settings()
+    make_private(config.home)
+    logs.configure(config, file=config.home / "logs" / "service.log")
     with console.status("bringing up Temporal and PostgreSQL"):
         service = installation.brought_up(config)
         started = await service.__aenter__()
@@ -59,9 +63,10 @@ async def _up() -> None:
                 console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False, soft_wrap=True)
             console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
             await stop.wait()
+            console.print("Stopping: the gateway, the worker, Temporal, PostgreSQL.", style="dim")
     finally:
-        with console.status("stopping"):
-            await service.__aexit__(None, None, None)
+        await service.__aexit__(None, None, None)
+    console.print("Stopped.", style="dim")
 
 
 def _has_screen() -> bool:
@@ -77,6 +82,7 @@ def addresses(installed: installation.Installation, gateway_url: str = "") -> di
         "Temporal": installed.addresses.temporal_address,
         "PostgreSQL": _WITHOUT_PASSWORD.sub("…", installed.addresses.database_url),
         "State": str(installed.settings.home),
+        "Logs": str(installed.settings.home / "logs"),
         "Engine": installed.settings.chosen_engine,
     }
     if gateway_url:

@@ -43,9 +43,12 @@ class NotProfiles(Exception):
 
 @dataclass
 class Report:
-    """What became of an import: ids refused with the reason, how many came in new or were there already."""
+    """What became of an import: how many are stored now, of these how many came in new and how many are a new version of one
+    that was there; ids refused with the reason."""
 
     stored: int = 0
+    new: int = 0
+    changed: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -111,6 +114,8 @@ async def import_profiles(
             report.refused.append((one.id, str(error)))
         else:
             report.stored += 1
+            report.new += one.id not in there
+            report.changed += one.id in there
 
     async def store() -> None:
         nonlocal done
@@ -125,6 +130,7 @@ async def import_profiles(
             except RecordsError:
                 new = []
             report.stored += len(new)
+            report.new += len(new)
             stored = {one.id for one in new}
             for one in wanted:
                 if one.id not in stored:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, TypeVar
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, Unavailable
+from tongyao.app.errors import BadInput, Unavailable, not_valid
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import new_secret
@@ -24,7 +24,10 @@ Email = Annotated[str, Field(max_length=254, pattern=r"^[^@\s]{1,64}@[^@\s]{1,18
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
 
+BodyT = TypeVar("BodyT", bound=Body)
 _CODE_SECONDS: Final = 15.0
+LOG: Final = "log"
+"""The notifier of people without a channel, and of operators: nobody has an address there."""
 
 
 class MailBody(Body):
@@ -35,12 +38,18 @@ class WebhookBody(Body):
     url: Url
 
 
+class AddressBody(Body):
+    """An address of a kind of channel that was added to the installation; its notifier says which are good."""
+
+    address: str = Field(min_length=1, max_length=2_000, pattern=r"^[^\x00-\x1f]+$")
+
+
 class CodeBody(Body):
     code: str = Field(min_length=1, max_length=100)
 
 
 class ChannelView(Value):
-    """`secret` signs what is sent to a webhook; it is shown when it is made, and not again."""
+    """`secret` signs what is sent to a webhook, or to a kind that was added; it is shown when it is made, and not again."""
 
     kind: ChannelKind
     address: str
@@ -77,9 +86,53 @@ async def send_code(context: AppContext, person: str, address: str, *, language:
     return channel
 
 
-async def confirm(
-    context: AppContext, caller: Caller, person: str, kind: Literal["mail", "webhook"], body: CodeBody
+async def set_channel(
+    context: AppContext, caller: Caller, person: str, kind: ChannelKind, address: str, *, language: str
 ) -> ChannelView:
+    """Set an address of any kind that this installation has a `Notifier` for, and send a code there, for `confirm`.
+
+    Raises `BadInput` for a kind that is not there and for an address that its notifier does not take, and `Unavailable`.
+    """
+    if kind == "mail":
+        return await set_mail(context, caller, person, validated_body(MailBody, address=address), language=language)
+    if kind == "webhook":
+        return await set_webhook(context, caller, person, validated_body(WebhookBody, url=address))
+    authorize_for_profile(caller, person, Action.CHANNELS)
+    notifier = context.notifiers.get(kind)
+    if notifier is None or kind == LOG:
+        known = ", ".join(sorted(one for one in context.notifiers if one != LOG)) or "none"
+        raise BadInput(
+            "no_such_channel", f"there is no kind of channel {kind!r} here; there are: {known}", field="kind"
+        )
+    channel, code = Channel(person=person, kind=kind, address=address, secret=new_secret()), secrets.token_urlsafe(9)
+    await context.repositories.notifications.set_channel(channel, code=code)
+    subject, text = notification_texts.code_mail(code, language)
+    try:
+        async with asyncio.timeout(_CODE_SECONDS):
+            await notifier.send(
+                Outgoing(
+                    id=text_id("code", person, code), address=address, subject=subject, text=text,
+                    secret=SecretStr(channel.secret), data={"what": "code", "code": code},
+                )
+            )  # fmt: skip
+    except NotSent as error:
+        if error.permanent:
+            raise BadInput("bad_address", f"the {kind} does not take this address: {error}", field="address") from None
+        raise Unavailable(f"{kind}_away", "the code could not be sent; try again later") from None
+    except TimeoutError:
+        raise Unavailable(f"{kind}_away", "the code could not be sent; try again later") from None
+    return _view(channel, secret=channel.secret)
+
+
+def validated_body(model: type[BodyT], **given: object) -> BodyT:
+    """Raises `BadInput` that says what is wrong with the address."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise not_valid(error) from None
+
+
+async def confirm(context: AppContext, caller: Caller, person: str, kind: ChannelKind, body: CodeBody) -> ChannelView:
     """Raises `BadInput` for a code that is not the last one sent."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
@@ -119,7 +172,7 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
     return _view(channel, secret=channel.secret)
 
 
-async def remove_channel(context: AppContext, caller: Caller, person: str, kind: Literal["mail", "webhook"]) -> None:
+async def remove_channel(context: AppContext, caller: Caller, person: str, kind: ChannelKind) -> None:
     authorize_for_profile(caller, person, Action.CHANNELS)
     await context.repositories.notifications.remove_channel(person, kind)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.notifications import channels
@@ -12,6 +12,7 @@ from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
+Kind = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or one that was added here.")]
 
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
@@ -56,6 +57,28 @@ async def confirm_webhook(
     return await channels.confirm(context, caller, profile_id, "webhook", body)
 
 
+@router.put("/{kind}", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+async def set_channel(
+    profile_id: Id,
+    kind: Kind,
+    body: channels.AddressBody,
+    request: Request,
+    context: Context,
+    caller: Caller,
+    language: Literal["en", "zh"] = "en",
+) -> channels.ChannelView:
+    """Of a kind that was added to this installation. A code is sent there; the address is used once it came back."""
+    await rate_limits_of(request).count_registration(caller, address_of(request))
+    return await channels.set_channel(context, caller, profile_id, kind, body.address, language=language)
+
+
+@router.put("/{kind}/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+async def confirm_channel(
+    profile_id: Id, kind: Kind, body: channels.CodeBody, context: Context, caller: Caller
+) -> channels.ChannelView:
+    return await channels.confirm(context, caller, profile_id, kind, body)
+
+
 @router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))
-async def remove_channel(profile_id: Id, kind: Literal["mail", "webhook"], context: Context, caller: Caller) -> None:
+async def remove_channel(profile_id: Id, kind: Kind, context: Context, caller: Caller) -> None:
     await channels.remove_channel(context, caller, profile_id, kind)

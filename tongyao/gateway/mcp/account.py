@@ -30,7 +30,10 @@ ACTIONS: Final[dict[str, Action]] = {
 }
 """Each tool's action in the table of permissions."""
 
-Kind = Literal["mail", "webhook"]
+Kind = Annotated[
+    str,
+    Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or one that was added to this installation."),
+]
 
 
 def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
@@ -74,21 +77,16 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     async def set_channel(
         ctx: Context,
         kind: Kind,
-        to: Annotated[str, Field(description="A mail address, or for a webhook an https:// address.")],
+        to: Annotated[str, Field(description="A mail address, for a webhook an https:// address.")],
         language: Annotated[Literal["en", "zh"], Field(description="Of the mail with the code.")] = "en",
         token: Token = "",
     ) -> Any:
         """Be told there. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
         caller = await owner(token, ctx, Action.CHANNELS)
         await callers.count_registration(caller, ctx)
-        if kind == "webhook":
-            return as_json(
-                await notification_channels.set_webhook(
-                    context, caller, caller.person, notification_channels.WebhookBody(url=to)
-                )
-            )
-        mail = notification_channels.MailBody(address=to)
-        return as_json(await notification_channels.set_mail(context, caller, caller.person, mail, language=language))
+        return as_json(
+            await notification_channels.set_channel(context, caller, caller.person, kind, to, language=language)
+        )
 
     async def confirm_channel(
         ctx: Context,

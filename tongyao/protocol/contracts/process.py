@@ -5,6 +5,7 @@ Inputs and outputs hold references and counts only: whatever stands here ends up
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -86,7 +87,19 @@ class ProcessInput(Value):
     def summary(self) -> str:
         """What the Temporal UI calls this process; without a text of anybody."""
         origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
-        return f"Crystallization of one {origin}" + (f", scene {self.scene}" if self.scene else "")
+        where = f", scene {self.scene}" if self.scene else ""
+        who = f", {people_of(self.participants)}" if self.participants else ", people to be found"
+        return f"{origin.capitalize()}{where}{who}"
+
+
+def people_of(choices: Sequence[Choice]) -> str:
+    """`5 people, 2 of them human`: how many take part, and how many of them are not spoken for by a proxy."""
+    kinds = [
+        f"{count} of them {kind}"
+        for kind in ("human", "agent")
+        if (count := sum(one.endpoint == kind for one in choices))
+    ]
+    return ", ".join([f"{len(choices)} people", *kinds])
 
 
 class ProcessResult(Value):

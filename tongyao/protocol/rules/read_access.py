@@ -211,7 +211,7 @@ def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | Non
 
 
 def for_export(record: Record) -> PartyView:
-    """The whole record for whoever runs the installation, under aliases. What people wrote to their answers is left out."""
+    """The whole record for whoever runs the installation, under aliases, with what people wrote to their answers."""
     names = anonymizer(record)
     return PartyView(
         process_id=record.process_id,
@@ -225,6 +225,7 @@ def for_export(record: Record) -> PartyView:
         projections=tuple(names.model(_as_said(one), author=one.alias) for one in record.projections),
         plan=names.model(record.plans[-1]) if record.plans else None,
         answers=dict(record.answers),
+        answer_words={who: names.text(said, author=who) for who, said in record.answer_words.items()},
     )
 
 

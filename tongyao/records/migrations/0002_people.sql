@@ -52,7 +52,7 @@ CREATE TABLE consents (
 -- Where a person is told that something waits. An address is used once its owner has shown that it is theirs.
 CREATE TABLE channels (
     person       text NOT NULL,
-    kind         text NOT NULL CHECK (kind IN ('mail', 'webhook')),
+    kind         text NOT NULL,  -- of `Notifier` that sends there: mail, webhook, or one that was added
     address      text NOT NULL,
     secret       text NOT NULL DEFAULT '',        -- of a webhook: signs what is sent
     code_sha256  text NOT NULL DEFAULT '',        -- of a mail address: the code that confirms it

@@ -108,7 +108,7 @@ CREATE TABLE notifications (
     id               uuid PRIMARY KEY,
     source           text NOT NULL,               -- `inbox/<row>@<opened>[/<due>]`, `event/<process>/<epoch>.<seq>`, `message/<id>`, `acted/<id>`
     person           text NOT NULL,
-    channel          text NOT NULL CHECK (channel IN ('mail', 'webhook', 'log')),
+    channel          text NOT NULL,  -- log, or the kind of a channel
     process_id       text REFERENCES processes (id),   -- NULL: it is about no process
     about            jsonb NOT NULL,              -- closed words, ids and times: never a text
     state            text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'sent', 'failed', 'dropped')),

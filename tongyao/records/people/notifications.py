@@ -8,16 +8,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from psycopg.types.json import Jsonb
+from pydantic import Field
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.events import EventCursor, RecordedEvent
 
-ChannelKind = Literal["mail", "webhook"]
+ChannelKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 OPERATORS: Final = "operators"
 """Stands for whoever runs the installation; told by the log."""
 

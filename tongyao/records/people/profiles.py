@@ -237,6 +237,18 @@ class Profiles:
             )
             return {profile.id: profile for profile in await cursor.fetchall()}
 
+    async def ids_like(self, part: str, *, limit: int = 20) -> list[str]:
+        """Ids that begin with this or end with it behind a hyphen or a dot, in order: `derek` finds `cases-ferry-derek`."""
+        escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT id FROM profiles
+                   WHERE deleted_at IS NULL AND (id LIKE %(begins)s OR id LIKE %(hyphen)s OR id LIKE %(dot)s)
+                   ORDER BY id LIMIT %(limit)s""",
+                {"begins": f"{escaped}%", "hyphen": f"%-{escaped}", "dot": f"%.{escaped}", "limit": limit},
+            )
+            return [row["id"] for row in await cursor.fetchall()]
+
     async def of_scene(self, scene_id: str) -> list[ProfileVersion]:
         """The current version of every profile of a scene that is not deleted, by profile id."""
         async with reading(self._pool, ProfileVersion) as cursor:

@@ -142,6 +142,16 @@ class Processes:
             raise ProcessUnknown(f"there is no process {process_id!r}")
         return row
 
+    async def ids_like(self, beginning: str, *, limit: int = 20) -> Sequence[str]:
+        """Ids that begin with this, with or without the `c-` before it; the newest process first."""
+        escaped = beginning.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT id FROM processes WHERE id LIKE %s OR id LIKE %s ORDER BY created_at DESC, id LIMIT %s""",
+                [f"{escaped}%", f"c-{escaped}%", limit],
+            )
+            return [row["id"] for row in await cursor.fetchall()]
+
     async def list(
         self,
         *,

@@ -27,6 +27,7 @@ from tongyao.runtime.temporal.search_attributes import register_search_attribute
 RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
 NO_HTTP_API = 'frontend.httpAllowedHosts=["disabled.invalid"]'  # programs use gRPC, which no web page can speak
+UI_PORTS_TRIED = 20
 PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
 
 
@@ -37,8 +38,9 @@ class LocalTemporal:
         home: the directory of all local state; made when missing.
         binary: the ``temporal`` program; by default whatever the ladder finds (``temporal_binary``).
         port: of the gRPC front end; None: any free one.
-        ui_port: of the Web UI, which is then at 127.0.0.1; None: any free one of a loopback address that nobody can guess, because
-            the UI answers whatever host name it is called by, and has no login.
+        ui_port: of the Web UI, which is then at 127.0.0.1; None: one of a loopback address that nobody can guess, because the UI
+            answers whatever host name it is called by, and has no login. Both are chosen once for a home and kept in
+            ``<home>/run/temporal-ui``; where the port is taken, the next free one is used.
         namespace: made at the start when it is not there.
         persistent: False for tests: everything is in memory and gone with the server.
     """
@@ -120,8 +122,7 @@ class LocalTemporal:
                     f"Stop that one, choose another port, or unset {setting} to have a free port chosen."
                 )
         self.port = self._fixed_port or free_port()
-        self.ui_host = "127.0.0.1" if self._fixed_ui_port else loopback_address()
-        self.ui_port = self._fixed_ui_port or free_port(self.ui_host)
+        self.ui_host, self.ui_port = ("127.0.0.1", self._fixed_ui_port) if self._fixed_ui_port else self._kept_ui()
         command = [str(binary), "server", "start-dev", "--ip", "127.0.0.1", "--port", str(self.port)]
         command += [
             "--ui-ip",
@@ -143,6 +144,23 @@ class LocalTemporal:
             lock=self.home / "run" / "temporal.lock",
             log=self.home / "logs" / "temporal.log",
         )
+
+    def _kept_ui(self) -> tuple[str, int]:
+        """Host and port of the Web UI as at the last start, so that a bookmark goes on working."""
+        kept = self.home / "run" / "temporal-ui"
+        try:
+            host, _, known = kept.read_text(encoding="utf-8").strip().partition(":")
+            candidates = [port for port in range(int(known), int(known) + UI_PORTS_TRIED) if port < 65536]
+        except (OSError, ValueError):
+            host, candidates = loopback_address(), []
+        port = next((one for one in candidates if not port_is_taken(one, host)), None)
+        if port is None:
+            host = loopback_address()
+            port = free_port(host)
+        if self._persistent:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(f"{host}:{port}\n", encoding="utf-8")
+        return host, port
 
     async def _wait_until_ready(self, server: ServerProcess, until: float) -> None:
         while True:

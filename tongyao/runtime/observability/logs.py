@@ -6,6 +6,8 @@ import logging
 import sys
 import traceback
 from collections.abc import MutableMapping
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -13,11 +15,12 @@ from structlog.typing import Processor
 
 from tongyao.runtime.settings import Settings
 
+LOG_BYTES = 10_000_000  # then it is set aside, one generation
 KEPT_OF_A_TRACE = 12  # frames: the innermost say what happened
 
 
-def configure(settings: Settings) -> None:
-    """Send structlog and the standard library's loggers (Temporal's, uvicorn's) the same way, to standard error.
+def configure(settings: Settings, *, file: Path | None = None) -> None:
+    """Send structlog and the standard library's loggers (Temporal's, uvicorn's) the same way: to standard error, or to `file`.
 
     Of exceptions only their types and where they were raised are kept: messages quote what they stumbled over, which
     may be somebody's words.
@@ -33,7 +36,7 @@ def configure(settings: Settings) -> None:
     renderer: Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if settings.log_format == "json"
-        else structlog.dev.ConsoleRenderer()
+        else structlog.dev.ConsoleRenderer(colors=file is None and sys.stderr.isatty())
     )
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -41,7 +44,10 @@ def configure(settings: Settings) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
     handler.addFilter(_exceptions_by_type)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

@@ -26,11 +26,17 @@ def wanted(state: State) -> dict[str, Step]:
             readable=tuple(alias for alias, seat in sorted(state.seats.items()) if seat.consented),
             children=children.completed(state) if state.folded else (),
         )
-        return {f"plan/{revision}": Step(PLAN, plan, f"plan {revision}")}
+        return {
+            f"plan/{revision}": Step(PLAN, plan, f"plan {revision} · {len(state.present)} people, {state.round} rounds")
+        }
     if state.phase is Phase.DELIVERING:
         aliases = tuple(alias for alias in state.present if alias not in state.left_out)
         deliver = DeliverInput(process_id=state.process_id, revision=state.plan_revision, aliases=aliases)
-        return {f"deliver/{state.plan_revision}": Step(DELIVER, deliver, f"deliver plan {state.plan_revision}")}
+        return {
+            f"deliver/{state.plan_revision}": Step(
+                DELIVER, deliver, f"deliver plan {state.plan_revision} · {len(aliases)} people"
+            )
+        }
     return {}
 
 

@@ -41,7 +41,9 @@ def wanted(state: State) -> dict[str, Step]:
     if state.deciding_cause is not None:
         return deciding.proposals_wanted(state)
     observe = ObserveInput(process_id=state.process_id, round=state.round, round_limit=state.round_limit)
-    return {f"observe/{state.round}": Step(OBSERVE, observe, f"catalyst · round {state.round}")}
+    return {
+        f"observe/{state.round}": Step(OBSERVE, observe, f"catalyst · round {state.round} · {len(state.seats)} people")
+    }
 
 
 def _projections(state: State) -> dict[str, Step]:

@@ -18,6 +18,7 @@ from tongyao.protocol.contracts.process import (
     DiscoverOutput,
     FreezeInput,
     FreezeOutput,
+    people_of,
 )
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
@@ -40,7 +41,13 @@ def wanted(state: State) -> dict[str, Step]:
             limit=start.settings.max_others,
             excluded=(*start.excluded, *_demander_profile(state)),
         )
-        return {"discover": Step(DISCOVER, find, f"find people near the tension in {start.scene or 'the field'}")}
+        return {
+            "discover": Step(
+                DISCOVER,
+                find,
+                f"find people near a tension of grade {state.tension.grade.value}, scene {start.scene or 'none'}",
+            )
+        }
     if state.phase is not Phase.CONSENTING:
         return {}
     if not state.consents_known:
@@ -57,7 +64,7 @@ def wanted(state: State) -> dict[str, Step]:
         round=state.round + 1,
         fallback=start.settings.fallback,
     )
-    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {len(choices)} participants")}
+    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}")}
 
 
 def find_participants(state: State, now: datetime) -> None:

@@ -1,0 +1,30 @@
+"""Whether a process found any relation, and what to say where it found none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tongyao.records.process.processes import ProcessRow
+from tongyao.records.repositories import Repositories
+
+_NOTHING: Final = {
+    "en": "No relation between any two people was found in {rounds} rounds.",
+    "zh": "{rounds} 轮里没有发现任何两个人之间的关系。",
+}
+_COMPARES_WORDS: Final = {
+    "en": "This engine (extractive) compares words and is no language model; a model reads meaning: set ANTHROPIC_API_KEY and "
+    "start the process again (docs/models.md).",
+    "zh": "现在的引擎（extractive）只比对词语，不是语言模型；模型能读懂意思：请设置 ANTHROPIC_API_KEY，再重新开始（docs/models.md）。",
+}
+
+
+async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
+    """Why the rounds found no relation, in the language of the process; empty where one was found or no round is over."""
+    observed = await repositories.rounds.observations(row.id)
+    if not observed or any(one.kind.related for one in await repositories.rounds.relations(row.id)):
+        return ""
+    language = "zh" if row.language == "zh" else "en"
+    manifest = await repositories.seats.manifest(row.id)
+    engine = (manifest.get("*", {}).get("engines") or {}).get("observe")
+    said = _NOTHING[language].format(rounds=len(observed))
+    return f"{said} {_COMPARES_WORDS[language]}" if engine == "extractive" else said

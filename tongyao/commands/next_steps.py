@@ -1,0 +1,111 @@
+"""What a process waits for, in words, and the commands that would move it, filled in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from tongyao.app.candidates import nearest_first
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.records.process.inbox import InboxRow
+from tongyao.records.process.processes import ProcessRow
+from tongyao.records.repositories import Repositories
+
+_WAITS: Final = {
+    "confirm_tension": "the tension is to be confirmed or revised",
+    "select_participants": "people are to be chosen",
+    "projection": "round {round} waits for what they say",
+    "decision": "the process came to a limit: how it goes on is to be decided",
+    "answer": "plan {round} is to be answered",
+    "residual": "does this residual tension go back to the field?",
+    "hole": "somebody declined: does the hole they leave go back to the field?",
+    "consent": "may a proxy speak for them in this process?",
+    "resume": "suspended ({reason}): mend the cause, then resume",
+}
+_ANSWERED: Final = "somebody declined or proposed a change: the plan can be made once more"
+
+
+def waits_for(ask: InboxRow, row: ProcessRow) -> str:
+    """Who is waited for, why, and until when, in one line."""
+    who = {DEMANDER: "P00 (the demander)", "": "an operator"}.get(ask.alias, ask.alias)
+    said = _ANSWERED if _after_answers(ask, row) else _WAITS.get(ask.ask, ask.ask.replace("_", " "))
+    until = f", until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
+    return f"waits for {who}: {said.format(round=ask.round, reason=row.suspended_reason)}{until}"
+
+
+async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRow) -> list[str]:
+    """The commands that answer an ask, as they can be pasted; where somebody chooses, the usual choice first."""
+    id, who = row.id, ask.alias
+    match ask.ask:
+        case "confirm_tension":
+            return [f"tongyao confirm {id}", f"tongyao revise {id} --edit"]
+        case "select_participants":
+            return [
+                f"tongyao select {id}{''.join(f' --participant {one}' for one in await _nearest(repositories, id))}"
+            ]
+        case "projection":
+            said = f"tongyao say {id} --as {who} --round {ask.round}"
+            return [f'{said} --text "…"', f"{said} --nothing-new"]
+        case "answer":
+            of = f"--as {who} --revision {ask.round}"
+            return [
+                f"tongyao answer {id} commit {of}",
+                f"tongyao answer {id} decline {of}",
+                f'tongyao answer {id} propose {of} --text "…"',
+            ]
+        case "decision" if _after_answers(ask, row):
+            return [await _replan(repositories, id), f"tongyao conclude {id}"]
+        case "decision":
+            proposed = await repositories.seats.candidates(id, round_number=ask.round)
+            people = "".join(f" --participant {one}" for one in dict.fromkeys(one.profile_id for one in proposed))
+            add = f"tongyao decide {id} add_participants{people or ' --participant PROFILE_ID'}"
+            choices = ("accept_as_is", "extend", "abandon")
+            return [*(f"tongyao decide {id} {one}" for one in choices), add]
+        case "residual" | "hole":
+            subject = shlex.quote(ask.subject)
+            again = [await _replan(repositories, id)] if ask.ask == "hole" else []
+            return [f"tongyao branch {id} {subject}", f"tongyao branch {id} {subject} --no", *again]
+        case "consent":
+            person = ask.person or ask.subject
+            return [f"tongyao consent {id} --as {person} --allow", f"tongyao consent {id} --as {person} --refuse"]
+        case "resume":
+            return [f"tongyao resume {id}"]
+        case _:
+            return []
+
+
+async def next_step(repositories: Repositories, process_id: str) -> str:
+    """The phase, what is waited for, and a command, in one line: for the end of a command that changed something."""
+    row = await repositories.processes.get(process_id)
+    asks = await repositories.inbox.of_process(process_id, open_only=True)
+    stands = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
+    if Phase(row.phase).ended:
+        return f"Now: {stands}. Next: tongyao show {process_id}"
+    if not asks:
+        return f"Now: {stands}. Next: tongyao watch {process_id}"
+    more = f" (and {len(asks) - 1} more: tongyao show {process_id})" if len(asks) > 1 else ""
+    [first, *_] = await commands_for(repositories, asks[0], row) or [f"tongyao show {process_id}"]
+    return f"Now: {stands}; {waits_for(asks[0], row)}{more}. Next: {first}"
+
+
+def _after_answers(ask: InboxRow, row: ProcessRow) -> bool:
+    return ask.ask == "decision" and row.phase == Phase.ANSWERING
+
+
+async def _nearest(repositories: Repositories, process_id: str) -> Sequence[str]:
+    """Who would be taken if nobody chose."""
+    return (await nearest_first(repositories, process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
+
+
+async def _replan(repositories: Repositories, process_id: str) -> str:
+    """A new plan without everybody who declined, with everything that was proposed for the plan that holds."""
+    answers = await repositories.plans.answers(process_id)
+    latest = max((one.revision for one in answers), default=0)
+    options = {"decline": "--without", "propose": "--proposal"}
+    said = [
+        f" {options[one.decision]} {one.alias}"
+        for one in answers
+        if one.revision == latest and one.decision in options and one.alias != DEMANDER
+    ]
+    return f"tongyao replan {process_id}{''.join(said)}"

@@ -1,0 +1,163 @@
+"""The parts of `show`: the tension, the people to choose among, the plan with its answers, the audit."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tongyao.app import processes
+from tongyao.app.action_permissions import Action, Role
+from tongyao.app.authorization import Caller, authorize_in_process
+from tongyao.app.candidates import Because, candidates
+from tongyao.app.choices import choices_of
+from tongyao.app.context import AppContext
+from tongyao.app.findings import nothing_found
+from tongyao.commands.common import OPERATOR, console
+from tongyao.commands.next_steps import commands_for
+from tongyao.protocol.documents.markdown import tension_markdown
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.rules.audit import audit
+from tongyao.protocol.rules.formulation import not_taken_up
+from tongyao.protocol.rules.read_access import PartyView
+from tongyao.records.repositories import Repositories
+
+_FACETS: Final = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
+"""The facets of a person that a search result names, in words."""
+_FOUND_BY: Final = {
+    "resonance": "moves the same way",
+    "complement": "offers or needs what is open",
+    "interference": "near in one thing, far in the others",
+}
+
+
+async def shown_as_json(context: AppContext, process_id: str) -> dict[str, Any]:
+    """The summary of a process as `list --json` and the API have it, and besides the tension, the plan and what was answered."""
+    repositories = context.repositories
+    row = await repositories.processes.get(process_id)
+    access = await authorize_in_process(repositories, OPERATOR, process_id, Action.READ_PROCESS)
+    summary = (await processes.summary(context, access)).model_dump(mode="json")
+    view = await _of_demander(context, process_id)
+    asks = await repositories.inbox.of_process(process_id, open_only=True)
+    return {
+        **summary,
+        "tension": view.tension.model_dump(mode="json") if view.tension is not None else None,
+        "plan": view.plan.markdown if view.plan is not None else None,
+        "answer_words": view.answer_words,
+        "nothing_found": await nothing_found(repositories, row),
+        "commands": [command for ask in asks for command in await commands_for(repositories, ask, row)],
+    }
+
+
+async def _of_demander(context: AppContext, process_id: str) -> PartyView:
+    """What the demander may see: on the machine it is read for them."""
+    row = await context.repositories.processes.get(process_id)
+    return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
+
+
+async def print_before_rounds(context: AppContext, process_id: str) -> None:
+    """What the demander is asked about before the rounds: the tension as formulated, the people that were found."""
+    repositories = context.repositories
+    record = await repositories.record(process_id)
+    if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
+        return
+    if record.tension is not None:
+        console.print(markdown(tension_markdown(record.tension)))
+        if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
+            console.print("Sentences of the intent that no line quotes:")
+            for sentence in left:
+                console.print(f"- {sentence}", markup=False)
+    if record.phase is Phase.SELECTING:
+        await _print_candidates(context, process_id)
+
+
+async def _print_candidates(context: AppContext, process_id: str) -> None:
+    """Whom the field found, from which side, and why; those who would be taken are marked."""
+    row = await context.repositories.processes.get(process_id)
+    found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
+    if not found:
+        console.print("The field found nobody: name people with `--participant`, or import more into the scene.")
+        return
+    console.print(Text("People that were found (* would be taken if you let it choose):", style="bold"))
+    for one in found:
+        sides = "; ".join(_FOUND_BY.get(name, name) for name in one.perspectives)
+        console.print(f"{'*' if one.taken else ' '} {one.profile_id}: {sides}", markup=False, highlight=False)
+        for because in one.because:
+            for line in _because(because):
+                console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _because(reason: Because) -> list[str]:
+    part = f"{reason.part} “{' '.join(reason.part_text.split())[:120]}”" if reason.part_text else reason.part
+    lines = [f"    {_FACETS.get(reason.facet, reason.facet)} is near {part}"]
+    return [*lines, f"    they say: “{reason.sentence}”"] if reason.sentence else lines
+
+
+async def print_choices(repositories: Repositories, process_id: str) -> None:
+    """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
+    for ask in await repositories.inbox.of_process(process_id, open_only=True):
+        given = await choices_of(repositories, ask)
+        if given is None:
+            continue
+        if given.residual is not None:
+            console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
+            console.print(markdown(tension_markdown(given.residual.tension)))
+        if given.open:
+            console.print(Text("What nobody here covers:", style="bold"))
+            for point in given.open:
+                console.print(Text(f"  {point.id}  {point.text}"))
+        if given.proposals:
+            console.print(Text("Who could be added for it:", style="bold"))
+            table = Table("profile", "found because", "near", box=None)
+            for found in given.proposals:
+                near = ", ".join(f"{one['part']}: {_FACETS.get(one['facet'], one['facet'])}" for one in found.reasons)
+                table.add_row(found.profile_id, _FOUND_BY.get(found.perspective, found.perspective), near)
+            console.print(table)
+        if given.note:
+            console.print(Text(given.note))
+
+
+def markdown(text: str) -> RenderableType:
+    """Markdown for the terminal. Its library is loaded only where something is shown."""
+    from rich.markdown import Markdown
+
+    return Markdown(text)
+
+
+async def print_plan(context: AppContext, process_id: str) -> None:
+    """The plan that holds, how it was answered, and, where the rounds found no relation, that and why."""
+    view = await _of_demander(context, process_id)
+    if view.plan is not None:
+        console.print(markdown(view.plan.markdown))
+        print_answers(view)
+    said = await nothing_found(context.repositories, await context.repositories.processes.get(process_id))
+    if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may say so itself
+        console.print(Text(said, style="yellow"))
+
+
+def print_answers(view: PartyView) -> None:
+    """Who committed, declined or proposed what, with their words."""
+    if view.plan is None or not view.roster:
+        return
+    table = Table("who", "answer", "words", box=None, title="Answers", title_justify="left")
+    names, answers, words = view.identities or {}, view.answers or {}, view.answer_words or {}
+    for alias in view.roster:
+        if alias != DEMANDER:
+            who = f"{alias} ({names[alias]})" if alias in names else alias
+            table.add_row(Text(who), answers.get(alias, "not yet"), Text(words.get(alias, "")))
+    console.print(table)
+
+
+async def audited(repositories: Repositories, process_id: str) -> Any:
+    record = await repositories.record(process_id)
+    rounds = await repositories.rounds.projections(process_id)
+    return audit(record, guards=[row.guards for row in rounds])
+
+
+async def print_audit(repositories: Repositories, process_id: str) -> None:
+    table = Table("", "property", "finding", "figure", box=None, title="Audit", title_justify="left")
+    for finding in await audited(repositories, process_id):
+        table.add_row(str(finding.number), finding.claim, finding.result, finding.figure)
+    console.print(table)

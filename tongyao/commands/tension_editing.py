@@ -1,0 +1,83 @@
+"""A tension that is revised: what is not named stays; and its text for an editor."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tongyao.app.errors import BadInput
+from tongyao.commands.common import app_context
+from tongyao.protocol.model.tension import MISSING
+
+_HEADINGS: Final = {
+    "transition": "T: the change that is wanted",
+    "initial_state": "I: where you stand, facts",
+    "barriers": "B: what stands in the way, one line each",
+    "exchange": "E: what you can give",
+}
+_LINE: Final = re.compile(r"^## ([TIBE]):.*$", re.MULTILINE)
+_PARTS: Final = {heading[0]: name for name, heading in _HEADINGS.items()}
+_NOTE: Final = "<!-- Change what you like, save, close. An empty part is [data_insufficient]. -->"
+
+
+async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The tension of a process with `changes`, as the body of `revise_tension`; an empty part is left out.
+
+    Raises `BadInput` where there is no tension yet, `ProcessUnknown`.
+    """
+    async with app_context() as context:
+        record = await context.repositories.record(process)
+    if record.tension is None:
+        raise BadInput(
+            "no_tension_yet", f"{process} has no tension to revise yet: it is {record.phase.value}", field="process"
+        )
+    present = record.tension.model_dump(include=set(_HEADINGS))
+    return _without_missing({**present, **changes})
+
+
+def tension_as_text(tension: Mapping[str, Any]) -> str:
+    """What the editor opens: a heading for each part, a line for each barrier."""
+    parts = [_NOTE]
+    for name, heading in _HEADINGS.items():
+        value = tension.get(name, "")
+        text = value if isinstance(value, str) else "\n".join(f"- {' '.join(one.split())}" for one in value)
+        parts.append(f"## {heading}\n\n{text}".rstrip())
+    return "\n\n".join(parts) + "\n"
+
+
+def tension_of_text(text: str) -> dict[str, Any]:
+    """The tension that somebody wrote in the editor. Raises `BadInput` when the headings are gone."""
+    pieces = _LINE.split(text.replace(_NOTE, ""))
+    found = dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    if not found:
+        raise BadInput("no_headings", "keep the headings `## T: …`, `## I: …`, `## B: …`, `## E: …`", field="tension")
+    tension: dict[str, Any] = {_PARTS[letter]: written.strip() for letter, written in found.items()}
+    lines = [re.sub(r"^\s*[-*]\s+", "", line).strip() for line in tension.get("barriers", "").splitlines()]
+    return _without_missing({**tension, "barriers": [line for line in lines if line]})
+
+
+def edited(text: str) -> str:
+    """What somebody made of `text` in their editor (VISUAL, else EDITOR, else vi). Raises `BadInput` when it cannot be run."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "tension.md"
+        file.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(command), str(file)], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise BadInput(
+                "no_editor", f"the editor {command!r} did not work ({error}): set EDITOR", field="edit"
+            ) from None
+        return file.read_text(encoding="utf-8")
+
+
+def _without_missing(tension: dict[str, Any]) -> dict[str, Any]:
+    barriers = [one for one in tension.get("barriers") or () if one.strip() and one != MISSING]
+    parts = {name: text for name, text in tension.items() if name != "barriers" and text.strip() and text != MISSING}
+    return {**parts, **({"barriers": barriers} if barriers else {})}

@@ -1,0 +1,41 @@
+"""How a person who speaks for themself comes in: a personal link to the console, and a token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tongyao.app.context import AppContext
+from tongyao.app.people import tokens
+from tongyao.app.people.sessions import LINK_DAYS, issue_link, link_address
+from tongyao.commands.common import OPERATOR
+from tongyao.runtime.settings import Settings
+
+
+@dataclass(frozen=True)
+class WayIn:
+    """`link` opens the console once; `token` opens the API and MCP until it is revoked. Neither is shown again."""
+
+    person: str
+    link: str
+    token: str
+    days: int = LINK_DAYS
+
+    def as_json(self) -> dict[str, str]:
+        return {"link": self.link, "token": self.token}
+
+
+async def ways_in(context: AppContext, settings: Settings, people: Sequence[str]) -> list[WayIn]:
+    """A new link and a new token for each of these people."""
+    doors = []
+    for person in people:
+        link = await issue_link(context, OPERATOR, person)
+        body = tokens.IssueTokenBody(role="person", person=person, label="made by `tongyao start`")
+        token = await tokens.issue_token(context, OPERATOR, body)
+        doors.append(WayIn(person, link_address(gateway_address(settings), link.secret), token.secret))
+    return doors
+
+
+def gateway_address(settings: Settings) -> str:
+    """Where people reach the gateway: the public address where one is set, else this machine."""
+    return settings.public_url or f"http://{settings.gateway_host}:{settings.gateway_port}"
