@@ -7,14 +7,16 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.commands.command_line import room
-from tests.support.serving import served
+from tests.gateway.conftest import until_served
 from tests.support.stack import Stack
-from tongyao.gateway.server import application
+from tongyao.gateway.server import listen, serve, url_of
 from tongyao.protocol.model.process import Phase
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,6 +27,19 @@ def block(page: str, language: str) -> str:
     found = re.search(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
     assert found is not None
     return found[1]
+
+
+@asynccontextmanager
+async def gateway(stack: Stack) -> AsyncIterator[str]:
+    """The API and MCP of a stack on a port of this machine; yields the address."""
+    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+    serving = asyncio.create_task(serve(stack.context, stop, bound))
+    try:
+        await until_served(url_of(bound))
+        yield url_of(bound)
+    finally:
+        stop.set()
+        await serving
 
 
 async def ran(*words: str, **environment: str) -> str:
@@ -48,8 +63,8 @@ async def test_the_first_conversation_over_the_api_ends_in_a_plan_that_is_answer
     command.chmod(0o755)
     (script := tmp_path / "first.sh").write_text(block("api.md", "sh"), encoding="utf-8")
     path = f"{command.parent}:{os.environ['PATH']}"
-    async with served(application(stack.context)) as url:
-        said = await ran("sh", str(script), PATH=path, TONGYAO_API=url)
+    async with gateway(stack) as url:
+        said = await ran("sh", str(script), PATH=path, API_URL=url)
     assert "'commit'" in said.splitlines()[-1], said
     [row] = (await stack.repositories.processes.list(limit=5)).rows
     await stack.end(row.id)
@@ -61,7 +76,7 @@ async def test_the_client_of_the_mcp_sdk_prints_what_waits(stack: Stack, tmp_pat
     seats = {seat.alias: seat.person for seat in await stack.repositories.seats.seats(process)}
     token = await stack.repositories.tokens.issue("person", person=seats[aliases["ada"]])
     (script := tmp_path / "client.py").write_text(block("mcp.md", "python"), encoding="utf-8")
-    async with served(application(stack.context)) as url:
-        said = await ran(sys.executable, str(script), TONGYAO_MCP=f"{url}/mcp", TY_TOKEN=token.secret)
+    async with gateway(stack) as url:
+        said = await ran(sys.executable, str(script), MCP_URL=f"{url}/mcp", TY_TOKEN=token.secret)
     assert said.startswith(f"{process} projection "), said
     await stack.say(process, "cancel")

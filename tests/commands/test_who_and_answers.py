@@ -21,7 +21,7 @@ async def test_somebody_speaks_by_their_own_id_in_the_present_round(stack: Stack
     assert then.startswith("Now: crystallizing, round 1; waits for P0") and "Next: tongyao say" in then
     assert isinstance((await tongyao("say", process, "--as", "dora", "--text", "x")).exception, NotFound)
     assert isinstance((await tongyao("show", "c-0000")).exception, NotFound)
-    await stack.say(process, "cancel")
+    await tongyao("cancel", process)
 
 
 async def test_a_part_that_several_share_is_refused_with_their_ids(stack: Stack) -> None:
@@ -38,7 +38,7 @@ async def test_a_refusal_says_how_the_process_stands_and_what_would_move_it(stac
     assert isinstance(refused, Refused)
     told = message_of(refused)
     assert "Now: crystallizing, round 1; waits for P0" in told and f"tongyao say {process} --as P0" in told
-    await stack.say(process, "cancel")
+    await tongyao("cancel", process)
 
 
 async def test_whoever_speaks_for_themself_gets_a_link_and_a_token_once(stack: Stack, tmp_path: Path) -> None:
@@ -59,4 +59,4 @@ async def test_whoever_speaks_for_themself_gets_a_link_and_a_token_once(stack: S
     await stack.until_round(process, "crystallizing", 1)
     said = await tongyao("say", process, "--as", str(derek), "--text", "The van is free before nine.")
     assert said.exit_code == 0, said.output
-    await stack.say(process, "cancel")
+    await tongyao("cancel", process)
