@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
+from tongyao.app.candidate_sentences import matching_sentences
 from tongyao.app.context import AppContext
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.consent import Consent
-from tongyao.records.privacy.texts import TextErased
 from tongyao.records.repositories import Repositories
-
-MOST_CHARACTERS: Final = 200
 
 
 class Because(Value):
     """`part` of the tension (T, B1, E …), in its words, is near what this side of the person says.
 
-    `facet`: `offers`, `moves` or `needs`. `sentence`: theirs, where they let a proxy speak for them in the scene; else None.
+    `facet`: `offers`, `moves` or `needs`. `sentence`: theirs, where they allow it to be read (`matching_sentences`); else None.
     """
 
     part: str
@@ -46,22 +42,18 @@ async def candidates(context: AppContext, caller: Caller, process_id: str) -> li
     found = await repositories.seats.candidates(process_id, round_number=0)
     order = await nearest_first(repositories, process_id)
     nearest = order[: ProcessSettings.model_validate(row.settings).max_others]
-    known = await repositories.consents.standing(order, row.scene_id or "")
     record = await repositories.record(row)
-    names = read_access.anonymizer(record)
     parts = record.tension.targets() if record.tension is not None else {}
+    sentences = await matching_sentences(context, caller, process_id, found)
     shown = []
     for person in order:
         rows = [one for one in found if one.profile_id == person]
-        text = ""
-        if person in known and known[person].consent is Consent.ALLOW:
-            text = await _text_of(context, person)
         because = {
             (reason["part"], reason["facet"]): Because(
                 part=reason["part"],
                 part_text=parts.get(reason["part"], ""),
                 facet=reason["facet"],
-                sentence=names.text(_cut(text[reason["start"] : reason["end"]])) if text else None,
+                sentence=sentences.get((person, int(reason["start"]), int(reason["end"]))),
             )
             for one in rows
             for reason in one.reasons
@@ -75,19 +67,6 @@ async def candidates(context: AppContext, caller: Caller, process_id: str) -> li
             )
         )
     return shown
-
-
-async def _text_of(context: AppContext, person: str) -> str:
-    version = await context.repositories.profiles.version(person)
-    try:
-        return await context.repositories.texts.get(version.text_id)
-    except TextErased:
-        return ""
-
-
-def _cut(sentence: str) -> str:
-    whole = " ".join(sentence.split())
-    return whole if len(whole) <= MOST_CHARACTERS else whole[: MOST_CHARACTERS - 1] + "…"
 
 
 async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
