@@ -69,7 +69,12 @@ DRAFT = PlanDraft(
 
 
 def settled(
-    draft: PlanDraft = DRAFT, *, language: Language = "en", absent: tuple[Absence, ...] = (), hidden: bool = False
+    draft: PlanDraft = DRAFT,
+    *,
+    language: Language = "en",
+    absent: tuple[Absence, ...] = (),
+    hidden: bool = False,
+    premises: dict[str, str] | None = None,
 ) -> Plan:
     return settle_plan(
         draft,
@@ -81,6 +86,7 @@ def settled(
         tension=TENSION,
         absent=absent,
         hidden=hidden,
+        premises=premises,
     )
 
 
@@ -134,6 +140,18 @@ def test_steps_say_who_when_and_after_what() -> None:
     told = plan_markdown(settled())
     assert "1. Load the bus (at 05:30). *(P01 offered it; not agreed)*" in told
     assert "2. Set down. *(P02 offered it; not agreed; after step 1)*" in told
+
+
+def test_what_the_demander_is_to_decide_is_not_called_their_offer() -> None:
+    task = TaskDraft(id="t3", title="Say whether the door may be opened", assignee="P00", sources=["T/E"])
+    told = plan_markdown(settled(DRAFT.model_copy(update={"tasks": [task]})))
+    assert "*(for P00 to decide; not answered yet)*" in told
+
+
+def test_a_note_shows_the_premise_of_an_item_and_not_its_bearing() -> None:
+    plan = settled(premises={"R1/P01/1": "the bus is empty at 05:40"})
+    assert "“the bus is empty at 05:40”" in plan_markdown(plan)
+    assert KNOWN["R1/P01/1"] in {one.text for one in plan.references}, "the model that writes deliveries reads all of it"
 
 
 def test_a_closed_record_is_quoted_nowhere_but_in_the_tension() -> None:

@@ -60,7 +60,7 @@ class Footnotes:
     def __init__(self, language: Language, references: Iterable[Source], *, reader: str = "") -> None:
         """`reader`: the alias of the person the page is written to, who is called "you"."""
         self._language, self._reader = language, reader
-        self._texts = {one.id: one.text for one in references}
+        self._texts = {one.id: one.premise or one.text for one in references}
         self._numbers: dict[tuple[NoteKind, tuple[str, ...], str], int] = {}
 
     def of_claim(self, claim: Claim) -> int:

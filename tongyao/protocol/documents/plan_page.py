@@ -42,6 +42,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "open": "Still open when the rounds ended",
         "agreed": "{who}; both sides said so",
         "offered": "{who} offered it; not agreed",
+        "decides": "for {who} to decide; not answered yet",
         "unasked": "{who} has not offered it; nobody has asked yet",
         "nobody": "nobody is there for it",
         "outside": "somebody outside this room: {who}",
@@ -78,6 +79,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "open": "各轮结束时还开着的",
         "agreed": "{who}；双方都说过",
         "offered": "{who} 提出的，还没有谈定",
+        "decides": "要 {who} 来定，还没有答",
         "unasked": "{who} 没有说过愿意，也还没有人问过他",
         "nobody": "还没有人做",
         "outside": "在场以外的人：{who}",
@@ -219,8 +221,7 @@ class _Layout:
         elif not task.has_doer:
             who = words["nobody"]
         else:
-            state = "agreed" if task.agreed else "offered" if task.offered else "unasked"
-            who = words[state].format(who=task.assignee)
+            who = words[_state(task)].format(who=task.assignee)
         steps = [words["step"].format(number=numbers[one]) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
         return words["apart"].join([who, *after])
@@ -228,6 +229,14 @@ class _Layout:
     @property
     def _zh(self) -> bool:
         return self._language == "zh"
+
+
+def _state(task: Task) -> str:
+    if task.agreed:
+        return "agreed"
+    if task.assignee == DEMANDER:
+        return "decides"
+    return "offered" if task.offered else "unasked"
 
 
 def residual_entries(

@@ -51,6 +51,7 @@ def settle_plan(
     open_points: Sequence[str] = (),
     reduced: bool = False,
     hidden: bool = False,
+    premises: Mapping[str, str] | None = None,
 ) -> Plan:
     """The plan in `draft`, as far as the record bears it out.
 
@@ -65,6 +66,7 @@ def settle_plan(
 
     Args:
         known: every id a source may name, with its text (`Record.item_ids`, and those of children).
+        premises: of items with a bearing, the premise alone, by id; pages show it.
         hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
     """
     claims = _Claims(known, language)
@@ -89,7 +91,9 @@ def settle_plan(
     )
     parts = [name for name in known if name.startswith("T/")]
     references = (
-        Source(id=name, text="" if hidden and name not in parts else known[name])
+        Source(id=name)
+        if hidden and name not in parts
+        else Source(id=name, text=known[name], premise=(premises or {}).get(name, ""))
         for name in dict.fromkeys((*parts, *plan.cited()))
     )
     return plan.model_copy(update={"references": tuple(references)})

@@ -31,6 +31,7 @@ class Source(Value):
 
     id: str
     text: str = Field(default="", description="Empty where readers of the plan may not see it (`open_record` off).")
+    premise: str = Field(default="", description="Of an item with a bearing: the premise alone. Pages show it.")
 
 
 class Claim(Value):

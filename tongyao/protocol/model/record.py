@@ -70,6 +70,11 @@ class Record(Value):
         """Aliases that have contributed at least one item so far, in order."""
         return tuple(sorted({projection.alias for projection in self.projections if projection.items}))
 
+    def premises(self) -> dict[str, str]:
+        """The premise of every item that has one, by the item's id."""
+        items = (item for projection in self.projections for item in projection.items)
+        return {item.id: item.premise for item in items if item.premise}
+
     def item_ids(self) -> dict[str, str]:
         """Every id that a source may name, with the text behind it: `T`…, `R1/P01/1`, `R1/catalyst/1`."""
         known: dict[str, str] = {}
