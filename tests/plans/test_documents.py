@@ -151,7 +151,9 @@ def test_what_the_demander_is_to_decide_is_not_called_their_offer() -> None:
 def test_a_note_shows_the_premise_of_an_item_and_not_its_bearing() -> None:
     plan = settled(premises={"R1/P01/1": "the bus is empty at 05:40"})
     assert "“the bus is empty at 05:40”" in plan_markdown(plan)
-    assert KNOWN["R1/P01/1"] in {one.text for one in plan.references}, "the model that writes deliveries reads all of it"
+    assert KNOWN["R1/P01/1"] in {one.text for one in plan.references}, (
+        "the model that writes deliveries reads all of it"
+    )
 
 
 def test_a_closed_record_is_quoted_nowhere_but_in_the_tension() -> None:
