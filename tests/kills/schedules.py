@@ -30,6 +30,7 @@ from tests.kills.checker import Acknowledged, Checker
 from tests.simulation import generator, talk
 from tests.simulation.script import Input, Script, literal
 from tests.support.stack import Stack
+from tongyao.app.authorization import invited_author
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.app.start import process_id_of
@@ -259,6 +260,9 @@ class Played:
         kind, via = fields["kind"], fields.pop("via", "")
         author = m.Author(role=fields.pop("role"), alias=fields.pop("alias_of_author"))
         author_id = f"{author.role}:{author.alias}"
+        if author.role == "invited":
+            asks = await self.house.stack.repositories.inbox.of_process(process_id)
+            author_id = next((invited_author(one.person or "") for one in asks if one.alias == author.alias), author_id)
         self._sent += 1
         key = f"message-{self._sent}"
         text = None

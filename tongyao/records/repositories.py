@@ -133,6 +133,18 @@ class Repositories:
                 mandates[one.profile_id] = mandates[one.profile_id].model_copy(update={"may_speak": False})
         return mandates
 
+    async def readable_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> set[str]:
+        """Whose profile may be read in a process (docs/protocol.md §3.11): the demander's, and of those whose consent stands in the records.
+
+        What the workflow says is not asked: whoever can start workflows could make it say anything.
+        """
+        standing = await self.consents.standing(profile_ids, process.scene_id or "")
+        allowed = {one.profile_id for one in standing.values() if one.consent is Consent.ALLOW}
+        asked = [one for one in profile_ids if one not in allowed]
+        said = await self.consents.said_yes(process.id, asked) if asked else set()
+        never = {one.profile_id for one in standing.values() if one.consent is Consent.NEVER}
+        return allowed | (said - never) | ({process.demander} & set(profile_ids))
+
     async def profile_text(self, profile: ProfileRef) -> str:
         """The text of one profile version. Raises `ProfileUnknown`, `TextErased`."""
         version = await self.profiles.version(profile.profile_id, profile.version)

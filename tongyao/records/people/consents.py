@@ -77,6 +77,15 @@ class Consents:
             for row in rows
         }
 
+    async def said_yes(self, process_id: str, profile_ids: Sequence[str]) -> set[str]:
+        """Who of these said yes in this process, by a message that the records hold: to the question, or by their own switch to a proxy.
+
+        A later no takes it back.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(_SAID_YES, {"process": process_id, "ids": list(profile_ids)})
+            return {row["person"] for row in await cursor.fetchall() if row["yes"]}
+
     async def over_quota(self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas) -> tuple[str, ...]:
         """Who of these was asked too often today, or named too often by this demander."""
         async with session(self._pool) as connection:
@@ -96,6 +105,20 @@ class Consents:
             row = await cursor.fetchone()
         return int(row["n"]) if row else 0
 
+
+_SAID_YES = """
+    SELECT DISTINCT ON (p.person) p.person, a.yes
+    FROM unnest(%(ids)s::text[]) AS p (person), LATERAL (
+        SELECT (m.payload ->> 'allow')::boolean AS yes, m.created_at FROM messages m
+        WHERE m.process_id = %(process)s AND m.kind = 'consent' AND m.author_id = 'invited:' || p.person
+          AND (m.verdict IS NULL OR (m.verdict ->> 'accepted')::boolean)
+        UNION ALL
+        SELECT true, m.created_at FROM messages m
+        WHERE m.process_id = %(process)s AND m.kind = 'switch_endpoint'
+          AND m.author_id IN ('participant:' || p.person, 'demander:' || p.person)
+          AND 'proxy' IN (m.payload ->> 'endpoint', m.payload ->> 'fallback')
+          AND (m.verdict IS NULL OR (m.verdict ->> 'accepted')::boolean)) AS a
+    ORDER BY p.person, a.created_at DESC"""
 
 _COUNTS = """
     SELECT p.id AS person, p.origin,
