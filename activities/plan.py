@@ -24,6 +24,7 @@ from tongyao.protocol.rules.plans.holes import hole_title
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.plans import PlanRow
+from tongyao.records.process.processes import ProcessRow
 
 PROFILE_CHARS = 3_000
 """The most a plan's request holds of each profile. It helps to understand the record and is never a source
@@ -45,7 +46,7 @@ class Planning:
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
             request = read_access.for_planner(
                 record,
-                materials=await self._materials(record, what.readable),
+                materials=await self._materials(record, row, what.readable),
                 open_points=open_points,
                 without=what.without,
                 proposals=what.proposals,
@@ -93,12 +94,14 @@ class Planning:
             return minimal_plan(request), True
         return (minimal_plan(request), True) if says_nothing(settled.draft) else (settled.draft, False)
 
-    async def _materials(self, record: Record, readable: Sequence[str]) -> dict[str, Material]:
+    async def _materials(self, record: Record, process: ProcessRow, readable: Sequence[str]) -> dict[str, Material]:
         """The profiles of those who contributed, as far as their owners let their proxies speak. `readable`: aliases."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
         speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
         profiles = {one.alias: one.profile for one in speakers if one.profile is not None}
+        consenting = await repositories.readable_in(process, [one.profile_id for one in profiles.values()])
+        profiles = {alias: one for alias, one in profiles.items() if one.profile_id in consenting}
         mandates = await repositories.mandates_in(record.scene, [one.profile_id for one in profiles.values()])
         texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():

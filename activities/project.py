@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,11 +43,15 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class _Room:
-    """What the turns of one step are made from, read once for all of them. Erased profiles have no text."""
+    """What the turns of one step are made from, read once for all of them. Erased profiles have no text.
+
+    `readable`: ids of profiles that a proxy may speak from here.
+    """
 
     run: StepRun[EndpointRequest, ProjectionDraft]
     record: Record
     mandates: Mapping[str, Mandate]
+    readable: AbstractSet[str]
     texts: Mapping[ProfileRef, str]
 
     def owner(self, alias: str) -> str:
@@ -84,13 +89,15 @@ class Projecting:
         repositories = self._deps.repositories
         record = await repositories.record(run.process, turns_of=[turn.alias for turn in what.turns])
         profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
+        readable = await repositories.readable_in(run.process, [profile.profile_id for profile in profiles])
         return _Room(
             run=run,
             record=record.model_copy(update={"round": what.round}),
             mandates=await repositories.mandates_in(
                 record.scene, [run.process.demander, *(profile.profile_id for profile in profiles)]
             ),
-            texts=await repositories.profile_texts(profiles),
+            readable=readable,
+            texts=await repositories.profile_texts([one for one in profiles if one.profile_id in readable]),
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
@@ -131,7 +138,8 @@ class Projecting:
         profile = record.participant(turn.alias).profile
         mandate = room.mandates[room.owner(turn.alias)]
         words = await repositories.texts.get(turn.submission) if turn.submission else None
-        if words is None and not mandate.may_speak:
+        consents = profile is None or profile.profile_id in room.readable
+        if words is None and not (mandate.may_speak and consents):
             return _silent(what, turn, Outcome.LAPSED)
         if words is not None:
             material, source_text = Material(), words
