@@ -12,8 +12,16 @@ from temporalio.client import Client
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.records.privacy.keys import Keyring
+from tongyao.runtime.temporal.payload_codec import PayloadEncryption
+from tongyao.runtime.temporal.worker_plugin import plugin
 
 MASTER_KEY = base64.b64encode(b"k" * 32).decode()
+
+
+async def encrypting(temporal: Client) -> Client:
+    """A client for workers that read what commands encrypt with `MASTER_KEY`."""
+    codec = PayloadEncryption(Keyring.read(MASTER_KEY))
+    return await Client.connect(temporal.service_client.config.target_host, plugins=[plugin(codec)])
 
 
 @pytest.fixture
@@ -25,5 +33,5 @@ async def stack(
     monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
     monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
     keys = Keyring.read(MASTER_KEY)
-    async with open_stack(temporal, fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
+    async with open_stack(await encrypting(temporal), fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
         yield here

@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.commands.command_line import TEXTS, tongyao
-from tests.commands.conftest import MASTER_KEY
+from tests.commands.conftest import MASTER_KEY, encrypting
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.app.start import process_id_of
@@ -60,7 +60,9 @@ async def suspended(
         Rule(step="formulate", do="operator_needed", message="no credit", until="paid"),
     ]
     engine = ScriptedEngine(Script(rules=rules))
-    async with open_stack(temporal, fresh_database_url, engine, keys=Keyring.read(MASTER_KEY)) as stack:
+    async with open_stack(
+        await encrypting(temporal), fresh_database_url, engine, keys=Keyring.read(MASTER_KEY)
+    ) as stack:
         await stack.people(TEXTS, scene="harbour")
         await stack.people(TEXTS, scene="hill")
         for name, scene in (("harbour", "harbour"), ("hill", "hill"), ("other-key", "harbour")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from typing import Annotated, Any, Final
 
@@ -311,7 +312,17 @@ async def _deliver(process: str, body: MessageBody, key: str, sender: str, about
         except Refused as refused:
             refused.add_note(await next_step(context.repositories, process))
             raise
+        if receipt.state == "applied":
+            await _until_written(context, row)
         return receipt, await next_step(context.repositories, process)
+
+
+async def _until_written(context: AppContext, before: ProcessRow) -> None:
+    """Wait a moment for the records to show what the message changed: the workflow writes them after it has applied it."""
+    for _ in range(15):
+        if (await context.repositories.processes.get(before.id)).seq > before.seq:
+            return
+        await asyncio.sleep(0.1)
 
 
 async def _caller(context: AppContext, row: ProcessRow, sender: str) -> Caller:

@@ -146,7 +146,7 @@ def print_answers(view: PartyView) -> None:
     for alias in view.roster:
         if alias != DEMANDER:
             who = f"{alias} ({names[alias]})" if alias in names else alias
-            table.add_row(Text(who), answers.get(alias, "not yet"), Text(words.get(alias, "")))
+            table.add_row(Text(who), answers.get(alias, "no answer"), Text(words.get(alias, "")))
     console.print(table)
 
 
