@@ -13,6 +13,7 @@ from tongyao.commands.next_steps import commands_for, waits_for
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
+from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import Repositories
 
@@ -29,8 +30,17 @@ _STEPS = (
 )  # fmt: skip
 
 
-async def live_view(repositories: Repositories, process_id: str) -> RenderableType:
-    """What `watch` shows now. Raises `ProcessUnknown`."""
+async def asks_of(repositories: Repositories, row: ProcessRow) -> list[str]:
+    """Of everything that waits a line that says so, then the commands that answer it, indented and whole."""
+    lines = []
+    for ask in await repositories.inbox.of_process(row.id, open_only=True):
+        lines.append(waits_for(ask, row))
+        lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
+    return lines
+
+
+async def live_view(repositories: Repositories, process_id: str, *, with_asks: bool = True) -> RenderableType:
+    """What `watch` shows now; what is wider than the screen is cut. Raises `ProcessUnknown`."""
     row = await repositories.processes.get(process_id)
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
@@ -41,10 +51,8 @@ async def live_view(repositories: Repositories, process_id: str) -> RenderableTy
     if seats:
         parts.append(await _rounds(repositories, process_id, seats, row.round))
         parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
-    for ask in await repositories.inbox.of_process(process_id, open_only=True):
-        parts.append(Text(waits_for(ask, row), style="yellow"))
-        for command in await commands_for(repositories, ask, row):
-            parts.append(Text(f"  {command}", style="dim", no_wrap=True, overflow="ignore"))
+    if with_asks:
+        parts += [Text(line, no_wrap=True, overflow="ignore") for line in await asks_of(repositories, row)]
     if row.cost or row.tokens:
         parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
     return Group(*parts)

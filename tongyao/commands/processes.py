@@ -14,7 +14,7 @@ from tongyao.app import processes
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound, Unavailable
 from tongyao.commands.common import OPERATOR, app_context, console, print_json, run
-from tongyao.commands.live_view import live_view
+from tongyao.commands.live_view import asks_of, live_view
 from tongyao.commands.references import Process
 from tongyao.commands.showing import audited, print_audit, print_before_rounds, print_choices, print_plan, shown_as_json
 from tongyao.protocol.model.process import Phase
@@ -99,8 +99,11 @@ async def _show(process: str, with_audit: bool, as_json: bool) -> None:
                 shown["audit"] = [finding.model_dump() for finding in await audited(repositories, process)]
             print_json(shown)
             return
-        console.print(await live_view(repositories, process))
-        if not await repositories.inbox.of_process(process, open_only=True):  # else it says so already
+        console.print(await live_view(repositories, process, with_asks=False))
+        asks = await asks_of(repositories, await repositories.processes.get(process))
+        for line in asks:  # whole, so that they can be pasted
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if not asks:
             await print_why(context, process)
         await print_before_rounds(context, process)
         await print_choices(repositories, process)
