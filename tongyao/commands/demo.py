@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,13 @@ _NO_MODEL = {
     "en": "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.",
     "zh": "没有用模型：抽取式引擎只挑选句子、对齐句子。要用 Claude，请设置 ANTHROPIC_API_KEY。",
 }
+_READERS = {
+    "en": "A recording: careful readers answered every request in place of a model, each from that request alone.",
+    "zh": "这是一份录音：细心的读者代替模型回答了每一个请求，每次只根据那一个请求。",
+}
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
+RECORDED = {"zh": "held-out/a2-zh-four-dark-hours"}
+"""Cases of which `examples/recorded/<case>.jsonl` holds a run."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,22 +49,37 @@ def demo(
     crash: Annotated[
         bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")
     ] = False,
+    recorded: Annotated[
+        bool,
+        typer.Option(
+            "--recorded", help="Play a run that careful readers answered in place of a model (no key needed)."
+        ),
+    ] = False,
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL, and print its rounds live and a screenful of what came of it."""
     if lang not in CASES:
         fail(f"--lang {lang!r}: zh or en", 2)
-    folder = EXAMPLES / CASES[lang]
+    if recorded and lang not in RECORDED:
+        fail(f"--recorded: there is a recording for --lang {' and '.join(RECORDED)}", 2)
+    folder = EXAMPLES / (RECORDED if recorded else CASES)[lang]
     if not folder.is_dir():
         fail(f"the examples are not at {folder}: run the demo from a checkout of the repository", 2)
-    run(_demo(folder, lang, crash))
+    recording = EXAMPLES / "recorded" / f"{folder.name}.jsonl" if recorded else None
+    if recording is not None:  # the worker process reads its settings from the environment, too
+        os.environ |= {"TONGYAO_ENGINE": "recorded", "TONGYAO_ENGINE_FILE": str(recording)}
+    run(_demo(folder, lang, crash, recording))
 
 
-async def _demo(folder: Path, lang: str, crash: bool) -> None:
+async def _demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> None:
     config = settings()
     console.print(f"[bold]{folder.name}[/bold]: {(folder / 'intent.txt').read_text(encoding='utf-8').strip()}\n")
     if config.chosen_engine == "extractive":
         console.print(_NO_MODEL[lang] + "\n", style="dim")
+    if recording is not None:
+        console.print(_READERS[lang] + "\n", style="dim")
     async with installation.brought_up(config) as installed:
+        if recording is not None and installed.joined:
+            fail("--recorded needs a worker of its own, and a service runs here: stop it, or set another TONGYAO_HOME")
         context, repositories = installed.context, installed.context.repositories
         scene = f"demo-{lang}"  # its people stand in no scene of the user's
         await repositories.profiles.put_scene(scene, scene)
@@ -65,8 +87,8 @@ async def _demo(folder: Path, lang: str, crash: bool) -> None:
             "scene": scene,
             "intent": f"@{folder / 'intent.txt'}",
             "demander": str(folder / "demander.md"),
-            "participants": [{"profile_id": str(path)} for path in sorted((folder / "profiles").glob("*.md"))],
-            "settings": {"auto_confirm": True},
+            "participants": [{"profile_id": str(path)} for path in _profiles(folder, recording)],
+            "settings": {"auto_confirm": True, "aliases_as_named": recording is not None},
         }
         pid, _ = await start_from_files(context, given)
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
@@ -88,6 +110,16 @@ async def _demo(folder: Path, lang: str, crash: bool) -> None:
             screenful(view, await audited(repositories, pid), language=language, then=then, width=console.width),
             highlight=False,
         )
+
+
+def _profiles(folder: Path, recording: Path | None) -> list[Path]:
+    """The participants' files: those of a recording in the order of its aliases."""
+    if recording is None:
+        return sorted((folder / "profiles").glob("*.md"))
+    from tongyao.llm.recorded import read_recording
+
+    header, _ = read_recording(recording)
+    return [folder / "profiles" / f"{name}.md" for name in header.seats]
 
 
 async def _next_steps(installed: Installation, pid: str, out: Path, language: Language) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rich.cells import chop_cells
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -39,6 +41,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "holds": "条成立", "falsified": "条被推翻", "needs several runs": "条要多次运行", "no material": "条没有材料",
     },
 }  # fmt: skip
+_CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 _STYLES: Final = {Relation.COMPLEMENTARY: "green", Relation.ALIGNED: "blue", Relation.OFFSETTING: "yellow"}
 _MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAILED: "×", Outcome.LEFT: "left"}
 
@@ -143,4 +146,6 @@ def _line(text: str, width: int, *, before: str = "", rows: int = 1) -> Text:
     whole = " ".join(text.split())
     line = Text.assemble((before, "dim"), whole)
     line.truncate(width * rows - 4 * (rows - 1), overflow="ellipsis")
+    if rows > 1 and _CHINESE.search(whole):  # rich breaks lines at spaces alone, and Chinese has hardly any
+        return Text("\n  ".join(chop_cells(line.plain, width - 2)))
     return line

@@ -1,0 +1,36 @@
+"""`tongyao demo --recorded`: the recorded run of a case, played without a key."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tongyao.commands.demo import EXAMPLES, RECORDED
+from tongyao.llm.recorded import read_recording
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("language", sorted(RECORDED))
+def test_the_people_of_a_recording_are_those_of_its_case(language: str) -> None:
+    folder = EXAMPLES / RECORDED[language]
+    header, _ = read_recording(EXAMPLES / "recorded" / f"{folder.name}.jsonl")
+    assert header.authored
+    assert set(header.seats) <= {path.stem for path in (folder / "profiles").glob("*.md")}
+
+
+@pytest.mark.slow  # it brings up servers and a worker of its own
+def test_the_recorded_demo_ends_in_a_plan(short_home: Path) -> None:
+    short_home.chmod(0o711)  # PostgreSQL runs as another user where the tests run as root
+    environment = {**os.environ, "TONGYAO_HOME": str(short_home / "recorded"), "TONGYAO_GATEWAY_PORT": "0"}
+    command = [sys.executable, "-c", "from tongyao.cli import main; main()", "demo", "--lang", "zh", "--recorded"]
+    shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert "第 4 轮" in shown.stdout
+    assert "现在可能的" in shown.stdout
+    plan = next((short_home / "recorded" / "exports").glob("*/plan.md")).read_text(encoding="utf-8")
+    assert "由记录直接拼成" not in plan, "the recorded plan, not one assembled from the record"
