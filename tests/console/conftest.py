@@ -31,6 +31,7 @@ class Console:
         more.setdefault("viewport", DESK)
         locale = "zh-CN" if language == "zh" else "en-GB"
         context: BrowserContext = await self.browser.new_context(locale=locale, timezone_id="Europe/London", **more)
+        context.set_default_timeout(60_000)
         page = await context.new_page()
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))

@@ -146,9 +146,13 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 
 async def sort_intent(request: FormulationRequest) -> TensionDraft:
     """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing."""
-    from tongyao.llm.extractive.formulation import formulate  # imported late: most commands never need it
+    return await asyncio.to_thread(_formulate, request)
 
-    return await asyncio.to_thread(formulate, request)
+
+def _formulate(request: FormulationRequest) -> TensionDraft:
+    from tongyao.llm.extractive.formulation import formulate  # imported late, in a thread: it takes seconds
+
+    return formulate(request)
 
 
 def model_of(settings: Settings) -> ModelSpec | None:

@@ -6,14 +6,16 @@ A tick is sent when there is a new event that this very party may see: what happ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from tongyao.app.authorization import Caller, ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.app.party_events import PartyEvents, party_events
+from tongyao.gateway.problems import HttpProblem
 from tongyao.records.database import RecordsError
 
 
@@ -26,6 +28,10 @@ class _Party:
     waiting: set[asyncio.Event] = field(default_factory=set)
 
 
+def _counted_as(caller: Caller) -> str:
+    return caller.person or caller.id
+
+
 class Live:
     """One task per process that somebody looks at, however many do: it reads the records when they tell that there is something."""
 
@@ -33,6 +39,22 @@ class Live:
         self._context = context
         self._parties: dict[str, dict[tuple[str, str], _Party]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._open: Counter[str] = Counter()
+
+    def admit(self, caller: Caller) -> None:
+        """Raises `HttpProblem` (429) for who has as many streams open as one may."""
+        most = self._context.options.most_streams
+        if self._open[_counted_as(caller)] >= most:
+            raise HttpProblem(429, "too_many_at_once", f"at most {most} at a time", headers={"Retry-After": "60"})
+
+    @contextmanager
+    def counted(self, caller: Caller) -> Iterator[None]:
+        """A stream of this caller's, for as long as the block lasts."""
+        self._open[_counted_as(caller)] += 1
+        try:
+            yield
+        finally:
+            self._open -= Counter([_counted_as(caller)])
 
     async def changes(self, caller: Caller, process_id: str) -> AsyncIterator[None]:
         """Yields whenever there is something new for this caller. Raises `Problem`s at the beginning alone."""

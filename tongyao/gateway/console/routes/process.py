@@ -138,20 +138,22 @@ async def stream_changes(visit: SignedIn, process_id: Id) -> Response:
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_EVENTS)
     if access.process.ended_at is not None:
         return Response(status_code=204)
+    live.admit(visit.caller)
     return EventSourceResponse(_changes(visit, live, process_id), ping=15)
 
 
 async def _changes(visit: Visit, live: Live, process_id: str) -> AsyncIterator[ServerSentEvent]:
-    changes = live.changes(visit.caller, process_id)
-    following = asyncio.ensure_future(anext(changes))
-    try:
-        while (await visit_of(visit.request)).signed_in:
-            done, _ = await asyncio.wait({following}, timeout=_CHECK_SECONDS)
-            if done:
-                following.result()
-                yield ServerSentEvent("", event="changed")
-                following = asyncio.ensure_future(anext(changes))
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
-        await changes.aclose()  # type: ignore[attr-defined]  # it is a generator
+    with live.counted(visit.caller):
+        changes = live.changes(visit.caller, process_id)
+        following = asyncio.ensure_future(anext(changes))
+        try:
+            while (await visit_of(visit.request)).signed_in:
+                done, _ = await asyncio.wait({following}, timeout=_CHECK_SECONDS)
+                if done:
+                    following.result()
+                    yield ServerSentEvent("", event="changed")
+                    following = asyncio.ensure_future(anext(changes))
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            await changes.aclose()  # type: ignore[attr-defined]  # it is a generator

@@ -53,6 +53,7 @@ if (live()?.dataset.live) {
         scrollTo({ top, behavior: "instant" });
         if (!live().dataset.live) stream.close();
       }
+      if (answer.status === 429 || answer.status >= 500) setTimeout(load, 1000 + 2000 * Math.random());
     } catch { /* the stream says when the connection is back */ }
     loading = false;
     if (again) { again = false; load(); }
