@@ -75,12 +75,8 @@ class Admission:
         """Under which name requests at a time are counted, and how many there may be.
 
         Streams stay open, so they have a share of their own; so has what takes much memory: a long body, an export.
-        The console's streams are counted by person where they are opened, and here by address against all connections: many
-        people may share an address.
         """
         name, options = counted_as(caller, address), self._context.options
-        if scope["path"].startswith(CONSOLE) and scope["path"].endswith("/live"):
-            return f"live/{name}", options.most_connections
         if scope["method"] == "GET" and scope["path"].endswith(STREAMS):
             return f"stream/{name}", options.most_streams
         operator = isinstance(caller, Caller) and caller.operator
