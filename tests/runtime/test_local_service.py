@@ -50,6 +50,24 @@ async def test_a_second_start_finds_earlier_data_and_earlier_processes(home: Pat
         assert await missing_search_attributes(client) == []
 
 
+async def test_the_web_ui_keeps_its_address_and_gives_way_where_its_port_is_taken(home: Path) -> None:
+    addresses = []
+    for _ in range(2):
+        temporal = LocalTemporal(home)
+        await temporal.start()
+        addresses.append((temporal.ui_host, temporal.ui_port))
+        await asyncio.to_thread(temporal.stop)
+    assert addresses[0] == addresses[1]
+    host, port = addresses[0]
+    with socket.socket() as other:
+        other.bind((host, port))
+        other.listen()
+        temporal = LocalTemporal(home)
+        await temporal.start()
+        assert temporal.ui_host == host and temporal.ui_port > port
+        await asyncio.to_thread(temporal.stop)
+
+
 @pytest.mark.parametrize(
     "ending",
     [

@@ -18,6 +18,7 @@ _ON_DISK = {
     errno.EDQUOT: "the disk quota is used up: make room, or set TONGYAO_HOME to a directory on another disk",
     errno.EROFS: "the disk is read-only: set TONGYAO_HOME to a directory that can be written",
     errno.EACCES: "this user may not write there: change its permissions, or name another place",
+    errno.ENOENT: "there is no such place, and it cannot be made: name another one",
     errno.ENOTDIR: "a part of this path is a file: name another place (TONGYAO_HOME for the state)",
     errno.EEXIST: "there is a file of this name: name another place (TONGYAO_HOME for the state)",
     errno.EPERM: "this user may not write there: change its permissions, or name another place",

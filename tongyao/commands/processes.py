@@ -72,9 +72,16 @@ async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase
             shown = line
         phase = Phase(row.phase)
         if phase.ended or phase is Phase.ANSWERING:
-            console.print(await live_view(repositories, process_id))
+            console.print(await live_view(repositories, process_id, with_asks=False))
+            _print_asks(await asks_of(repositories, row))
             return phase
         await asyncio.sleep(0.3)
+
+
+def _print_asks(lines: list[str]) -> None:
+    """Whole lines, so that the commands can be pasted."""
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 async def _phase(repositories: Repositories, process_id: str) -> Phase:
@@ -101,8 +108,7 @@ async def _show(process: str, with_audit: bool, as_json: bool) -> None:
             return
         console.print(await live_view(repositories, process, with_asks=False))
         asks = await asks_of(repositories, await repositories.processes.get(process))
-        for line in asks:  # whole, so that they can be pasted
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        _print_asks(asks)
         if not asks:
             await print_why(context, process)
         await print_before_rounds(context, process)

@@ -1,0 +1,32 @@
+"""An error that can be expected of a machine is one line that says what to do, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from tongyao.commands.common import EXIT_FAILED
+from tongyao.commands.expected_errors import exit_code_of, message_of
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EACCES, "may not write there"),
+        (errno.EROFS, "read-only"),
+        (errno.ENOTDIR, "is a file"),
+    ],
+)
+def test_what_the_disk_refuses_is_said_with_the_place(number: int, said: str, tmp_path: Path) -> None:
+    error = OSError(number, "as the system says it", str(tmp_path / "home"))
+    assert exit_code_of(error) == EXIT_FAILED
+    told = message_of(error)
+    assert str(tmp_path / "home") in told and said in told and "\n" not in told
+
+
+def test_an_error_that_nobody_expects_keeps_its_traceback() -> None:
+    assert exit_code_of(ValueError("a defect")) is None
+    assert exit_code_of(OSError(errno.EBADF, "a defect")) is None
