@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from temporalio.common import RetryPolicy
+from temporalio.common import Priority, RetryPolicy
 
+from tongyao.protocol.contracts.fairness import priority_of
 from tongyao.protocol.contracts.process import DISCOVER, FIELD_QUEUE, MODELS_QUEUE, PROPOSE, ModelActivity
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.settings import ProcessSettings
@@ -22,9 +23,11 @@ HEARTBEAT: Final = timedelta(seconds=15)
 def of(step: Step, settings: ProcessSettings) -> dict[str, Any]:
     """Keyword arguments of `workflow.execute_activity` for a step. Each names its role's queue."""
     contract = step.contract
+    priority = Priority(priority_key=priority_of(contract, step.input))  # the fairness key is the process's
     if isinstance(contract, ModelActivity):
         return {
             "task_queue": MODELS_QUEUE,
+            "priority": priority,
             "start_to_close_timeout": timedelta(seconds=contract.step.activity_seconds(settings.proxy_seconds)),
             "heartbeat_timeout": HEARTBEAT,
             "retry_policy": RetryPolicy(
@@ -32,6 +35,7 @@ def of(step: Step, settings: ProcessSettings) -> dict[str, Any]:
             ),
         }
     return {
+        "priority": priority,
         "task_queue": FIELD_QUEUE if contract in (DISCOVER, PROPOSE) else None,
         "start_to_close_timeout": timedelta(seconds=30),
         "retry_policy": RetryPolicy(

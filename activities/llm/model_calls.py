@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Generic, NoReturn, TypeVar
+from typing import Final, Generic, NoReturn, Protocol, TypeVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -34,6 +34,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
+from tongyao.records.call_slots import NoSlot
 from tongyao.records.model_calls import Ledger, SettledCall
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
@@ -86,6 +87,20 @@ Review = Callable[[DraftT], tuple[ResultT, Repair[RequestT, DraftT, ResultT] | N
 """Checks a draft: the result that it gives as it stands, and what to ask again, if anything."""
 
 
+SLOT_SECONDS: Final = 20.0
+"""How long a call waits for a slot. A step's time-out has 30 s beside its calls."""
+
+SLOT_AGAIN_SECONDS: Final = 5.0
+
+
+class Slots(Protocol):
+    """A limit of calls that all workers share."""
+
+    def taken(self, *, wait: float) -> AbstractAsyncContextManager[None]:
+        """Hold a slot during the block. Raises `NoSlot` after `wait` seconds."""
+        ...
+
+
 class ModelCalls:
     """Asks engines on behalf of the activities, through the ledger."""
 
@@ -96,8 +111,13 @@ class ModelCalls:
         *,
         worker: str,
         reservations: BudgetReservations | None = None,
+        slots: Slots | None = None,
     ) -> None:
-        """`engines`: step → engine, with `*` for all steps without one of their own. `worker`: its name in the ledger."""
+        """`engines`: step → engine, with `*` for all steps without one of their own. `worker`: its name in the ledger.
+
+        `slots`: what limits the calls of all workers together.
+        """
+        self._slots = slots
         self._engines = engines
         self._ledger = ledger
         self._worker = worker
@@ -170,7 +190,7 @@ class ModelCalls:
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = self.engine(step.name)
-        async with self._reserved(key, question, question.request.model_dump_json()) as charges:
+        async with self._slot(), self._reserved(key, question, question.request.model_dump_json()) as charges:
             attempt = await self._ledger.claim(
                 key,
                 input_hash=_input_hash(question, reask),
@@ -211,6 +231,19 @@ class ModelCalls:
                 labels=answer.labels,
             )
         return _read(question, settled)
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        """One of the calls that all workers may make at a time. Raises `Transient`: then the step waits in its queue again."""
+        if self._slots is None:
+            yield
+            return
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(self._slots.taken(wait=SLOT_SECONDS))
+            except NoSlot as error:
+                raise Transient(str(error), reason="no_slot", retry_after=SLOT_AGAIN_SECONDS) from error
+            yield
 
     async def _stored(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT] | None:
         """The answer that was settled before, by whichever worker."""

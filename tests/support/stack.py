@@ -235,6 +235,7 @@ async def open_stack(
     engine: Engine,
     *,
     workers_run: bool = True,
+    role: workers.Role = "all",
     environment: WorkflowEnvironment | None = None,
     long_profiles: Literal["highway", "both"] | None = None,
     field: Callable[[Repositories], Field] = WholeScene,
@@ -243,7 +244,7 @@ async def open_stack(
     signed: bool = False,
     day: DayBudgets | None = None,
 ) -> AsyncIterator[Stack]:
-    """A stack with workers of every role, whose five steps `engine` answers.
+    """A stack with workers of every role, or of one, whose five steps `engine` answers.
 
     `signed`: processes take messages and signals with the installation's signature only; else Temporal is trusted.
     `day`: what model calls may use in a day; None: no limit.
@@ -269,7 +270,7 @@ async def open_stack(
     async with AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)
         if workers_run:
-            built: list[Worker] = workers.build(client, deps, settings)
+            built: list[Worker] = workers.build(client, deps, settings, role=role)
             for worker in built:
                 await stack.enter_async_context(worker)
         context = AppContext(

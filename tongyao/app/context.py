@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
+from tongyao.protocol.contracts.fairness import FairBy
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension, TensionDraft
@@ -24,6 +25,7 @@ from tongyao.records.repositories import Repositories
 if TYPE_CHECKING:
     from temporalio.client import Client
 
+    from tongyao.app.backlog import ModelsBacklog
     from tongyao.app.message_relay import MessageRelay
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -66,6 +68,9 @@ class GatewayOptions(BaseModel):
         default=5_000_000, ge=1, description="Of a process that a person starts without one, with its children."
     )
     cost_budget: Decimal = Field(default=Decimal(10), gt=0, description="Likewise in US dollars.")
+    most_backlog_seconds: float = Field(
+        default=900.0, gt=0, description="No process is started while a model step has waited longer for a worker."
+    )
     most_versions: int = Field(default=500, ge=1, description="Versions of one profile.")
     most_tokens: int = Field(default=50, ge=1, description="Tokens of one person that are good.")
     most_stored_chars: int = Field(default=40_000_000, ge=1, description="Characters kept of one person.")
@@ -168,7 +173,7 @@ class AppContext:
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
     signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`:
-    as set; the gateway answers under their host names.
+    as set; the gateway answers under their host names. `fair_by`: whose processes share the workers evenly.
     """
 
     repositories: Repositories
@@ -190,6 +195,7 @@ class AppContext:
     temporal_authenticated: bool = False
     public_url: str = ""
     gateway_host: str = "127.0.0.1"
+    fair_by: FairBy = "demander"
 
     @cached_property
     def relay(self) -> MessageRelay:
@@ -197,6 +203,13 @@ class AppContext:
         from tongyao.app.message_relay import MessageRelay
 
         return MessageRelay(self.repositories, self.client, self.signer)
+
+    @cached_property
+    def models_backlog(self) -> ModelsBacklog:
+        """How long model steps wait."""
+        from tongyao.app.backlog import ModelsBacklog
+
+        return ModelsBacklog(self.client)
 
     @cached_property
     def changes(self) -> Changes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import QuotaReached
+from tongyao.app.errors import QuotaReached, Unavailable
 
 
 async def check_open_processes(context: AppContext, caller: Caller, demander: str) -> None:
@@ -68,3 +68,19 @@ async def check_day_budget(context: AppContext, caller: Caller, demander: str) -
                 f"your processes have used ${used.person_cost:.2f} of ${budgets.person_cost:.2f}, and {used.person_tokens:,} of "
                 f"{budgets.person_tokens:,} tokens, of model calls today: start again tomorrow (UTC)",
             )
+
+
+async def check_backlog(context: AppContext, caller: Caller) -> None:
+    """Refuse a new process while model steps have waited too long. Commands on the machine are not refused.
+
+    Raises `Unavailable`: nothing was stored.
+    """
+    if caller.on_the_machine:
+        return
+    age = await context.models_backlog.oldest_seconds()
+    if age > context.options.most_backlog_seconds:
+        raise Unavailable(
+            "busy",
+            f"work has waited for a model for {round(age / 60) or 1} minutes, and what runs goes first: nothing was started or "
+            "stored. Try again later, under the same key",
+        )

@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 from pydantic import Field, ValidationError
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.common import (
+    Priority,
     SearchAttributeKey,
     SearchAttributePair,
     TypedSearchAttributes,
@@ -25,8 +26,9 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, Unavailable, location, reason
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.quotas import check_day_budget, check_open_processes, check_storage
+from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
 from tongyao.app.wire import Body, Id, Participants, TensionBody, checked_key, chosen
+from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.model.process import ProfileRef, TensionRef
@@ -75,6 +77,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     settings = _settings(context, caller, body)
     await _check_people(context, body, demander, settings)
     if not await _is_announced(context, process_id):
+        await check_backlog(context, caller)
         await check_day_budget(context, caller, demander)
         await check_open_processes(context, caller, demander)
         await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
@@ -177,6 +180,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=attributes,
             static_summary=Readable(start.summary),
+            priority=Priority(fairness_key=fairness_key(start, context.fair_by)),
         )
     except WorkflowAlreadyStartedError:
         pass  # an earlier try did start it

@@ -33,7 +33,7 @@ from tongyao.protocol.contracts.process import CRYSTALLIZATION
 from tongyao.runtime.installation import NotRunning
 from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.connection import connect
+from tongyao.runtime.temporal.connection import codec_of, connect
 
 
 def add_to(app: typer.Typer) -> None:
@@ -93,7 +93,7 @@ def replay(
 async def _replay(
     processes: Sequence[str], files: Sequence[Path], save: Path | None, limit: int | None, as_json: bool
 ) -> int:
-    from tongyao.runtime.temporal.payload_converter import data_converter
+    from tongyao.runtime.temporal.payload_codec import converter_with
     from tongyao.runtime.temporal.replay import replay as replayed  # imports the workflow
 
     client = None if files else await _client()
@@ -101,7 +101,8 @@ async def _replay(
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
         histories = _saved(histories, save)
-    converter = data_converter if client is None else client.data_converter
+    # Saved histories are as they lie in Temporal: encrypted under this installation's keys.
+    converter = converter_with(codec_of(settings())) if client is None else client.data_converter
     shown = []
     unfit = count = 0
     async for one in replayed(histories, converter):

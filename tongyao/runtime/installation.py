@@ -119,6 +119,7 @@ async def _context(
         temporal_authenticated=settings.temporal_authenticated,
         public_url=settings.public_url,
         gateway_host=settings.gateway_host,
+        fair_by=settings.fair_by,
     )
 
 

@@ -21,6 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
 from tongyao.app.context import Ceilings, GatewayOptions
+from tongyao.protocol.contracts.fairness import FairBy
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.day_budgets import DayBudgets
@@ -172,6 +173,13 @@ class Settings(BaseSettings):
         default=None,
         gt=0,
         description="Model steps (the proxies of a round are one) started per second on the models queue by all workers.",
+    )
+    model_calls_at_once: int | None = Field(
+        default=None, ge=1, description="Model calls under way at a time, of all workers together; unset: no limit."
+    )
+    fair_by: FairBy = Field(
+        default="demander",
+        description="Whose processes share the workers evenly where tasks wait: each demander's, or each scene's.",
     )
     worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
     shutdown_seconds: int = Field(default=20, ge=0, description="What activities get to end in when a worker stops.")

@@ -17,6 +17,7 @@ from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.tension import TensionDraft
+from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.privacy.master_keys import register_master_key
 from tongyao.records.repositories import Repositories
@@ -95,6 +96,7 @@ def deps(
             records.ledger,
             worker=f"{socket.gethostname()}/{os.getpid()}",
             reservations=BudgetReservations(records.budgets, records.ledger, day=settings.day),
+            slots=CallSlots(records.pool, settings.model_calls_at_once) if settings.model_calls_at_once else None,
         ),
         retriever=retriever,
         brief=ChunkRetriever(budget_chars=PLAN_PROFILE_CHARS),

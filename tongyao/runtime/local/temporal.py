@@ -25,6 +25,7 @@ from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
 RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
+FAIRNESS = "matching.enableFairness=true"  # priorities and fairness keys count where tasks wait
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
 NO_HTTP_API = 'frontend.httpAllowedHosts=["disabled.invalid"]'  # programs use gRPC, which no web page can speak
 UI_PORTS_TRIED = 20
@@ -134,7 +135,7 @@ class LocalTemporal:
             "--namespace",
             self.namespace,
         ]
-        for setting in (EAGER_ACTIVITIES, NO_HTTP_API):
+        for setting in (EAGER_ACTIVITIES, FAIRNESS, NO_HTTP_API):
             command += ["--dynamic-config-value", setting]
         if self._persistent:
             command += ["--db-filename", str(self.home / "temporal.db")]
