@@ -10,7 +10,6 @@ import io
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-import numpy as np
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow, tuple_row
 
@@ -62,6 +61,8 @@ async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes)
 
     A memory of another format cannot be read: its share stays counted.
     """
+    import numpy as np  # every command wires this module, and almost none deletes a memory
+
     try:
         with np.load(io.BytesIO(arrays), allow_pickle=False) as held:
             units, order, occurs = held["units.keys"], held["order"], held["occurs"]
