@@ -1,0 +1,70 @@
+"""What the process page weighs and how it comes up: at most 150 KB in all, and nothing moves once it is shown.
+
+`python -m tests.console.test_page_weight` prints the figures, the first content under a CPU slowed down four times among
+them: how long something takes is measured and not asserted.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import pytest
+from playwright.async_api import Page
+
+from tests.console.conftest import PHONE, Console
+from tests.console.room import ferry
+
+MOST_BYTES = 150_000
+SLOWER = 4
+OBSERVE = """
+window.moved = 0;
+new PerformanceObserver((list) => { for (const one of list.getEntries()) window.moved += one.value; })
+  .observe({ type: "layout-shift", buffered: true });
+"""
+READ = """() => ({
+  bytes: [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+    .filter((one) => !one.name.endsWith("/live")).reduce((sum, one) => sum + one.transferSize, 0),
+  first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1,
+  moved: window.moved,
+})"""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """`bytes`: as transferred, of everything; `first`: milliseconds to the first content; `moved`: the layout shift score."""
+
+    bytes: int
+    first: float
+    moved: float
+
+
+async def measured(page: Page, url: str) -> Measures:
+    """With empty caches and a slow CPU."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Network.clearBrowserCache")
+    await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    await page.add_init_script(OBSERVE)
+    await page.goto(url)
+    await page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
+    await page.wait_for_timeout(500)  # what would move the page after it is shown
+    return Measures(**await page.evaluate(READ))
+
+
+@pytest.mark.parametrize("width", [PHONE["width"], 1280])
+async def test_the_process_page_is_light_and_nothing_moves(console: Console, width: int) -> None:
+    house = await ferry(console.harness)
+    await house.start()
+    await house.until_round(3)
+    async with console.visitor(house.tokens["P00"], viewport={"width": width, "height": 844}) as page:
+        seen = await measured(page, f"{console.url}/console/processes/{house.pid}")
+    await house.stack.say(house.pid, "cancel")
+    print(
+        f"\n{width} px: {seen.bytes / 1e3:.0f} KB, first content after {seen.first:.0f} ms, layout shift {seen.moved:.3f}"
+    )
+    assert 0 < seen.bytes < MOST_BYTES
+    assert seen.moved == 0
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q", "-s", "-p", "no:cacheprovider"]))
