@@ -31,7 +31,7 @@ async def serve(role: workers.Role) -> None:
     """Poll until SIGINT or SIGTERM; then let running activities end within `shutdown_seconds`."""
     settings = load_settings()
     logs.configure(settings)
-    telemetry = Telemetry(settings)
+    telemetry = Telemetry(settings, service=f"worker-{role}")
     client = await connect(settings, runtime=telemetry.runtime, plugins=[plugin(codec_of(settings))])
     await workers.check_server(client)
     stop = asyncio.Event()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from opentelemetry import trace
 from temporalio import activity
 
 from tongyao.protocol.contracts.process import RECORD, STATE_QUERY, ActivityInput, RecordInput
 from tongyao.protocol.life.state import State
 from tongyao.records.repositories import Repositories
+
+_TRACER: Final = trace.get_tracer("tongyao")
 
 
 class Recording:
@@ -28,9 +33,10 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
     """
     run_id = activity.info().workflow_run_id or ""
     if what.outbox is not None:
-        for text in what.outbox.texts:
-            await repositories.texts.put_signalled(what.process_id, text)
-        went_back = await repositories.journal.write(what.outbox, run_id)
+        with _TRACER.start_as_current_span("record", attributes={"tongyao.events": len(what.outbox.events)}):
+            for text in what.outbox.texts:
+                await repositories.texts.put_signalled(what.process_id, text)
+            went_back = await repositories.journal.write(what.outbox, run_id)
     else:
         went_back = not await repositories.journal.knows(what.process_id, run_id)
     if went_back:

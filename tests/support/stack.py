@@ -186,7 +186,7 @@ class Stack:
     ) -> Verdict:
         """Say something in a turn, as the gateway would pass it on; None: nothing new."""
         body = SubmitProjectionBody(kind="submit_projection", round=round_number, text=text or "", nothing_new=not text)
-        return await self._send(process_id, alias, body, key=key)
+        return await self.send(process_id, alias, body, key=key)
 
     async def finish(self, process_id: str, *people: str) -> Record:
         """Have `people` say that there is nothing new, and commit, until the process ends."""
@@ -209,9 +209,9 @@ class Stack:
     async def revise(self, process_id: str, **parts: Any) -> Verdict:
         """Revise the tension through the message relay, its text stored beside the message."""
         body = ReviseTensionBody(kind="revise_tension", tension=TensionBody(**parts))
-        return await self._send(process_id, DEMANDER, body)
+        return await self.send(process_id, DEMANDER, body)
 
-    async def _send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> Verdict:
+    async def send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> Verdict:
         """Send a message as the gateway does for whoever has this alias."""
         if alias == DEMANDER:
             caller = Caller(Role.PERSON, (await self.repositories.processes.get(process_id)).demander)

@@ -20,6 +20,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import BadInput, Refused
+from tongyao.app.message_trace import message_span
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
@@ -109,7 +110,8 @@ class MessageRelay:
         The update has the message's id, so the server applies it once.
         """
         try:
-            answer = await self._try(stored, wait)
+            with message_span(stored.id, process_id=stored.process_id, kind=stored.kind):
+                answer = await self._try(stored, wait)
             if isinstance(answer, _Trouble):
                 return await self._postpone(stored, answer)
             if answer.accepted:

@@ -58,7 +58,7 @@ async def _gateway() -> None:
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     config = settings()
     logs.configure(config)
-    telemetry = Telemetry(config)
+    telemetry = Telemetry(config, service="gateway")
     async with (
         telemetry.served(),
         installation.running(config, runtime=telemetry.runtime) as joined,

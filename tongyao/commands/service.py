@@ -50,6 +50,11 @@ async def _up() -> None:
     config = settings()
     make_private(config.home)
     logs.configure(config, file=config.home / "logs" / "service.log")
+    traces = None
+    if config.traces_endpoint is not None:
+        from tongyao.runtime.observability.traces import start_traces  # brings the OpenTelemetry SDK
+
+        traces = start_traces(config.traces_endpoint, "gateway")
     with console.status("bringing up Temporal and PostgreSQL"):
         service = installation.brought_up(config)
         started = await service.__aenter__()
@@ -66,6 +71,8 @@ async def _up() -> None:
             console.print("Stopping: the gateway, the worker, Temporal, PostgreSQL.", style="dim")
     finally:
         await service.__aexit__(None, None, None)
+        if traces is not None:
+            await asyncio.to_thread(traces.shutdown)
     console.print("Stopped.", style="dim")
 
 

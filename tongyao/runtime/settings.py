@@ -200,6 +200,11 @@ class Settings(BaseSettings):
         default=None, ge=1, le=65535, description="Prometheus, health and readiness; unset: none of them."
     )
     metrics_host: str = Field(default="127.0.0.1", description="Address that `metrics_port` is bound to.")
+    traces_endpoint: str | None = Field(
+        default=None,
+        validation_alias=also("OTEL_EXPORTER_OTLP_ENDPOINT", prefixed="TRACES_ENDPOINT"),
+        description="Address of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to; unset: none are made.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least that is told."
     )

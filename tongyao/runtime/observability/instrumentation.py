@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
@@ -24,6 +26,8 @@ from tongyao.runtime.observability import metrics
 
 if TYPE_CHECKING:
     from tongyao.llm.engine import Bound
+
+_TRACER = trace.get_tracer("tongyao")
 
 
 class Measured:
@@ -48,7 +52,13 @@ class Measured:
             metrics.GUARDS.labels(f"{step.name}_sent_back").inc()
         began = time.monotonic()
         try:
-            answer = await self._engine.answer(step, request, call)
+            with _TRACER.start_as_current_span(
+                f"model {step.name}",
+                kind=SpanKind.CLIENT,
+                attributes={"gen_ai.request.model": model, "tongyao.process": call.key.process},
+                record_exception=False,  # its message may quote somebody
+            ):
+                answer = await self._engine.answer(step, request, call)
             model, end, used, cost = answer.model or model, "answered", answer.usage, answer.cost
             return answer
         except EngineError as error:

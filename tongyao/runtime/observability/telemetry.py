@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
 import httpx
 import uvicorn
@@ -21,6 +22,9 @@ from tongyao.runtime.local.processes import free_port, port_is_taken
 from tongyao.runtime.observability import metrics
 from tongyao.runtime.settings import Settings, SettingsError
 
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
 Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
 
@@ -32,8 +36,13 @@ class Telemetry:
     it come up. With `records`, the metrics tell how the whole installation stands: let one process do so (the gateway).
     """
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises `SettingsError`: the port is taken."""
+    def __init__(self, settings: Settings, *, service: str = "tongyao") -> None:
+        """`service`: what traces call this program. Raises `SettingsError`: the port is taken."""
+        self._traces: TracerProvider | None = None
+        if settings.traces_endpoint is not None:
+            from tongyao.runtime.observability.traces import start_traces  # late: brings the OpenTelemetry SDK
+
+            self._traces = start_traces(settings.traces_endpoint, service)
         self._host, self._port = settings.metrics_host, settings.metrics_port
         self.checks: dict[str, Check] = {}
         self.records: Pool | None = None
@@ -49,7 +58,16 @@ class Telemetry:
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
-        """Answer on the port while the block runs; does nothing without a port."""
+        """Answer on the port while the block runs, where there is one. Traces that are not sent yet are sent at its end."""
+        try:
+            async with self._answering():
+                yield
+        finally:
+            if self._traces is not None:
+                await asyncio.to_thread(self._traces.shutdown)
+
+    @asynccontextmanager
+    async def _answering(self) -> AsyncIterator[None]:
         if self._port is None:
             yield
             return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
-from temporalio.client import Client
+from temporalio.client import Client, Interceptor
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -53,6 +53,7 @@ async def connect(
             tls=options.tls,
             rpc_metadata=options.metadata,
             data_converter=converter_with(codec_of(settings)),
+            interceptors=_interceptors(settings),
             plugins=plugins,
             runtime=runtime,
         )
@@ -63,6 +64,15 @@ async def connect(
     if not new_namespace:
         await _check_namespace(client, target)
     return client
+
+
+def _interceptors(settings: Settings) -> Sequence[Interceptor]:
+    """Those of traces, where an endpoint is set. Workers take them over from their client."""
+    if settings.traces_endpoint is None:
+        return ()
+    from tongyao.runtime.observability.traces import Tracing  # late: brings the OpenTelemetry SDK
+
+    return (Tracing(),)
 
 
 def codec_of(settings: Settings) -> PayloadEncryption:
