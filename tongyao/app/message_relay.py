@@ -20,7 +20,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import BadInput, Refused
-from tongyao.app.message_trace import message_span
+from tongyao.app.message_trace import message_span, note_message
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
@@ -90,6 +90,7 @@ class MessageRelay:
             )
         except TooManyMessages:
             raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
+        note_message(stored.id, process_id)
         try:
             async with asyncio.timeout(wait) as time_left:
                 while stored.verdict is None:

@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from opentelemetry import trace
-from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags
 
 MESSAGE: Final = "tongyao.message"
 PROCESS: Final = "tongyao.process"
@@ -19,23 +19,27 @@ PROCESS: Final = "tongyao.process"
 _TRACER: Final = trace.get_tracer("tongyao")
 
 
-@contextmanager
-def message_span(message_id: str, *, process_id: str, kind: str) -> Iterator[None]:
-    """A try to deliver a message. Requests and deliveries, now and later, are parts of one trace: each names the message.
-
-    The request that brought the message is linked, and is told the id.
-    """
+def note_message(message_id: str, process_id: str) -> None:
+    """The request that is being answered brought this message: its span names it and links to the message's trace."""
     asking = trace.get_current_span()
     asking.set_attribute(MESSAGE, message_id)
     asking.set_attribute(PROCESS, process_id)
-    number = UUID(message_id).int
-    root = SpanContext(number, number & (2**64 - 1) or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
-    links = [Link(asking.get_span_context())] if asking.get_span_context().is_valid else []
+    asking.add_link(_root(message_id))
+
+
+@contextmanager
+def message_span(message_id: str, *, process_id: str, kind: str) -> Iterator[None]:
+    """A try to deliver a message, by whichever program and whenever: all are parts of one trace."""
     with _TRACER.start_as_current_span(
         f"message {kind}",
-        context=trace.set_span_in_context(NonRecordingSpan(root)),
+        context=trace.set_span_in_context(NonRecordingSpan(_root(message_id))),
         kind=SpanKind.PRODUCER,
         attributes={MESSAGE: message_id, PROCESS: process_id},
-        links=links,
     ):
         yield
+
+
+def _root(message_id: str) -> SpanContext:
+    """What all spans of a message stand under; no span is sent for it."""
+    number = UUID(message_id).int
+    return SpanContext(number, number & (2**64 - 1) or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
