@@ -1,4 +1,4 @@
-"""The trace of a message: its id is the message's own, so it is found by it in every program (docs/operations.md §8).
+"""The trace of a message: its id is the message's own, so it is found by it in every program (docs/operations.md §9).
 
 Without a tracer provider (`runtime/observability/traces.py`) nothing here does anything.
 """

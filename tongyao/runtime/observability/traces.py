@@ -1,4 +1,4 @@
-"""OpenTelemetry traces over OTLP/HTTP (docs/operations.md §8). Off without an endpoint: then none of this is imported.
+"""OpenTelemetry traces over OTLP/HTTP (docs/operations.md §9). Off without an endpoint: then none of this is imported.
 
 The SDK's own interceptor makes every step a part of the trace that the process was started in, weeks ago. Here the workflow passes on
 the trace of the message that it applied last, so a step stands in the trace of what moved the process.
