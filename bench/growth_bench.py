@@ -1,0 +1,133 @@
+"""Growth: `python -m bench.growth_bench [--open 10000] [--finished 100000]`. Hours with the defaults, minutes with 30 and 1000.
+
+Open processes whose people are waited for, beside the records of finished ones. The finished ones are made in the database out of one
+that is open: its row, seats, inbox and events, closed, under other ids; their workflows do not exist, as after Temporal's retention.
+
+Goals (2 cores): worker ≤ 1.5 GB, inbox p99 ≤ 5 ms, killed to applied ≤ 15 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final, LiteralString
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from bench.open_processes_bench import PEOPLE, killed_to_applied, open_more, records_megabytes, temporal_megabytes
+from bench.orchestration_bench import PROFILE, Bench, opened
+from tongyao.runtime.local.worker_process import WorkerProcess
+
+BATCH: Final = 10_000
+INBOX_QUERIES: Final = 500
+CHANGED: Final[dict[str, dict[str, LiteralString]]] = {
+    "processes": {"id": "n.id", "root_id": "n.id", "phase": "'completed'", "outcome": "'completed'", "waiting": "false",
+                  "ended_at": "now()", "deadline_at": "NULL"},
+    "seats": {"process_id": "n.id"},
+    "inbox": {"process_id": "n.id", "id": "n.id || '/' || t.id", "closed_at": "now()"},
+    "events": {"process_id": "n.id"},
+}  # fmt: skip
+"""Table → columns that are another in the copy of a process."""
+
+
+async def main(open_count: int, finished: int) -> None:
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
+    print(
+        "| open | finished | worker, MB | records, MB | Temporal, MB | inbox p50, ms | inbox p99, ms | killed to applied, s |"
+        " opening one, ms |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    async with opened() as bench:
+        people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
+        environment = {
+            "DATABASE_URL": bench.postgres.url(),
+            "TEMPORAL_ADDRESS": bench.temporal.address,
+            "TONGYAO_HOME": str(bench.home),
+            "TONGYAO_ENGINE": "extractive",
+            "TONGYAO_LOG_LEVEL": "warning",
+        }
+        worker = WorkerProcess(environment, log=bench.home / "worker.log")
+        await worker.start()
+        open_ids: list[str] = []
+        try:
+            began = time.monotonic()
+            await open_more(bench, people, open_ids, open_count)
+            each = 1000 * (time.monotonic() - began) / open_count
+            await measure(bench, people, worker, open_ids, 0, each)
+            await asyncio.to_thread(add_finished, bench.postgres.url(), open_ids[-1], finished)
+            await measure(bench, people, worker, open_ids, finished, each)
+        finally:
+            await worker.stop()
+
+
+async def measure(
+    bench: Bench, people: Sequence[str], worker: WorkerProcess, open_ids: Sequence[str], finished: int, each: float
+) -> None:
+    assert worker.pid is not None
+    memory = psutil.Process(worker.pid).memory_info().rss / 1e6
+    times = sorted(await inbox_times(bench, people))
+    restart = await killed_to_applied(bench, worker, open_ids)
+    print(
+        f"| {len(open_ids):,} | {finished:,} | {memory:.0f} | {records_megabytes(bench):.1f} | {temporal_megabytes(bench.home):.1f} "
+        f"| {times[len(times) // 2]:.1f} | {times[int(0.99 * len(times))]:.1f} | {restart:.1f} | {each:.0f} |",
+        flush=True,
+    )
+
+
+async def inbox_times(bench: Bench, people: Sequence[str]) -> list[float]:
+    """Milliseconds of each query, after one that is not counted."""
+    inbox, times = bench.stack.repositories.inbox, []
+    await inbox.of_person(people[0])
+    for number in range(INBOX_QUERIES):
+        began = time.perf_counter()
+        await inbox.of_person(people[number % len(people)])
+        times.append(1000 * (time.perf_counter() - began))
+    return times
+
+
+def add_finished(database_url: str, template: str, count: int) -> None:
+    """Copies of the records of `template`, closed."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        for first in range(0, count, BATCH):
+            last = min(first + BATCH, count) - 1
+            for table, changed in CHANGED.items():
+                names = [
+                    row[0]
+                    for row in connection.execute(
+                        "SELECT column_name FROM information_schema.columns WHERE table_name = %s AND table_schema = "
+                        "current_schema() AND is_generated = 'NEVER' ORDER BY ordinal_position",
+                        [table],
+                    ).fetchall()
+                ]
+                values = [
+                    sql.SQL(changed[name]) if name in changed else sql.SQL("t.{}").format(sql.Identifier(name))
+                    for name in names
+                ]
+                key = "id" if table == "processes" else "process_id"
+                connection.execute(
+                    sql.SQL(
+                        "INSERT INTO {table} ({names}) SELECT {values} FROM {table} t, "
+                        "(SELECT 'c-finished-' || g AS id FROM generate_series(%s::int, %s::int) g) n WHERE t.{key} = %s"
+                    ).format(
+                        table=sql.Identifier(table),
+                        names=sql.SQL(", ").join(map(sql.Identifier, names)),
+                        values=sql.SQL(", ").join(values),
+                        key=sql.Identifier(key),
+                    ),
+                    [first, last, template],
+                )
+        connection.execute("ANALYZE")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--open", type=int, default=10_000, help="open processes with people")
+    parser.add_argument("--finished", type=int, default=100_000, help="records of finished ones")
+    options = parser.parse_args()
+    asyncio.run(main(options.open, options.finished))
