@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from decimal import Decimal
 
 from tongyao.llm.engine import Bound, CallKey, Usage
 from tongyao.llm.errors import DayBudgetUsed, OutOfBudget
 from tongyao.protocol.contracts.process import ActivityInput
 from tongyao.records.budgets import BudgetExceeded, Budgets
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.day_budgets import DayBudgets, UsedToday
 from tongyao.records.model_calls import Ledger
 
 POLL_SECONDS = 0.5
 """How often a call looks again whether calls in flight have released what they did not use."""
+
+FRESH_SECONDS = 5.0
+"""How old what is known of a day's use may be. A day budget can be passed by the calls of so many seconds."""
+MOST_SEEN = 1_000
+"""People whose use is remembered at a time."""
 
 
 class BudgetReservations:
@@ -22,6 +28,7 @@ class BudgetReservations:
     def __init__(self, budgets: Budgets, ledger: Ledger, *, day: DayBudgets | None = None) -> None:
         """`day`: what may be used per day (UTC); None: no limit."""
         self._budgets, self._ledger, self._day = budgets, ledger, day
+        self._seen: dict[str, tuple[float, UsedToday]] = {}
 
     async def set_limits(self, what: ActivityInput) -> None:
         """Open the budget of a tree, or bring its limits to what the demander set last."""
@@ -65,10 +72,21 @@ class BudgetReservations:
     async def _within_the_day(self, person: str | None) -> None:
         if self._day is None:
             return
-        used = await self._ledger.used_today(person or "")
+        used = await self._used_today(person or "")
         over = used.over(self._day, person=person is not None)
         if over is not None:
             raise DayBudgetUsed(f"the day budget of the {over} is used up: calls are made again tomorrow (UTC)")
+
+    async def _used_today(self, person: str) -> UsedToday:
+        """What the ledger said at most `FRESH_SECONDS` ago: the sum goes over all calls of the day, too many for each call."""
+        now = time.monotonic()
+        at, used = self._seen.get(person, (float("-inf"), UsedToday()))
+        if now - at > FRESH_SECONDS:
+            used = await self._ledger.used_today(person)
+            if len(self._seen) > MOST_SEEN:
+                self._seen.clear()
+            self._seen[person] = now, used
+        return used
 
 
 def _name(key: CallKey) -> str:
