@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from tongyao.commands import field_index
@@ -100,7 +100,10 @@ async def _list_people(scene: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table("id", "scene", "version", "grade", "language", "characters", box=None)
+    widest = max((len(row["id"]) for row in rows), default=0)  # an id that is cut cannot be used
+    table = Table(
+        Column("id", min_width=widest, no_wrap=True), "scene", "version", "grade", "language", "characters", box=None
+    )
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row.values()))
     console.print(table if rows else Text("nobody yet: `tongyao field import FILE --scene NAME`"))
