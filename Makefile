@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check format histories setup lock clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check format histories setup lock sbom audit clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -75,6 +75,14 @@ lock: $(VENV)/.bootstrap ## Write requirements/ anew with the newest versions
 	@$(UV) compile pyproject.toml --extra highway --extra embeddings --group dev $(LOCK) -c requirements/highway.txt \
 		-o requirements/dev.txt
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url
+
+sbom: $(VENV)/.bootstrap ## Write sbom.json (CycloneDX): what the image installs, with versions and hashes
+	@$(BIN)/uv tool run --quiet --from 'cyclonedx-bom>=7' cyclonedx-py requirements requirements/runtime.txt \
+		--output-reproducible --output-file sbom.json
+	@echo 'sbom.json: what requirements/runtime.txt installs'
+
+audit: $(VENV)/.bootstrap ## Compare what the image installs with published advisories (needs pypi.org)
+	@$(BIN)/uv tool run --quiet 'pip-audit>=2.9' --strict --disable-pip --require-hashes -r requirements/runtime.txt
 
 clean: ## Remove .venv and all caches; never .tongyao, which holds the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
