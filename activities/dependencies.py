@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Protocol
@@ -12,7 +12,7 @@ from activities.recite import ReciteLevel
 from activities.reindex import Indexing
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import NameFound, Tension
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
@@ -56,7 +56,7 @@ class Deps:
     """The dependencies of all activities.
 
     `manifest`: what is frozen of engines, models and prompts. `brief`: the retriever for plans, which see less of a
-    profile than an endpoint does; None: `retriever`.
+    profile than an endpoint does; None: `retriever`. `find_names`: names of persons and firms in a text, without a model.
     """
 
     repositories: Repositories
@@ -69,3 +69,4 @@ class Deps:
     manifest: Mapping[str, object] = default(default_factory=dict)
     brief: Retriever | None = None
     consent_quotas: ConsentQuotas = default(default_factory=ConsentQuotas)
+    find_names: Callable[[str], Sequence[NameFound]] = lambda text: ()

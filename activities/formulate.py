@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from temporalio import activity
@@ -13,10 +14,19 @@ from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, Formul
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
-from tongyao.protocol.model.tension import Tension, TensionDraft, from_draft, from_raw, within_limits
+from tongyao.protocol.model.tension import (
+    MOST_NAMES,
+    NameFound,
+    Tension,
+    TensionDraft,
+    from_draft,
+    from_raw,
+    within_limits,
+)
 from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.formulation import faults, spans_of
+from tongyao.protocol.rules.identity.pseudonyms import names_of
 
 PROFILE_CHARS = 15_000
 """Of a longer profile of the demander, only what bears on the intent is read (docs/protocol.md §4.6)."""
@@ -38,10 +48,13 @@ class Formulating:
                 draft = within_limits(
                     await calls.ask_and_review(run.question(request, owner=owner), partial(_review, request))
                 )
-                spans = spans_of(draft, intent=record.intent, profile=await self._profile(record))
-                tension, fallback = from_draft(draft, language=record.language, spans=spans), False
+                profile = await self._profile(record)
+                spans = spans_of(draft, intent=record.intent, profile=profile)
+                names = await self._names(draft, (record.intent, profile))
+                tension, fallback = from_draft(draft, language=record.language, spans=spans, names=names), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
-                tension, fallback = from_raw(record.intent, language=record.language), True
+                names = tuple(await asyncio.to_thread(self._deps.find_names, record.intent))[:MOST_NAMES]
+                tension, fallback = from_raw(record.intent, language=record.language, names=names), True
         stored = named_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
             await repositories.texts.first(owner, "tension", tension.model_dump_json(), id=stored)
@@ -51,6 +64,13 @@ class Formulating:
             fallback=fallback,
             spent=await calls.spent(what.process_id),
         )
+
+    async def _names(self, draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
+        """Those that the engine listed, and those that code finds in the lines that others will read."""
+        lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
+        listed = names_of(draft, texts)
+        found = await asyncio.to_thread(self._deps.find_names, lines)
+        return (*listed, *(one for one in found if all(one.name not in other.name for other in listed)))[:MOST_NAMES]
 
     async def _profile(self, record: Record) -> str:
         profile = record.demander.profile

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from temporalio import activity
 
 from activities.dependencies import Deps
@@ -12,8 +14,12 @@ from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
+from tongyao.protocol.model.tension import MOST_NAMES
+from tongyao.protocol.rules.identity.names import all_forms, forms_of
+from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.process.seats import SeatRow
+from tongyao.records.repositories import NAMES, names_text_id
 
 
 class Freezing:
@@ -59,6 +65,7 @@ class Freezing:
             for alias, choice in zip(what.aliases, what.choices, strict=True)
         ]
         long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
+        await self._keep_names(what.process_id, seats)
         await room.seat(what.process_id, seats)
         return FreezeOutput(
             seats=tuple(
@@ -73,6 +80,27 @@ class Freezing:
                 for seat in seats
             )
         )
+
+    async def _keep_names(self, process_id: str, seats: list[SeatRow]) -> None:
+        """Number the names in the profiles of those who are seated now; a name that the process knows keeps its number."""
+        repositories = self._deps.repositories
+        record = await repositories.record(process_id)
+        known, after = list(record.names), marks_in(record.tension) if record.tension else 0
+        texts = await repositories.profile_texts([seat.profile for seat in seats if seat.profile])
+        faces = await repositories.profiles.summaries([(seat.person, seat.profile_version) for seat in seats])
+        for seat in seats:
+            face = faces.get((seat.person, seat.profile_version))
+            if seat.profile is None or seat.profile not in texts or face is None:
+                continue
+            found = await asyncio.to_thread(self._deps.find_names, texts[seat.profile])
+            # Its owner is named by others only: a number between those of this profile would tell whose it is.
+            own = all_forms(face.identities)
+            others = [one for one in found if not own & set(forms_of(one.name, alone=False))]
+            new = numbered(others[:MOST_NAMES], known, after=after)
+            if new:
+                id = names_text_id(process_id, seat.alias)
+                await repositories.texts.first(seat.person, "names", NAMES.dump_json(new).decode(), id=id)
+                known += new
 
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""

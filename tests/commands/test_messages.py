@@ -107,3 +107,17 @@ async def test_a_process_started_by_command_is_checked_as_one_of_the_api(stack: 
     async with asyncio.timeout(60):
         await stack.handle(process).result()
     assert [one.profile.profile_id for one in (await stack.repositories.record(process)).participants if one.profile]
+
+
+async def test_confirming_by_command_hides_what_else_identifies_and_shows_what_may_stay(stack: Stack) -> None:
+    people = await stack.people({name: TEXTS[name] for name in ("ada", "bo")})
+    process = await stack.start(people, intent="Ruth Sands keeps the pumps on Skye.", auto_confirm=False)
+    await stack.until(process, "confirming")
+    done = await tongyao("confirm", process, "--hide", "Ruth Sands", "--hide", "Low Pump House")
+    assert done.exit_code == 0, done.output
+    tension = (await stack.repositories.record(process)).tension
+    assert tension is not None
+    assert [one.name for one in tension.names] == ["Ruth Sands", "Low Pump House"]
+    kinds = [row["kind"] for row in await messages_of(stack, process)]
+    assert kinds == ["revise_tension", "confirm_tension"]
+    await stack.say(process, "cancel")

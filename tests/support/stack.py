@@ -29,7 +29,7 @@ from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import NameFound, Tension
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
@@ -243,6 +243,7 @@ async def open_stack(
     keys: Keyring | None = None,
     signed: bool = False,
     day: DayBudgets | None = None,
+    find_names: Callable[[str], Sequence[NameFound]] = lambda text: (),
 ) -> AsyncIterator[Stack]:
     """A stack with workers of every role, or of one, whose five steps `engine` answers.
 
@@ -266,6 +267,7 @@ async def open_stack(
         memory=memory or own,
         reciting=reciting,
         field=field(repositories),
+        find_names=find_names,
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)

@@ -139,6 +139,8 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
     """As `send_message`, for a caller whose access to the process is known already."""
+    if isinstance(body, ReviseTensionBody) and body.tension.names is None:
+        body = await _with_the_same_names(context, access, body)
     message, text = build_message(body, access, key)
     if isinstance(message, ApproveResidual) and message.approve and access.process.ended_at is not None:
         return await _start_child_of_ended(context, access, message)
@@ -156,6 +158,15 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     if stored.verdict is not None and not stored.verdict.accepted:
         raise Refused(stored.verdict, stored.id)
     return _receipt(stored)
+
+
+async def _with_the_same_names(
+    context: AppContext, access: ProcessAccess, body: ReviseTensionBody
+) -> ReviseTensionBody:
+    """A revision that says nothing of names hides those of the tension that it replaces."""
+    tension = (await context.repositories.record(access.process)).tension
+    names = tension.names if tension is not None else ()
+    return body.model_copy(update={"tension": body.tension.model_copy(update={"names": names})})
 
 
 def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[Message, MessageText | None]:

@@ -18,7 +18,7 @@ from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import MISSING, Tension
+from tongyao.protocol.model.tension import MISSING, MOST_NAMES, NameFound, Tension
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 100_000
@@ -79,12 +79,18 @@ class TensionBody(Body):
         default=(MISSING,), max_length=20, description="B: what stands in the way, one by one."
     )
     exchange: str = Field(default=MISSING, max_length=5_000, description="E: what you can give.")
+    names: tuple[NameFound, ...] | None = Field(
+        default=None,
+        max_length=MOST_NAMES,
+        description="All names in it that others read as marks: persons, firms, whatever else identifies. Left out: those that "
+        "were found before.",
+    )
 
     def tension(self) -> Tension:
         """Raises `BadInput` when a part is blank or the whole is too long."""
         language = language_of(" ".join((self.transition, self.initial_state, *self.barriers, self.exchange)))
         try:
-            return Tension.model_validate({**self.model_dump(), "language": language})
+            return Tension.model_validate({**self.model_dump(), "names": self.names or (), "language": language})
         except ValidationError as error:
             raise BadInput("not_a_tension", reason(error.errors()[0]), field="tension") from None
 

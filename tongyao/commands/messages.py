@@ -59,9 +59,29 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def confirm(process: Process, key: Key = None) -> None:
-    """Confirm the tension as it stands."""
+def confirm(
+    process: Process,
+    hide: Annotated[
+        list[str] | None, typer.Option(help="What else identifies: others read a mark instead; repeat it.")
+    ] = None,
+    show: Annotated[list[str] | None, typer.Option(help="A name that was found and may stay; repeat it.")] = None,
+    key: Key = None,
+) -> None:
+    """Confirm the tension as it stands. `tongyao show` lists the names in it that others will not read."""
+    if hide or show:
+        _send(process, "revise_tension", None, tension=run(_renamed(process, hide or [], show or [])))
     _send(process, "confirm_tension", key)
+
+
+async def _renamed(process: str, hide: list[str], show: list[str]) -> dict[str, Any]:
+    """The tension as it stands, with these names added to those that are hidden, and those left out."""
+    async with app_context() as context:
+        tension = (await context.repositories.record(process)).tension
+        if tension is None:
+            fail(f"{process} has no tension yet")
+        names = [one.model_dump() for one in tension.names if one.name not in (*hide, *show)]
+        parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
+        return {**parts, "names": [*names, *({"name": one} for one in dict.fromkeys(hide))]}
 
 
 def revise(

@@ -65,6 +65,10 @@ async def print_before_rounds(context: AppContext, process_id: str) -> None:
         return
     if record.tension is not None:
         console.print(markdown(tension_markdown(record.tension)))
+        if record.phase is Phase.CONFIRMING and record.tension.names:
+            console.print("Names that others read marks for (`confirm --hide NAME`, `confirm --show NAME`):")
+            for name in record.tension.names:
+                console.print(f"- {name.name} ({name.kind})", markup=False)
         if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
             console.print("Sentences of the intent that no line quotes:")
             for sentence in left:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
@@ -13,8 +15,9 @@ from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import NumberedName, Tension
 from tongyao.protocol.rules.consent import Consent
+from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool
 from tongyao.records.model_calls import Ledger
@@ -25,7 +28,7 @@ from tongyao.records.people.profiles import Profiles, ProfileSummary
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
-from tongyao.records.privacy.texts import Texts
+from tongyao.records.privacy.texts import Texts, text_id
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
 from tongyao.records.process.gateway_outages import Door
@@ -99,6 +102,8 @@ class Repositories:
         )
         apart = _participant(DEMANDER, row.demander, summaries.get((row.demander, None)))
         latest = plans[-1].revision if plans else 0
+        kept = await self.texts.known([names_text_id(row.id, seat.alias) for seat in seats])
+        read = Tension.model_validate_json(tension) if tension else None
         revised = row.parent_id is not None and await self.events.of_kind(row.id, EventKind.TENSION_REVISED)
         return Record(
             process_id=row.id,
@@ -108,7 +113,11 @@ class Repositories:
             round=row.round,
             open_record=row.open_record,
             intent=texts.get(row.intent_text_id or "", "") or ERASED,
-            tension=Tension.model_validate_json(tension) if tension else None,
+            tension=read,
+            names=(
+                *(numbered(read.names, after=marks_in(read)) if read else ()),
+                *(name for text in kept.values() for name in NAMES.validate_json(text)),
+            ),
             tension_is_own=row.parent_id is None or bool(revised),
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
@@ -170,6 +179,15 @@ class Repositories:
             id: Mandate(may_speak=rows[id].may_speak, **words) if words is not None else Mandate(may_speak=False)
             for id, words in said.items()
         }
+
+
+NAMES: Final = TypeAdapter(tuple[NumberedName, ...])
+"""How the names found in a profile are stored."""
+
+
+def names_text_id(process_id: str, alias: str) -> str:
+    """The id of the names that were found in the profile of somebody who is seated."""
+    return text_id("names", process_id, alias)
 
 
 def _delivery(row: DeliveryRow, text: str) -> Delivery:

@@ -84,6 +84,7 @@ def deps(
     from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
     from tongyao.llm import prompts
+    from tongyao.llm.extractive.names_in_text import names_in_text
     from tongyao.runtime.engines import engines
 
     chosen = using or engines(settings)
@@ -105,6 +106,7 @@ def deps(
         memory=memory,
         reciting=reciting,
         consent_quotas=settings.consent,
+        find_names=names_in_text,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},

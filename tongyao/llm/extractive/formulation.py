@@ -8,10 +8,11 @@ from typing import Final
 
 from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, weight
 from tongyao.llm.extractive.likeness import Likeness
+from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.llm.extractive.sentences import Sentence, single, split
 from tongyao.protocol.model.requests import FormulationRequest, Material
 from tongyao.protocol.model.sizes import cut, units
-from tongyao.protocol.model.tension import TENSION_UNITS, LineQuoteDraft, TensionDraft
+from tongyao.protocol.model.tension import TENSION_UNITS, LineQuoteDraft, NameDraft, TensionDraft
 
 ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
 """Units of each lens, together exactly `TENSION_UNITS`. The order is that of choosing: T first, as the intent
@@ -121,6 +122,7 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         initial_state=_joined(chosen["I"]),
         barriers=barriers,
         exchange=_joined(chosen["E"]),
+        names=[NameDraft(name=one.name, kind=one.kind) for one in names_in_text("\n\n".join(texts))],
         quotes=[
             LineQuoteDraft(line=f"B{number}" if lens == "B" else lens, quote=text)
             for lens, texts in chosen.items()

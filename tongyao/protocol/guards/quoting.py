@@ -17,6 +17,10 @@ LEAST_UNITS: Final = 2
 
 _SPACE: Final = re.compile(r"\s+")
 _FAINT: Final = re.compile(r"[\s*_`]+")
+REPLACED: Final = re.compile(r"\bP\d{2,3}\b|\[somebody\]|\[某人\]|\[…\]|\[(?:person|firm|某人|某单位) \d{1,6}\]")
+"""What a text has in the place of names and contacts."""
+_LONGEST_NAME: Final = 100
+
 _ELISION: Final = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
 
@@ -55,11 +59,32 @@ def find_pieces(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     whole = find_quote(text, quote)
     if whole is not None:
         return (whole,)
+    if around := _around_marks(text, quote):
+        return (around,)
     parts = [part for part in _ELISION.split(quote) if part.strip(_AROUND)]
     if len(parts) < 2 or any(units(part) < LEAST_UNITS for part in parts):
         return ()
     spans = [find_quote(text, part) for part in parts]
     return tuple(span for span in spans if span is not None) if all(spans) else ()
+
+
+def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
+    """Where a quote stands that was copied from a text with names replaced: from what is before the first mark to what is behind
+    the last. Its parts follow each other in the source, with no more between them than a name."""
+    parts = [part.strip() for part in REPLACED.split(quote)]
+    kept = [part for part in parts if units(part) >= LEAST_UNITS]
+    if len(parts) < 2 or not kept or len(kept) < sum(bool(part.strip(_AROUND)) for part in parts):
+        return None
+    first = find_quote(text, kept[0])
+    if first is None:
+        return None
+    start, end = first
+    for part in kept[1:]:
+        found = find_quote(text[end : end + len(part) + 2 * _LONGEST_NAME], part)
+        if found is None or found[0] > _LONGEST_NAME:
+            return None
+        end += found[1]
+    return start, end
 
 
 def _find(text: str, wanted: str) -> tuple[int, int] | None:

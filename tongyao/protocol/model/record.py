@@ -9,7 +9,7 @@ from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import NumberedName, Tension
 from tongyao.protocol.model.value import Value
 
 
@@ -50,6 +50,10 @@ class Record(Value):
     )
     participants: tuple[Participant, ...] = ()
     others: tuple[str, ...] = Field(default=(), description="Names of people who were found for it and are not in it.")
+    names: tuple[NumberedName, ...] = Field(
+        default=(),
+        description="Names found in the tension and in the profiles of those seated, with the numbers of their marks.",
+    )
     projections: tuple[Projection, ...] = ()
     observations: tuple[Observation, ...] = ()
     plans: tuple[Plan, ...] = ()

@@ -73,6 +73,23 @@ class LineSpan(Value):
     end: int = Field(gt=0)
 
 
+MOST_NAMES: Final = 60
+"""Of one text: more are not kept."""
+
+
+class NameFound(Value):
+    """A name in a text of the process. Others read one mark in its place, the same in every text."""
+
+    name: str = Field(min_length=1, max_length=80)
+    kind: Literal["person", "firm"] = "person"
+
+
+class NumberedName(NameFound):
+    """A name with the number of its mark. Names of one number are read as one."""
+
+    number: int = Field(ge=1)
+
+
 class Tension(Value):
     """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
 
@@ -86,6 +103,11 @@ class Tension(Value):
     language: Literal["zh", "en"] = "en"
     lineage: Lineage | None = None
     spans: tuple[LineSpan, ...] = Field(default=(), description="Of a formulated tension: what its lines rest on.")
+    names: tuple[NameFound, ...] = Field(
+        default=(),
+        max_length=MOST_NAMES,
+        description="Persons, firms and whatever else identifies: others read marks in their place.",
+    )
 
     @model_validator(mode="after")
     def _within_limits(self) -> Tension:
@@ -132,6 +154,11 @@ class LineQuoteDraft(Draft):
     quote: str = ""
 
 
+class NameDraft(Draft):
+    name: str
+    kind: str = "person"
+
+
 class TensionDraft(Draft):
     """What an engine formulated. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
 
@@ -140,6 +167,7 @@ class TensionDraft(Draft):
     barriers: list[str] = Field(default_factory=list)
     exchange: str = ""
     quotes: list[LineQuoteDraft] = Field(default_factory=list)
+    names: list[NameDraft] = Field(default_factory=list)
 
 
 def from_draft(
@@ -148,6 +176,7 @@ def from_draft(
     language: Literal["zh", "en"],
     lineage: Lineage | None = None,
     spans: tuple[LineSpan, ...] = (),
+    names: tuple[NameFound, ...] = (),
 ) -> Tension:
     """The tension in `draft`: blanks become `[data_insufficient]`.
 
@@ -162,6 +191,7 @@ def from_draft(
         language=language,
         lineage=lineage,
         spans=spans,
+        names=names,
     )
 
 
@@ -184,15 +214,16 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
         barriers=[shortened(barrier) for barrier in barriers],
         exchange=shortened(draft.exchange),
         quotes=draft.quotes,
+        names=draft.names,
     )
 
 
-def from_raw(intent: str, *, language: Literal["zh", "en"]) -> Tension:
+def from_raw(intent: str, *, language: Literal["zh", "en"], names: tuple[NameFound, ...] = ()) -> Tension:
     """Where nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
 
     Its grade is C by construction: I has no material. Raises `ValueError` for a blank intent.
     """
-    return Tension(transition=cut(intent.strip(), TENSION_UNITS - 3 * units(MISSING)), language=language)
+    return Tension(transition=cut(intent.strip(), TENSION_UNITS - 3 * units(MISSING)), language=language, names=names)
 
 
 def _known(text: str) -> bool:

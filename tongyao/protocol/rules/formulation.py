@@ -9,7 +9,7 @@ from typing import Final
 
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.naming import named_targets
-from tongyao.protocol.guards.quoting import find_pieces, find_quote
+from tongyao.protocol.guards.quoting import REPLACED, find_pieces, find_quote
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.tension import (
@@ -21,8 +21,6 @@ from tongyao.protocol.model.tension import (
 )
 
 _SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
-_REPLACED: Final = re.compile(r"P\d{2,3}|\[somebody\]|\[某人\]|\[…\]")
-"""What an anonymised text has in the place of names and contacts."""
 _LEAST: Final = 3
 """Units of a sentence: what is shorter says nothing that could be lost."""
 
@@ -86,7 +84,7 @@ def not_taken_up(intent: str, spans: Sequence[LineSpan]) -> tuple[str, ...]:
 def _in_original(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     if spans := find_pieces(text, quote):
         return spans
-    parts = [part.strip() for part in _REPLACED.split(quote)]
+    parts = [part.strip() for part in REPLACED.split(quote)]
     kept = [span for part in parts if units(part) > 1 and (span := find_quote(text, part)) is not None]
     if len(parts) < 2 or not kept or any(one[1] > two[0] for one, two in pairwise(kept)):
         return ()

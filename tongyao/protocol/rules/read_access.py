@@ -218,7 +218,7 @@ def for_export(record: Record) -> PartyView:
         phase=record.phase,
         round=record.round,
         you="",
-        tension=names.model(record.tension, author=DEMANDER) if record.tension else None,
+        tension=names.model(_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),
         observations=tuple(names.model(one) for one in record.observations),
@@ -231,7 +231,9 @@ def for_export(record: Record) -> PartyView:
 
 def anonymizer(record: Record) -> Anonymizer:
     """Hides what names anybody of this process, the demander included, or somebody who was found for it and is not in it."""
-    return Anonymizer({p.alias: p.identities for p in (record.demander, *record.participants)}, record.others)
+    return Anonymizer(
+        {p.alias: p.identities for p in (record.demander, *record.participants)}, record.others, record.names
+    )
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
@@ -260,7 +262,7 @@ def for_endpoint(
         round=record.round,
         round_limit=round_limit,
         tension=names.model(_tension(record), author=DEMANDER),
-        material=material,
+        material=names.marked(material),
         words=words,
         observations=tuple(names.model(o) for o in record.observations if o.round < record.round),
         own=tuple(p for p in record.projections if p.alias == alias and p.round < record.round),
@@ -391,7 +393,7 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
 
 
 def _tension(record: Record) -> Tension:
-    """The tension without its spans: what they point into is the demander's alone."""
+    """The tension without its spans and the names in it: both are the demander's alone."""
     if record.tension is None:
         raise ValueError(f"{record.process_id} has no tension yet")
-    return record.tension.model_copy(update={"spans": ()}) if record.tension.spans else record.tension
+    return record.tension.model_copy(update={"spans": (), "names": ()})

@@ -95,6 +95,16 @@ class Texts:
         async with session(self._pool) as connection:
             return await get_texts(connection, ids, erased=erased)
 
+    async def known(self, ids: Iterable[str]) -> dict[str, str]:
+        """The texts by id, without those that do not exist or were erased."""
+        wanted = list(dict.fromkeys(ids))
+        if not wanted:
+            return {}
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [wanted])
+            there = [row["asked"] for row in await cursor.fetchall()]
+            return {id: text for id, text in (await get_texts(connection, there, erased="")).items() if text}
+
     async def stored_chars(self, owner: str) -> int:
         """Characters that are kept of this owner."""
         async with session(self._pool) as connection:

@@ -65,7 +65,17 @@ def _written(form: FormData) -> dict[str, Any]:
         "initial_state": text_in(form, "initial_state").strip() or MISSING,
         "barriers": barriers or [MISSING],
         "exchange": text_in(form, "exchange").strip() or MISSING,
+        "names": _names(text_in(form, "names")),
     }
+
+
+def _names(written: str) -> list[dict[str, str]]:
+    """One a line; a line that ends in `(firm)` or `（单位）` names a firm."""
+    found = {}
+    for line in filter(None, map(str.strip, written.split("\n"))):
+        bare = line.removesuffix("(firm)").removesuffix("（单位）").strip()
+        found[bare] = {"name": bare, "kind": "person" if bare == line else "firm"}
+    return list(found.values())
 
 
 async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> None:

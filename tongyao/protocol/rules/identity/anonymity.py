@@ -1,22 +1,26 @@
 """Names and addresses out of what others read (docs/protocol.md §6.3). The record stays verbatim; only views pass through here.
 
-In a text of a known author their own names become their alias. The names of all others, in the room or not, become one neutral
-mark: an alias in their place would tell the author who sits under it, and a mark of its own for people outside the room would tell
-who is in it.
+In a text of a known author their own names become their alias. A name that was found in the texts of the process becomes a
+numbered mark, the same for people in the room and outside. All other names of people become one neutral mark: an alias in their
+place would tell the author who sits under it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
 from tongyao.protocol.model.requests import Material
+from tongyao.protocol.model.tension import NumberedName
 from tongyao.protocol.model.unicode_text import Folded, folded
 from tongyao.protocol.rules.identity.contacts import contacts
 from tongyao.protocol.rules.identity.markup import for_others
-from tongyao.protocol.rules.identity.names import TOKEN, Form, all_forms
+from tongyao.protocol.rules.identity.names import TOKEN, Form, all_forms, forms_of
+from tongyao.protocol.rules.identity.pseudonyms import MARKED
+from tongyao.protocol.rules.identity.pseudonyms import mark as numbered_mark
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -39,12 +43,16 @@ _LONGEST_GAP: Final = 3
 class Anonymizer:
     """Makes of a text what others may read of it."""
 
-    def __init__(self, identities: Mapping[str, Iterable[str]], others: Iterable[str] = ()) -> None:
+    def __init__(
+        self, identities: Mapping[str, Iterable[str]], others: Iterable[str] = (), numbered: Iterable[NumberedName] = ()
+    ) -> None:
         """
         Args:
             identities: alias → the strings that name its owner: names, also by their parts, addresses, handles. A string that may
                 not be a name (`names.problem_with`) is left alone.
             others: names of known people who are not in the room; recognised in full only.
+            numbered: names found in the texts of the process, recognised in full only. Each has a mark of its own, the same in
+                every text, whether its owner is in the room or not.
         """
         owners: dict[Form, set[str]] = {}
         for alias, names in identities.items():
@@ -52,13 +60,15 @@ class Anonymizer:
                 owners.setdefault(form, set()).add(alias)
         for form in all_forms(others, alone=False):
             owners.setdefault(form, set())
-        self._spaced: dict[str, list[tuple[Form, frozenset[str]]]] = {}
-        self._runs: dict[str, frozenset[str]] = {}
-        for form, aliases in sorted(owners.items(), key=lambda one: -len(one[0].words)):
+        marks = _marks(owners, numbered)
+        self._spaced: dict[str, list[tuple[Form, _Known]]] = {}
+        self._runs: dict[str, _Known] = {}
+        for form in sorted({**owners, **marks}, key=lambda one: -len(one.words)):
+            known = _Known(frozenset(owners.get(form, ())), marks.get(form))
             if len(form.words) == 1 and _is_unspaced(form.words[0]):
-                self._runs[form.words[0]] = frozenset(aliases)
+                self._runs[form.words[0]] = known
             else:
-                self._spaced.setdefault(form.words[0], []).append((form, frozenset(aliases)))
+                self._spaced.setdefault(form.words[0], []).append((form, known))
         self._lengths = sorted({len(run) for run in self._runs}, reverse=True)
         self._hints = (*self._spaced, *self._runs)
 
@@ -72,6 +82,21 @@ class Anonymizer:
         if found:
             bare = _replaced(form, found)
         return bare if bare.strip() or not text.strip() else HIDDEN
+
+    def marked(self, material: Material) -> Material:
+        """`material` as its owner's proxy reads it: verbatim, but for numbered names, which the tension shows as marks as well."""
+        pieces = tuple(piece.model_copy(update={"text": self._numbered(piece.text)}) for piece in material.pieces)
+        shown = sum(len(piece.text) for piece in pieces)
+        return material.model_copy(
+            update={"pieces": pieces, "total_chars": material.total_chars + shown - material.shown_chars}
+        )
+
+    def _numbered(self, text: str) -> str:
+        form = folded(text)
+        if not any(hint in form.text for hint in self._hints):
+            return text
+        found = [one for one in self._names_in(form, "") if MARKED.fullmatch(one[2])]
+        return _replaced(form, found) if found else text
 
     def model(self, model: ModelT, *, author: str = "") -> ModelT:
         """`model` with every free text in it passed through `text`; the same object where nothing changes."""
@@ -101,11 +126,11 @@ class Anonymizer:
             taken = 1
             if _is_unspaced(word):
                 yield from self._runs_in(word, start, author)
-            for known, owners in self._spaced.get(word, ()):
+            for known, whose in self._spaced.get(word, ()):
                 count = len(known.words)
                 if not _follows(tokens, at, known) or (known.capital and not _capital(form, start)):
                     continue
-                yield start, tokens[at + count - 1][2], _mark(word, author, owners)
+                yield start, tokens[at + count - 1][2], _mark(word, author, whose)
                 taken = count
                 break
             at += taken
@@ -117,14 +142,40 @@ class Anonymizer:
                 (one for one in self._lengths if at + one <= len(run) and run[at : at + one] in self._runs), 0
             )
             if length:
-                owners = self._runs[run[at : at + length]]
-                yield start + at, start + at + length, _mark(run, author, owners)
+                yield start + at, start + at + length, _mark(run, author, self._runs[run[at : at + length]])
             at += max(1, length)
 
 
-def _mark(word: str, author: str, owners: frozenset[str]) -> str:
-    if author and author in owners:
+@dataclass(frozen=True)
+class _Known:
+    """Whose name it is (aliases of this process; empty for others), and the number of its mark, if it has one."""
+
+    aliases: frozenset[str]
+    numbered: NumberedName | None
+
+
+def _marks(owners: Mapping[Form, set[str]], numbered: Iterable[NumberedName]) -> dict[Form, NumberedName]:
+    """The number of every form that has one. All names of somebody in the room have the number of the one that was found."""
+    marks: dict[Form, NumberedName] = {}
+    for one in numbered:
+        for form in forms_of(one.name, alone=False):
+            marks.setdefault(form, one)
+    of_alias: dict[str, NumberedName] = {}
+    for form, one in marks.items():
+        for alias in owners.get(form, ()):
+            if one.kind == "person" and (alias not in of_alias or one.number < of_alias[alias].number):
+                of_alias[alias] = one
+    for form, aliases in owners.items():
+        if named := [of_alias[alias] for alias in sorted(aliases) if alias in of_alias]:
+            marks.setdefault(form, named[0])
+    return marks
+
+
+def _mark(word: str, author: str, whose: _Known) -> str:
+    if author and author in whose.aliases:
         return author
+    if whose.numbered is not None:
+        return numbered_mark(whose.numbered.number, whose.numbered.kind, chinese=_is_unspaced(word))
     return SOMEBODY_ZH if _is_unspaced(word) else SOMEBODY
 
 

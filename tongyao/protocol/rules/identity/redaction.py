@@ -156,6 +156,7 @@ class Erasure:
                 "initial_state": MISSING if self.touches(tension.initial_state) else tension.initial_state,
                 "barriers": barriers,
                 "exchange": MISSING if self.touches(tension.exchange) else tension.exchange,
+                "names": tuple(one for one in tension.names if not self.touches(one.name)),
             }
         )
 

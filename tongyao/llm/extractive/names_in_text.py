@@ -1,0 +1,192 @@
+"""Names of persons and firms in a text, without a model: jieba's tags for Chinese, capitalised words for English.
+
+Places are no names here: people who speak of the same place find each other by it. What is found and missed on written texts:
+`python -m tests.names` and docs/evaluation.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal
+
+import jieba.posseg
+
+from tongyao.protocol.model.tension import NameFound
+from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH, SURNAMES
+
+Kind = Literal["person", "firm"]
+
+MOST_READ: Final = 100_000
+"""Characters of a text that are searched."""
+
+_CHINESE_RUN: Final = re.compile(r"[\u4e00-\u9fff]+")
+_CHINESE_TITLE: Final = "先生|女士|小姐|老师|师傅|医生|教授|阿姨|叔叔|婶|嫂|姐|哥|伯|爷爷|奶奶|大爷|大妈|经理|老板|主任|书记|校长|局长|律师|护士|工|总"
+_TITLED: Final = re.compile(
+    rf"(?P<name>(?:{'|'.join(sorted(SURNAMES, key=len, reverse=True))})(?:{_CHINESE_TITLE}))(?![\u4e00-\u9fff]*店)"
+)
+_FAMILIAR: Final = re.compile(
+    rf"(?<![\u4e00-\u9fff])?(?P<name>[老小阿][{''.join(one for one in SURNAMES if len(one) == 1)}])(?=[家说的会有在把跟和从想是要去来也愿教，。、]|$)"
+)
+_CHINESE_FIRM: Final = re.compile(
+    r"(?:有限公司|公司|集团|工作室|事务所|商行|饭店|酒店|餐厅|面馆|茶馆|超市|书店|药店|印刷厂|加工厂|工厂|厂|银行|诊所|公社)"
+)
+_NO_SURNAME_TITLE: Final = frozenset(
+    "明 公 和 关 时 高 白 方 金 水 花 农 米 车 路 石 安 平 成 毛 古 管 阳 封 班 商 景 别 单 项 全 解 游".split()
+)
+"""Surnames that are mostly another word before a title or a single character."""
+
+_WORD: Final = r"[A-Z][a-zà-ÿ]+(?:['’][A-Z][a-z]+)?(?:-[A-Z][a-z]+)?"
+_NAME: Final = re.compile(
+    rf"(?<![A-Za-z]){_WORD}(?:(?: (?:&|and|de|van|von|der)){{0,2}} {_WORD}|(?: & {_WORD}))*(?:['’]s\b)?"
+)
+_TITLE: Final = re.compile(
+    r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Father|Sister|Pastor|Captain|Uncle|Aunt|Auntie|Sir|Lady|Rev|Reverend)$"
+)
+_FIRM: Final = re.compile(
+    r"(?:Ltd|Limited|Inc|LLC|GmbH|Plc|PLC|Co|Company|Sons|Brothers|Bros|Bakery|Brewery|Kitchen|Bank|Logistics|Motors|Foods|Books|"
+    r"Garage|Solutions|Systems|Insurance|Services|Builders|Printers|Press|Cafe|Café|Restaurant|Hotel|Stores|Supplies|Partners|"
+    r"Associates|Consulting|Studios?|Dairy|Farms|Nurseries|Transport|Haulage|Energy|Software|Labs?)$"
+)
+_PLACE: Final = re.compile(
+    r"(?:Street|Road|Lane|Avenue|Square|Valley|River|Lake|Hill|Hills|Farm|Island|Isle|County|Bay|Harbour|Harbor|Bridge|Village|Station|"
+    r"Park|School|Church|Chapel|Hall|Moor|Dale|Wood|Woods|Forest|Beach|Coast|Mill|Green|Cross|Town|City|Castle|Quay|Pier|"
+    r"University|College|Hospital|Library|Museum|Market|Cathedral|Abbey)$"
+)
+_PLACE_BEFORE: Final = re.compile(
+    r"(?:\b(?:in|at|near|around|above|below|between|outside|towards?|through|across|behind|beyond|via|into|over)\s|"
+    r"\b(?:ferry|bus|train|road|way|drives?|moved|goes?|went|travels?) to\s|\briver\s|\b(?:town|village|city|isle|county) of\s|"
+    r"\b(?:man|woman|people|those|depot|train|bus|comes?|came) from\s)$"
+)
+_KIN: Final = re.compile(
+    r"\b(?:my|our|his|her|their)\s+(?:\w+\s+)?(?:sister|brother|neighbou?r|colleague|friend|wife|husband|son|daughter|boss|partner|"
+    r"mother|father|cousin|uncle|aunt|nephew|niece|teacher|tenant|landlord|landlady)\s$",
+    re.IGNORECASE,
+)
+_ASKED: Final = re.compile(
+    r"\b(?:ask|asked|tell|told|with|and|for|by|after|before|if|whether|than|from|to|when|because|that|thank|meet|met)\s$",
+    re.IGNORECASE,
+)
+_DOES: Final = re.compile(
+    r"^(?:['’]s\b|,? (?:and I|and me)\b|\s(?:says?|said|asks?|asked|keeps?|has|had|is|was|will|would|can|could|runs?|ran|lends?|lent|taught|"
+    r"teaches|knows?|knew|leaves?|left|wants?|wanted|needs?|signs?|measured|owns?|showed|shows|gave|gives|lives?|works?|worked|helps?|"
+    r"helped|told|thinks?|drives?|sells?|sold|offered|offers|makes?|made|builds?|built|and (?:her|his|their)|about)\b)"
+)
+_OTHER_CAPITALS: Final = frozenset(
+    "english french german spanish italian chinese polish dutch welsh irish scottish british european american russian turkish arabic "
+    "easter christmas lent ramadan since after before when where while once although though because whoever nobody everybody "
+    "ask tell whether if our their there here wednesdays mondays tuesdays thursdays fridays saturdays sundays".split()
+)
+
+
+def names_in_text(text: str) -> tuple[NameFound, ...]:
+    """Names of persons and firms, each once, in the order in which they stand in `text`."""
+    found: dict[str, tuple[int, NameFound]] = {}
+    read = text[:MOST_READ]
+    for start, name, kind in (*_chinese(read), *_english(read)):
+        if name not in found or start < found[name][0]:
+            found[name] = (start, NameFound(name=name, kind=kind))
+    kept = sorted(found.values(), key=lambda one: one[0])
+    whole = [one.name for _, one in kept]
+    return tuple(one for _, one in kept if not any(one.name != other and one.name in other for other in whole))
+
+
+def _chinese(text: str) -> Iterator[tuple[int, str, Kind]]:
+    for run in _CHINESE_RUN.finditer(text):
+        words = [(one.word, one.flag) for one in jieba.posseg.cut(run.group())]
+        at, starts = run.start(), list[int]()
+        for word, _ in words:
+            starts.append(at)
+            at += len(word)
+        yield from _persons(words, starts)
+        yield from _firms(words, starts)
+        for pattern in (_TITLED, _FAMILIAR):
+            for hit in pattern.finditer(run.group()):
+                name = hit["name"]
+                if pattern is _TITLED and name[0] in _NO_SURNAME_TITLE and len(name) < 3:
+                    continue
+                if name not in CHINESE:
+                    yield run.start() + hit.start("name"), name, "person"
+
+
+def _persons(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
+    for number, (word, flag) in enumerate(words):
+        if flag in ("nr", "nrfg", "nrt") and 2 <= len(word) <= 4 and word not in CHINESE:
+            if any(word.startswith(one) for one in SURNAMES) and not re.search(rf"(?:{_CHINESE_TITLE})$", word):
+                yield starts[number], word, "person"
+            elif number and len(word) == 2 and words[number - 1][0] in SURNAMES:
+                yield starts[number - 1], words[number - 1][0] + word, "person"
+
+
+def _firms(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
+    """A kind of firm with the nouns before it that name it: at least one of them is a name, or no word of jieba's list."""
+    for number, (word, _) in enumerate(words):
+        kind = _CHINESE_FIRM.search(word)
+        if kind is None or kind.end() != len(word):
+            continue
+        first = number
+        while first and number - first < _LONGEST_FIRM and words[first - 1][1] in _IN_FIRM:
+            if words[first - 1][0] in _NOT_IN_FIRM:
+                break
+            first -= 1
+        parts = words[first:number]
+        named = any(flag in _NAMING or one not in jieba.dt.FREQ for one, flag in parts) or word not in jieba.dt.FREQ
+        name = "".join(one for one, _ in words[first : number + 1])
+        if named and len(name) - len(kind.group()) > 1:
+            yield starts[first], name, "firm"
+
+
+_LONGEST_FIRM: Final = 4
+"""Words before the kind of firm."""
+_NAMING: Final = frozenset("nz nr nrfg nrt nt".split())
+_IN_FIRM: Final = _NAMING | frozenset("n vn ng j i l a v b".split())
+_NOT_IN_FIRM: Final = frozenset(
+    "租给 卖给 送到 交给 是 有 在 去 来 开 做 办 到 给 跟 找 问 叫 老 大 小 新 旧 一家 家 去年 今年 这家 那家".split()
+)
+
+
+def _english(text: str) -> Iterator[tuple[int, str, Kind]]:
+    for hit in _NAME.finditer(text):
+        start, words = hit.start(), re.sub(r"['’]s$", "", hit.group()).split(" ")
+        begins = start == 0 or re.search(r"[.!?:;\n“\"(]\s*$", text[max(0, start - 4) : start]) is not None
+        if begins or len(words) > 1:
+            while words and words[0].lower() in (ENGLISH | _OTHER_CAPITALS) and not _TITLE.match(words[0]):
+                if words[0].lower() in ALSO_NAMES and len(words) > 1:
+                    break
+                start += len(words[0]) + 1
+                words = words[1:]
+        while words and words[-1] in ("and", "&", "de", "van", "von", "der"):
+            words = words[:-1]
+        if not words:
+            continue
+        name, first, last = " ".join(words), words[0], words[-1]
+        end = start + len(name)
+        before, after = text[max(0, start - 40) : start], text[end : end + 24]
+        if titled := re.search(r"\b(Mr|Mrs|Ms|Dr|Prof|Rev)\.\s$", before):
+            yield start - len(titled.group()), titled.group() + name, "person"
+        elif _FIRM.search(last) and len(words) > 1:
+            yield start, name, "firm"
+        elif _TITLE.match(first) and len(words) > 1:
+            yield start, name, "person"
+        elif _PLACE.search(last) or _PLACE_BEFORE.search(before) or last.lower() in _OTHER_CAPITALS:
+            continue
+        elif _is_person(words, before, after, begins):
+            yield start, name, "person"
+
+
+def _is_person(words: list[str], before: str, after: str, begins: bool) -> bool:
+    if len(words) == 1:
+        word = words[0].lower()
+        if word in ENGLISH and word not in ALSO_NAMES:
+            return False
+        if re.search(r"\bthe $", before, re.IGNORECASE):
+            return words[0].endswith("s") and _DOES.search(after) is not None
+        if _KIN.search(before) or _DOES.search(after):
+            return True
+        return _ASKED.search(before) is not None and not begins and word not in _OTHER_CAPITALS
+    if re.search(r"\b[Tt]he $", before):
+        return False
+    return (
+        all(word.lower() not in ENGLISH or word.lower() in ALSO_NAMES for word in words)
+        or _DOES.search(after) is not None
+    )
