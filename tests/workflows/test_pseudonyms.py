@@ -9,7 +9,8 @@ from temporalio.client import Client
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tests.workflows.conftest import PROFILE
-from tongyao.app.authorization import Caller, Role
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
 from tongyao.app.messages import send_message
 from tongyao.app.wire import ReviseTensionBody, TensionBody
 from tongyao.protocol.model.requests import EndpointRequest

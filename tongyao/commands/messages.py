@@ -69,19 +69,21 @@ def confirm(
 ) -> None:
     """Confirm the tension as it stands. `tongyao show` lists the names in it that others will not read."""
     if hide or show:
-        _send(process, "revise_tension", None, tension=run(_renamed(process, hide or [], show or [])))
+        _report(*run(_renamed(process, hide or [], show or [])))
     _send(process, "confirm_tension", key)
 
 
-async def _renamed(process: str, hide: list[str], show: list[str]) -> dict[str, Any]:
-    """The tension as it stands, with these names added to those that are hidden, and those left out."""
+async def _renamed(process: str, hide: list[str], show: list[str]) -> tuple[Receipt, str]:
+    """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
     async with app_context() as context:
         tension = (await context.repositories.record(process)).tension
         if tension is None:
             fail(f"{process} has no tension yet")
         names = [one.model_dump() for one in tension.names if one.name not in (*hide, *show)]
+        names += [{"name": one} for one in dict.fromkeys(hide)]
         parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
-        return {**parts, "names": [*names, *({"name": one} for one in dict.fromkeys(hide))]}
+        body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
+        return await _deliver(process, body, uuid.uuid4().hex, DEMANDER, "")
 
 
 def revise(
