@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tongyao.llm.labels import label, line
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     EndpointRequest,
@@ -49,7 +52,7 @@ def _of_catalyst(request: CatalystRequest) -> dict[str, bool]:
         "framework_open": task.framework is not None,
         "framework_none": task.framework is None,
         "untouched": bool(task.untouched),
-        "taken_back": bool(taken_back(request)),
+        "taken_back": bool(taken_back(turns_of(request))),
         "last": request.round >= request.round_limit,
         "remarks": bool(task.remarks),
         "strategy": bool(request.strategy.strip()),
@@ -65,10 +68,14 @@ def turn_kind(request: EndpointRequest) -> str:
     return "sort" if request.words is not None else "later" if request.own else "first"
 
 
-def taken_back(request: CatalystRequest) -> tuple[str, ...]:
+def turns_of(request: CatalystRequest) -> tuple[Projection, ...]:
+    """Every turn of the exchange so far."""
+    return tuple(turn for exchange in request.exchange for turn in exchange.projections)
+
+
+def taken_back(turns: Iterable[Projection]) -> tuple[str, ...]:
     """Ids of items that their speakers have taken back, in order."""
-    said = (item for exchange in request.exchange for turn in exchange.projections for item in turn.items)
-    return tuple(sorted({back for item in said for back in item.withdraws}))
+    return tuple(sorted({back for turn in turns for item in turn.items for back in item.withdraws}))
 
 
 def mandate_lines(mandate: Mandate, language: Language) -> str:

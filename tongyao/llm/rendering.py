@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tongyao.llm.labels import label, line, round_figures, this_round
-from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind
+from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind, turns_of
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
 from tongyao.protocol.model.plan import Absence, Claim, Plan, Task
 from tongyao.protocol.model.projection import Item, Projection
@@ -116,7 +116,9 @@ def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
         for number in rounds
     ]
     names = f'step="project" alias="{alias}" round="{request.round}" of="{_limit(request)}" turn="{turn_kind(request)}"'
-    turn = [_task(names, told=told)]
+    back = taken_back(request.own)
+    lines = [f"{label('taken back', language)}: {', '.join(back)}"] if back else []
+    turn = [_task(names, lines=lines, told=told)]
     if request.words is not None:
         turn.insert(0, data("words", request.words, by=alias))
     elif mandate := mandate_lines(request.mandate, language):
@@ -142,7 +144,7 @@ def catalyst(request: CatalystRequest, told: str = "") -> tuple[Block, ...]:
     lines = [
         f"{label('contributors', language)}: {', '.join(request.contributors) or '-'}",
         f"{label('pairs to examine', language)}: {', '.join(f'{a}-{b}' for a, b in task.examine) or '-'}",
-        *_task_lines(task, taken_back(request), language),
+        *_task_lines(task, taken_back(turns_of(request)), language),
     ]
     strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
     remarks = [data("remarks", "\n".join(f"- {line(one.sentence)}" for one in task.remarks))] if task.remarks else []
