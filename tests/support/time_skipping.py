@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
@@ -21,6 +22,9 @@ from tongyao.runtime.local.processes import file_lock
 from tongyao.runtime.local.temporal_binary import cache_directory
 from tongyao.runtime.temporal.search_attributes import INDEXED
 from tongyao.runtime.temporal.worker_plugin import plugin
+
+START_TIMEOUT = timedelta(seconds=90)
+"""The SDK's own 5 s are not enough for Java on a busy machine."""
 
 POM = Path(__file__).with_name("time_skipping_pom.xml")
 
@@ -75,7 +79,9 @@ def _fetch_jars(target: Path) -> None:
 async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
     """A running time-skipping server with Tongyao's search attributes registered."""
     environment = await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=str(ensure_wrapper()), plugins=[plugin()]
+        test_server_existing_path=str(ensure_wrapper()),
+        test_server_startup_timeout=START_TIMEOUT,
+        plugins=[plugin()],
     )
     async with environment:
         await environment.client.operator_service.add_search_attributes(
