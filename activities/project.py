@@ -205,6 +205,8 @@ class Projecting:
                 guards={**guards},
                 seconds=seconds,
             ),
+            revision=turn.revision,
+            run_id=activity.info().workflow_run_id or "",
         )
         return projection
 

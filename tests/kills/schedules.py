@@ -27,6 +27,7 @@ from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tests.kills.checker import Acknowledged, Checker
+from tests.kills.service import REPOSITORY
 from tests.simulation import generator, talk
 from tests.simulation.script import Input, Script, literal
 from tests.support.stack import Stack
@@ -45,7 +46,7 @@ from tongyao.protocol.rules.consent import Consent
 from tongyao.records.process.messages import MessageText, message_text_id
 from tongyao.runtime import wiring
 from tongyao.runtime.local.temporal import LocalTemporal
-from tongyao.runtime.local.worker_process import WorkerProcess
+from tongyao.runtime.local.worker_process import WORKER_FILE, WorkerProcess
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.connection import connect
 
@@ -117,19 +118,20 @@ async def opened(
             temporal = LocalTemporal(home)
             address = await temporal.start()
             exit_stack.push_async_callback(asyncio.to_thread, temporal.stop)
-            client = await connect(settings, address=address)
         else:
-            client = environment.client
-            address = client.service_client.config.target_host
+            address = environment.client.service_client.config.target_host
+        client = await connect(settings, address=address, new_namespace=environment is not None)
         repositories = await exit_stack.enter_async_context(wiring.repositories(settings, database_url=database_url))
         variables = {
             "DATABASE_URL": database_url,
             "TEMPORAL_ADDRESS": address,
             "TONGYAO_HOME": str(home),
+            "PYTHONPATH": str(REPOSITORY),  # a worker is started by the path of its file
             "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
             "TONGYAO_ENGINE_FILE": str(script),
         }
-        worker = WorkerProcess(variables, log=home / "worker.log")
+        program = WORKER_FILE if environment is None else Path(__file__).with_name("worker_for_time_skipping.py")
+        worker = WorkerProcess(variables, log=home / "worker.log", file=program)
         exit_stack.push_async_callback(worker.stop)
         await worker.start()
         context = AppContext(repositories, client)

@@ -31,14 +31,17 @@ CHANGES: list[tuple[LiteralString, str]] = [
     ("UPDATE model_calls SET state = 'claimed' WHERE process_id = %(pid)s AND step = 'observe'", "neither settled"),
     (
         """UPDATE messages SET verdict = jsonb_set(verdict, '{accepted}', 'false')
-           WHERE process_id = %(pid)s AND key = 'words'""",
+           WHERE process_id = %(pid)s AND lane = 'P01' AND number = 1""",
         "was applied 1 times",
     ),
     (
-        "UPDATE messages SET state = 'pending', verdict = NULL WHERE process_id = %(pid)s AND key = 'words'",
+        "UPDATE messages SET state = 'pending', verdict = NULL WHERE process_id = %(pid)s AND lane = 'P01' AND number = 1",
         "no verdict",
     ),
-    ("DELETE FROM messages WHERE process_id = %(pid)s AND key = 'words'", "acknowledged and is not stored"),
+    (
+        "DELETE FROM messages WHERE process_id = %(pid)s AND lane = 'P01' AND number = 1",
+        "acknowledged and is not stored",
+    ),
     ("UPDATE messages SET lane = 'P09' WHERE process_id = %(pid)s AND lane = 'P01'", "numbers of applied messages"),
 ]
 """What is done to the records, one after the other, and what the checker says of it."""
@@ -52,9 +55,11 @@ async def test_nothing_is_wrong_and_then_each_change_is_found(stack: Opened, dat
         await here.asked(pid, "P01", 1)
         said = await here.speak(pid, "P01", 1, "I have two barges and a winch.", key="words")
         assert said.accepted
+        await here.asked(pid, "P01", 2)
         await here.finish(pid, "P01")
         checker = Checker(database_url, here.client)
-        told = [Acknowledged(pid, "words", "applied")]
+        (stored,) = [one for one in await _messages(database_url, pid) if one[1] == 1]
+        told = [Acknowledged(pid, stored[0], "applied")]
         assert await checker.examine(pid, told) == []
 
         for change, expected in CHANGES:
@@ -63,3 +68,12 @@ async def test_nothing_is_wrong_and_then_each_change_is_found(stack: Opened, dat
                 assert done.rowcount, change
             found = await checker.examine(pid, told)
             assert any(expected in one for one in found), (change, found)
+
+
+async def _messages(database_url: str, pid: str) -> list[tuple[str, int]]:
+    """Keys and numbers of what P01 has sent."""
+    async with await psycopg.AsyncConnection.connect(database_url) as connection:
+        cursor = await connection.execute(
+            "SELECT key, number FROM messages WHERE process_id = %s AND lane = 'P01'", [pid]
+        )
+        return await cursor.fetchall()

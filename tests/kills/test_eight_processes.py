@@ -128,7 +128,9 @@ async def test_every_acknowledged_message_counts_once_and_all_processes_end(home
     finally:
         await service.stop()
 
-    assert not any(wrong.values()), {pid: found for pid, found in wrong.items() if found}
+    for pid, found in wrong.items():
+        print(pid, *found, sep="\n  ")
+    assert not any(wrong.values())
     assert len(set(processes)) == PROCESSES
     keys = Counter((one.process_id, one.key) for one in town.told)
     assert len(keys) > 100, "people spoke all the while"

@@ -21,6 +21,7 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import said_by, text_of
 from tests.kills.checker import Acknowledged
 from tests.kills.service import KillableService
+from tongyao.app.wire import stored_key
 
 SCENE: Final = "town"
 PROFILE: Final = (
@@ -107,7 +108,7 @@ class Resident(ABC):
                     return ""
                 await asyncio.sleep(PAUSE)
                 continue
-            await self.town.tell(Acknowledged(process_id, f"{self.name}/{key}", said), message["kind"])
+            await self.town.tell(Acknowledged(process_id, stored_key(f"{self.name}/{key}"), said), message["kind"])
             return said
 
     async def _answer(self, ask: Ask, rng: Random) -> None:

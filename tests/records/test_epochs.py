@@ -386,3 +386,44 @@ async def test_who_is_invited_finds_the_question_in_their_inbox(pool: Pool, anno
     await Journal(pool).write(told(process, event(1), phase=Phase.CONSENTING, inbox=asks), "run")
     (mine,) = await inbox.of_person(f"{process}-2")
     assert (mine.alias, mine.person, mine.subject) == ("invited/2", f"{process}-2", f"{process}-2")
+
+
+@pytest.mark.parametrize(
+    ("author", "revision", "happened"),
+    [
+        (
+            "human",
+            1,
+            [("words_arrived", {}), ("words_arrived", {}), ("projection_received", {"outcome": "nothing_new"})],
+        ),
+        ("proxy", 1, [("words_arrived", {}), ("projection_received", {"outcome": "nothing_new"})]),
+        ("proxy", 1, [("projection_received", {"outcome": "lapsed"})]),
+    ],
+)
+async def test_a_step_that_is_late_for_its_turn_changes_nothing(
+    pool: Pool,
+    announce: Announce,
+    person: Person,
+    author: str,
+    revision: int,
+    happened: list[tuple[str, dict[str, str]]],
+) -> None:
+    process, journal, rounds, someone = await announce(), Journal(pool), Rounds(pool), await person()
+    await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="human", fallback="lapse")])
+    said = await Texts(pool).put(someone.profile_id, "projection", "{}")
+    turn = ProjectionRow(
+        round=1, alias="P01", outcome=Outcome.REPLIED, author=EndpointKind(author), text_id=said, items=3
+    )
+    events = [
+        event(seq, K(kind), alias="P01", round=1, **({"items": 0, "struck": 0} | data if data else {}))
+        for seq, (kind, data) in enumerate(happened, 1)
+    ]
+    await journal.write(told(process, *events), "run-1")
+
+    await rounds.put_projection(process, turn, revision=revision, run_id="run-1")
+    (row,) = await rounds.projections(process)
+    assert (row.outcome.value, row.text_id) == (happened[-1][1]["outcome"], None)
+
+    await rounds.put_projection(process, turn, revision=revision, run_id="run-2")
+    (row,) = await rounds.projections(process)
+    assert row.text_id == said, "a run that was reset and has written nothing yet goes on from before that"

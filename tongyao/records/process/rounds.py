@@ -11,7 +11,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.database import Pool, reading, transaction
 
 
 class ProjectionRow(Value):
@@ -59,17 +59,30 @@ class Rounds:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def put_projection(self, process_id: str, row: ProjectionRow) -> None:
-        """Write a turn. Who has left in this round has said nothing in it: a step that was late for that writes nothing."""
-        async with session(self._pool) as connection:
+    async def put_projection(self, process_id: str, row: ProjectionRow, *, revision: int = 1, run_id: str = "") -> None:
+        """Write a turn, unless the step that does is late for it: then nothing is written.
+
+        It is late where the participant has left in this round; and where `run_id`, the run of the workflow that the step is of, has
+        heard other words since, or has let the turn lapse. `revision`: which of the turn's words were sorted. A run that has written
+        nothing yet may have been reset: what stands in the events is not its own.
+        """
+        async with transaction(self._pool) as connection:
+            await connection.execute("SELECT 1 FROM processes WHERE id = %s FOR SHARE", [process_id])
             await connection.execute(
-                """INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
+                """WITH of_turn AS (
+                       SELECT e.kind, e.data ->> 'outcome' AS outcome FROM events e
+                       WHERE e.process_id = %(process)s AND NOT e.superseded
+                         AND e.kind IN ('projection_received', 'words_arrived')
+                         AND e.data @> jsonb_build_object('round', %(round)s::int, 'alias', %(alias)s::text)),
+                   known AS (SELECT 1 FROM epochs WHERE process_id = %(process)s AND run_id = %(run)s)
+                   INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
                        items, chars, struck, guards, seconds)
                    SELECT %(process)s, %(round)s, %(alias)s, %(outcome)s, %(author)s, %(text)s,
                        %(items)s, %(chars)s, %(struck)s, %(guards)s, %(seconds)s
-                   WHERE NOT EXISTS (SELECT 1 FROM events e
-                       WHERE e.process_id = %(process)s AND NOT e.superseded AND e.kind = 'projection_received'
-                         AND e.data @> jsonb_build_object('round', %(round)s::int, 'alias', %(alias)s::text, 'outcome', 'left'))
+                   WHERE NOT EXISTS (SELECT 1 FROM of_turn WHERE outcome = 'left')
+                     AND NOT (EXISTS (SELECT 1 FROM known) AND (
+                         EXISTS (SELECT 1 FROM of_turn WHERE outcome = 'lapsed')
+                         OR (SELECT count(*) FROM of_turn WHERE kind = 'words_arrived') > %(words)s))
                    ON CONFLICT (process_id, round, alias) DO UPDATE SET
                        outcome = excluded.outcome, author = excluded.author, text_id = excluded.text_id,
                        items = excluded.items, chars = excluded.chars, struck = excluded.struck,
@@ -78,6 +91,7 @@ class Rounds:
                     "process": process_id, "round": row.round, "alias": row.alias, "outcome": row.outcome.value,
                     "author": row.author.value, "text": row.text_id, "items": row.items, "chars": row.chars,
                     "struck": row.struck, "guards": Jsonb(row.guards), "seconds": row.seconds,
+                    "run": run_id, "words": revision if row.author is not EndpointKind.PROXY else 0,
                 },
             )  # fmt: skip
 
