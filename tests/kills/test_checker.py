@@ -35,7 +35,7 @@ CHANGES: list[tuple[LiteralString, str]] = [
         "was applied 1 times",
     ),
     (
-        "UPDATE messages SET state = 'pending', verdict = NULL WHERE process_id = %(pid)s AND lane = 'P01' AND number = 1",
+        "UPDATE messages SET state = 'pending', verdict = NULL, next_attempt_at = now() + interval '1 day' WHERE process_id = %(pid)s AND lane = 'P01' AND number = 1",
         "no verdict",
     ),
     (

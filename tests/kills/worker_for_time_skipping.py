@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from temporalio.client import Client
 
 import worker
@@ -14,5 +16,6 @@ async def _unchecked(_: Client) -> None:
 
 
 if __name__ == "__main__":
-    workers.check_server = _unchecked
-    exit_process(worker.main())
+    with patch.object(workers, "check_server", _unchecked):
+        ended = worker.main()
+    exit_process(ended)

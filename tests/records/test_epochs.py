@@ -414,10 +414,10 @@ async def test_a_step_that_is_late_for_its_turn_changes_nothing(
     turn = ProjectionRow(
         round=1, alias="P01", outcome=Outcome.REPLIED, author=EndpointKind(author), text_id=said, items=3
     )
-    events = [
-        event(seq, K(kind), alias="P01", round=1, **({"items": 0, "struck": 0} | data if data else {}))
-        for seq, (kind, data) in enumerate(happened, 1)
-    ]
+    events = []
+    for seq, (kind, data) in enumerate(happened, 1):
+        counts: dict[str, Any] = {"items": 0, "struck": 0} if data else {}
+        events.append(event(seq, K(kind), alias="P01", round=1, **counts, **data))
     await journal.write(told(process, *events), "run-1")
 
     await rounds.put_projection(process, turn, revision=revision, run_id="run-1")
