@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+import structlog
 
 from tongyao.app.authorization import Caller, ProcessAccess
 from tongyao.app.context import AppContext
@@ -17,6 +19,8 @@ from tongyao.app.errors import Problem
 from tongyao.app.party_events import PartyEvents, party_events
 from tongyao.gateway.problems import HttpProblem
 from tongyao.records.database import RecordsError
+
+log = structlog.get_logger()
 
 
 @dataclass
@@ -94,9 +98,14 @@ class Live:
                 if not parties:
                     del self._parties[process_id], self._tasks[process_id]
                     return
-                with suppress(RecordsError, Problem):  # the records are away: their time comes again
-                    for party in list(parties.values()):
+                for party in list(parties.values()):
+                    try:
                         new, rewound = await party.events.read()
-                        if new or rewound is not None:
-                            for waiting in party.waiting:
-                                waiting.set()
+                    except (RecordsError, Problem):
+                        continue  # the records are away: their time comes again
+                    except Exception as error:  # the other viewers are told all the same
+                        log.error("a live page is not told of events", process=process_id, error=type(error).__name__)
+                        continue
+                    if new or rewound is not None:
+                        for waiting in party.waiting:
+                            waiting.set()
