@@ -106,8 +106,8 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        from tongyao.commands.common import fail
-        from tongyao.commands.expected_errors import exit_code_of, message_of
+        from tongyao.commands.shared.common import fail
+        from tongyao.commands.shared.expected_errors import exit_code_of, message_of
 
         code = exit_code_of(error)
         if code is None:

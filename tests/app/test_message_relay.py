@@ -14,9 +14,9 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.app.answering import NAME, Answering, Heard, Repaired
-from tongyao.app import message_relay
 from tongyao.app.errors import Refused
-from tongyao.app.message_relay import SET_ASIDE_AFTER, MessageRelay
+from tongyao.app.messaging import message_relay
+from tongyao.app.messaging.message_relay import SET_ASIDE_AFTER, MessageRelay
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.database import open_pool

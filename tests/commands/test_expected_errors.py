@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.commands.common import EXIT_FAILED
-from tongyao.commands.expected_errors import exit_code_of, message_of
+from tongyao.commands.shared.common import EXIT_FAILED
+from tongyao.commands.shared.expected_errors import exit_code_of, message_of
 
 
 @pytest.mark.parametrize(

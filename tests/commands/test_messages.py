@@ -15,9 +15,9 @@ from tongyao.app import action_permissions
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
-from tongyao.app.messages import send_message
+from tongyao.app.messaging.messages import send_message
+from tongyao.app.messaging.wire import SubmitProjectionBody
 from tongyao.app.processes import list_processes
-from tongyao.app.wire import SubmitProjectionBody
 
 
 async def messages_of(here: Stack, process: str) -> list[Any]:
@@ -61,7 +61,7 @@ async def test_what_operators_and_demanders_send_is_marked_as_theirs(stack: Stac
 async def test_commands_keep_to_the_table_of_permissions(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     process, _ = await room(stack)
     nobody = {**action_permissions.MESSAGE_PERMISSIONS, "conclude": frozenset[Role]()}
-    monkeypatch.setattr("tongyao.app.messages.MESSAGE_PERMISSIONS", nobody)
+    monkeypatch.setattr("tongyao.app.messaging.messages.MESSAGE_PERMISSIONS", nobody)
     refused = await tongyao("conclude", process)
     assert isinstance(refused.exception, NotAllowed)
     assert await messages_of(stack, process) == []

@@ -21,7 +21,7 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import said_by, text_of
 from tests.kills.checker import Acknowledged
 from tests.kills.service import KillableService
-from tongyao.app.wire import stored_key
+from tongyao.app.messaging.wire import stored_key
 
 SCENE: Final = "town"
 PROFILE: Final = (

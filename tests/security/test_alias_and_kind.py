@@ -14,7 +14,7 @@ from tests.records.conftest import KEYS
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput
-from tongyao.app.party_events import PartyEvents
+from tongyao.app.messaging.party_events import PartyEvents
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.record import Participant, Record

@@ -13,9 +13,9 @@ import pytest
 
 from tests.security.growth import hold_linear
 from tongyao.app.errors import BadInput
+from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
-from tongyao.app.wire import MAX_TEXT
 from tongyao.field import chunks, facets, profile_import
 from tongyao.field.encoders.features import runs
 from tongyao.highway.recite.segments import stem

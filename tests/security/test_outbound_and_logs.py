@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tongyao.app.wire import MESSAGE_BODY
+from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.gateway.outbound.http_client import AddressForbidden, client, is_public
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.tension import Tension

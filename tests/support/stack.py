@@ -19,11 +19,11 @@ from activities.llm.model_calls import ModelCalls
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
-from tongyao.app.message_relay import MessageRelay
-from tongyao.app.messages import build_message
+from tongyao.app.messaging.message_relay import MessageRelay
+from tongyao.app.messaging.messages import build_message
+from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.app.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
 from tongyao.llm.engine import Engine
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef

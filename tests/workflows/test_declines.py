@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.stack import Stack
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.app.choices import choices_of
+from tongyao.app.choosing.choices import choices_of
 from tongyao.app.errors import BadInput
 from tongyao.app.start import start_child
 from tongyao.protocol.model.process import Choice, Phase

@@ -11,8 +11,8 @@ from tests.support.stack import open_stack
 from tests.workflows.conftest import PROFILE
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.messages import send_message
-from tongyao.app.wire import ReviseTensionBody, TensionBody
+from tongyao.app.messaging.messages import send_message
+from tongyao.app.messaging.wire import ReviseTensionBody, TensionBody
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.protocol.model.tension import NameFound
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from tongyao.app.backlog import ModelsBacklog
-    from tongyao.app.message_relay import MessageRelay
+    from tongyao.app.messaging.message_relay import MessageRelay
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Addresses at which a gateway is reached from its own machine alone."""
@@ -200,7 +200,7 @@ class AppContext:
     @cached_property
     def relay(self) -> MessageRelay:
         """Stores messages and delivers them."""
-        from tongyao.app.message_relay import MessageRelay
+        from tongyao.app.messaging.message_relay import MessageRelay
 
         return MessageRelay(self.repositories, self.client, self.signer)
 

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
-from tongyao.app.wire import Body
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown

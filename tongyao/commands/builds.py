@@ -17,7 +17,7 @@ from tongyao.app.operators.upgrade import Upgraded
 from tongyao.app.operators.upgrade import upgrade as upgrade_processes
 from tongyao.app.operators.versions import Versions
 from tongyao.app.operators.versions import versions as read_versions
-from tongyao.commands.common import (
+from tongyao.commands.shared.common import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     OPERATOR,

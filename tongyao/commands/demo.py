@@ -11,14 +11,14 @@ import typer
 from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 
-from tongyao.app.findings import nothing_found
+from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.commands.common import EXIT_FAILED, OPERATOR, console, fail, run, settings
-from tongyao.commands.demo_screen import follow_rounds, screenful
 from tongyao.commands.export import write_export
-from tongyao.commands.showing import audited
+from tongyao.commands.shared.common import EXIT_FAILED, OPERATOR, console, fail, run, settings
+from tongyao.commands.shared.demo_screen import follow_rounds, screenful
+from tongyao.commands.shared.showing import audited
+from tongyao.commands.shared.ways_in import gateway_address
 from tongyao.commands.start import start_from_files
-from tongyao.commands.ways_in import gateway_address
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.rules import read_access

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.commands.common import (
+from tongyao.commands.shared.common import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     OPERATOR,

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tongyao.app.findings import nothing_found
+from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.pictures.files import pictures
-from tongyao.commands.common import app_context, console, run
-from tongyao.commands.references import Process
-from tongyao.commands.showing import audited
+from tongyao.commands.shared.common import app_context, console, run
+from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.showing import audited
 from tongyao.gateway.console.reading import news_by_round
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.markdown import (

@@ -13,7 +13,7 @@ from rich.table import Table
 from tongyao.app.context import AppContext
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.commands.common import (
+from tongyao.commands.shared.common import (
     EXIT_BAD_INPUT,
     OPERATOR,
     app_context,
@@ -23,8 +23,8 @@ from tongyao.commands.common import (
     settings,
     validated,
 )
-from tongyao.commands.references import complete_person, find_person
-from tongyao.commands.ways_in import gateway_address
+from tongyao.commands.shared.references import complete_person, find_person
+from tongyao.commands.shared.ways_in import gateway_address
 from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation
 from tongyao.runtime.observability import logs

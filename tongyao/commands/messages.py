@@ -13,13 +13,22 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound, Refused
-from tongyao.app.messages import Receipt, send_message
+from tongyao.app.messaging.messages import Receipt, send_message
+from tongyao.app.messaging.wire import MessageBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
-from tongyao.app.wire import MessageBody
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_PENDING, OPERATOR, app_context, console, fail, run, validated
-from tongyao.commands.next_steps import next_step
-from tongyao.commands.references import (
+from tongyao.commands.shared.common import (
+    EXIT_BAD_INPUT,
+    EXIT_PENDING,
+    OPERATOR,
+    app_context,
+    console,
+    fail,
+    run,
+    validated,
+)
+from tongyao.commands.shared.next_steps import next_step
+from tongyao.commands.shared.references import (
     Process,
     Who,
     alias_in,
@@ -28,7 +37,7 @@ from tongyao.commands.references import (
     find_person,
     find_process,
 )
-from tongyao.commands.tension_editing import edited, revised, tension_as_text, tension_of_text
+from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.consent import Consent
 from tongyao.records.process.processes import ProcessRow

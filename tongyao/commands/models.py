@@ -9,8 +9,8 @@ from typing import Annotated, Literal, cast, get_args
 import typer
 from rich.table import Table
 
-from tongyao.commands.common import app_context, console, fail, print_json, run, settings
-from tongyao.commands.references import Process
+from tongyao.commands.shared.common import app_context, console, fail, print_json, run, settings
+from tongyao.commands.shared.references import Process
 from tongyao.llm import prices
 from tongyao.llm.cost_estimate import estimate as estimated
 from tongyao.protocol.model.process import DEMANDER

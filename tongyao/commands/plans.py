@@ -11,8 +11,17 @@ import typer
 from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
-from tongyao.commands.common import EXIT_BAD_INPUT, EXIT_FAILED, app_context, console, fail, print_json, run, validated
-from tongyao.commands.references import Process
+from tongyao.commands.shared.common import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    app_context,
+    console,
+    fail,
+    print_json,
+    run,
+    validated,
+)
+from tongyao.commands.shared.references import Process
 from tongyao.protocol.documents.plan_machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER

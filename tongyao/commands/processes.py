@@ -13,10 +13,17 @@ from rich.text import Text
 from tongyao.app import processes
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound, Unavailable
-from tongyao.commands.common import OPERATOR, app_context, console, print_json, run
-from tongyao.commands.live_view import asks_of, live_view
-from tongyao.commands.references import Process
-from tongyao.commands.showing import audited, print_audit, print_before_rounds, print_choices, print_plan, shown_as_json
+from tongyao.commands.shared.common import OPERATOR, app_context, console, print_json, run
+from tongyao.commands.shared.live_view import asks_of, live_view
+from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.showing import (
+    audited,
+    print_audit,
+    print_before_rounds,
+    print_choices,
+    print_plan,
+    shown_as_json,
+)
 from tongyao.protocol.model.process import Phase
 from tongyao.records.repositories import Repositories
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tongyao.app.operators import reconcile as reconciliation
-from tongyao.commands.common import EXIT_FAILED, app_context, console, fail, print_json, run, settings
+from tongyao.commands.shared.common import EXIT_FAILED, app_context, console, fail, print_json, run, settings
 from tongyao.runtime import installation
 from tongyao.runtime.settings import every_variable
 

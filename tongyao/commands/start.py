@@ -10,12 +10,12 @@ import typer
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.commands.common import EXIT_FAILED, OPERATOR, console, print_json, run, settings, validated
-from tongyao.commands.next_steps import next_step
 from tongyao.commands.processes import follow
-from tongyao.commands.profile_files import profile_id_of, read_text
-from tongyao.commands.showing import print_plan, shown_as_json
-from tongyao.commands.ways_in import WayIn, ways_in
+from tongyao.commands.shared.common import EXIT_FAILED, OPERATOR, console, print_json, run, settings, validated
+from tongyao.commands.shared.next_steps import next_step
+from tongyao.commands.shared.profile_files import profile_id_of, read_text
+from tongyao.commands.shared.showing import print_plan, shown_as_json
+from tongyao.commands.shared.ways_in import WayIn, ways_in
 from tongyao.protocol.model.process import Phase
 from tongyao.runtime import installation
 

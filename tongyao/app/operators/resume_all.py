@@ -6,8 +6,8 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
-from tongyao.app.messages import send_message
-from tongyao.app.wire import MESSAGE_BODY
+from tongyao.app.messaging.messages import send_message
+from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.protocol.model.value import Value
 
 

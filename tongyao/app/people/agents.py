@@ -11,10 +11,10 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound, Unavailable, not_valid
+from tongyao.app.messaging.wire import Body
 from tongyao.app.people.profile_source import ProfileSource, SourceError
 from tongyao.app.people.profiles import VersionView, version_view
 from tongyao.app.people.registration import register_profile
-from tongyao.app.wire import Body
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.sources import SourceRow, SourceUnknown
 

@@ -10,7 +10,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import LIST_SCENES, BadInput
-from tongyao.app.wire import Body
+from tongyao.app.messaging.wire import Body
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value

@@ -11,7 +11,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, permit
 from tongyao.app.context import AppContext, FoundPerson, PeopleSearch
 from tongyao.app.errors import ADD_PEOPLE, BadInput, NotOffered
-from tongyao.app.wire import Body, Id, TensionBody
+from tongyao.app.messaging.wire import Body, Id, TensionBody
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileVersion
 

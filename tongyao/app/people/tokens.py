@@ -11,9 +11,9 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
+from tongyao.app.messaging.wire import Body, Id
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.quotas import check_tokens
-from tongyao.app.wire import Body, Id
 from tongyao.records.people.tokens import Issued, Token
 
 

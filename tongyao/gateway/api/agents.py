@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from tongyao.app.action_permissions import Action
+from tongyao.app.messaging.wire import Id
 from tongyao.app.people import agents, profiles
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action
 
 router = APIRouter(prefix="/profiles/{profile_id}/source", tags=["sources"])

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Request
 
 from tongyao.app.action_permissions import Action
+from tongyao.app.messaging.wire import Id
 from tongyao.app.notifications import channels
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])

@@ -8,13 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from tongyao.app import party_events
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
-from tongyao.app.party_events import MAX_TOKEN, History, PartyEvent, PartyEvents
-from tongyao.app.wire import Id
+from tongyao.app.messaging import party_events
+from tongyao.app.messaging.party_events import MAX_TOKEN, History, PartyEvent, PartyEvents
+from tongyao.app.messaging.wire import Id
 from tongyao.gateway.access.authentication import authenticate, bearer_token
 from tongyao.gateway.api.common import Caller, Context, action
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tongyao.app import inbox, messages
 from tongyao.app.action_permissions import Action
-from tongyao.app.wire import Id, MessageBody
+from tongyao.app.messaging import inbox, messages
+from tongyao.app.messaging.wire import Id, MessageBody
 from tongyao.gateway.api.common import Caller, Context, Key, action
 
 router = APIRouter(tags=["messages"])

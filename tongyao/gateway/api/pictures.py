@@ -11,8 +11,8 @@ from tongyao.app import processes
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import NotFound
+from tongyao.app.messaging.wire import Id
 from tongyao.app.pictures.files import NAMES, pictures
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, action
 from tongyao.protocol.documents.plan_machine import Machine, machine_of
 

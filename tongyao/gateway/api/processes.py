@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Response
 
 from tongyao.app import processes, start
 from tongyao.app.action_permissions import Action
+from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value

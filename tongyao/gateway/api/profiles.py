@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from tongyao.app.action_permissions import Action
+from tongyao.app.messaging.wire import Id
 from tongyao.app.people import consents, erasure, profiles
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import Caller, Context, Key, action, address_of, rate_limits_of
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.rules.consent import Origin

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
+from tongyao.app.messaging.wire import Body, Id
 from tongyao.app.people import profiles, search
-from tongyao.app.wire import Body, Id
 from tongyao.gateway.api.common import Caller, Context, action
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])

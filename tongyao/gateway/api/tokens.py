@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
+from tongyao.app.messaging.wire import Id, checked_key
 from tongyao.app.people import tokens
-from tongyao.app.wire import Id, checked_key
 from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.records.people.tokens import Issued, Token
 

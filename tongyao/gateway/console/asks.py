@@ -10,13 +10,13 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
-from tongyao.app.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotFound, Problem
-from tongyao.app.inbox import Ask, inbox
-from tongyao.app.messages import Receipt, send_message
-from tongyao.app.own_words import Preview
+from tongyao.app.messaging.inbox import Ask, inbox
+from tongyao.app.messaging.messages import Receipt, send_message
+from tongyao.app.messaging.own_words import Preview
+from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people.profiles import list_scenes
-from tongyao.app.wire import MESSAGE_BODY
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.records.privacy.drafts import Draft

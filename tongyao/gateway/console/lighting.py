@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tongyao.app.tension_words import LineWords
+from tongyao.app.choosing.tension_words import LineWords
 from tongyao.protocol.model.tension import Tension
 
 _CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")

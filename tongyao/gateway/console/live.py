@@ -16,7 +16,7 @@ import structlog
 from tongyao.app.authorization import Caller, ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
-from tongyao.app.party_events import PartyEvents, party_events
+from tongyao.app.messaging.party_events import PartyEvents, party_events
 from tongyao.gateway.problems import HttpProblem
 from tongyao.records.database import RecordsError
 

@@ -10,15 +10,16 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, ValidationError
 
-from tongyao.app import inbox, messages, processes
+from tongyao.app import processes
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, not_valid, problem_of
+from tongyao.app.messaging import inbox, messages
+from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people import profiles
 from tongyao.app.people import search as people_search
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.app.wire import MESSAGE_BODY
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json

@@ -16,11 +16,11 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Refused
-from tongyao.app.messages import send_as
+from tongyao.app.messaging.messages import send_as
+from tongyao.app.messaging.wire import MAX_TEXT, SubmitProjectionBody
 from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.app.processes import party_view
-from tongyao.app.wire import MAX_TEXT, SubmitProjectionBody
 from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.protocol.rules.refusals import Refusal

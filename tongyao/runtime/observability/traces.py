@@ -21,7 +21,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from temporalio import activity, client, worker
 from temporalio.api.common.v1 import Payload
 
-from tongyao.app.message_trace import MESSAGE, PROCESS
+from tongyao.app.messaging.message_trace import MESSAGE, PROCESS
 from tongyao.runtime.observability.carried_trace import HEADER, CarriesTrace
 from tongyao.runtime.temporal.build import build_id
 

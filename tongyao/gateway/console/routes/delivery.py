@@ -12,9 +12,9 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, not_valid
 from tongyao.app.feedback import FeedbackBody, give_feedback
-from tongyao.app.inbox import inbox
+from tongyao.app.messaging.inbox import inbox
+from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_delivery
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.pages import go_to, page

@@ -11,9 +11,9 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.errors import BadInput, Problem, Refused
-from tongyao.app.own_words import preview
+from tongyao.app.messaging.own_words import preview
+from tongyao.app.messaging.wire import Id
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting

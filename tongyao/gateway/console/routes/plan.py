@@ -7,12 +7,12 @@ from fastapi.responses import Response
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
-from tongyao.app.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.errors import NotFound, Refused
-from tongyao.app.messages import send_message
-from tongyao.app.party_events import read_history
+from tongyao.app.messaging.messages import send_message
+from tongyao.app.messaging.party_events import read_history
+from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
-from tongyao.app.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import plans, reading
 from tongyao.gateway.console.pages import go_to, page

@@ -12,12 +12,12 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
-from tongyao.app.candidate_sentences import matching_sentences
+from tongyao.app.choosing.candidate_sentences import matching_sentences
+from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
-from tongyao.app.inbox import Ask, inbox
+from tongyao.app.messaging.inbox import Ask, inbox
+from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
-from tongyao.app.tension_words import words_of_tension
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces

@@ -13,12 +13,12 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
-from tongyao.app.inbox import inbox
-from tongyao.app.messages import message_state
-from tongyao.app.party_events import read_history
+from tongyao.app.messaging.inbox import inbox
+from tongyao.app.messaging.messages import message_state
+from tongyao.app.messaging.party_events import read_history
+from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, summary
 from tongyao.app.why import Why, read_why
-from tongyao.app.wire import Id
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.live import Live

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
+from tongyao.app.choosing.intent_help import LENSES, Found, read_intent
 from tongyao.app.errors import BadInput, NotAllowed, Problem, not_valid
-from tongyao.app.intent_help import LENSES, Found, read_intent
 from tongyao.app.people.profiles import list_scenes
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process

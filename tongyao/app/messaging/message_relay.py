@@ -20,7 +20,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import BadInput, Refused
-from tongyao.app.message_trace import message_span, note_message
+from tongyao.app.messaging.message_trace import message_span, note_message
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict

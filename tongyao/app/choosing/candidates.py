@@ -6,7 +6,7 @@ from typing import Any
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.candidate_sentences import matching_sentences
+from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.context import AppContext
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import ProcessSettings

@@ -14,7 +14,7 @@ import typer
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
-from tongyao.commands.common import app_context, run
+from tongyao.commands.shared.common import app_context, run
 from tongyao.protocol.model.process import DEMANDER
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from rich.text import Text
 from tongyao.app import processes
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.candidates import Because, candidates
-from tongyao.app.choices import choices_of
+from tongyao.app.choosing.candidates import Because, candidates
+from tongyao.app.choosing.choices import choices_of
+from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.context import AppContext
-from tongyao.app.findings import nothing_found
-from tongyao.commands.common import OPERATOR, console
-from tongyao.commands.next_steps import commands_for
+from tongyao.commands.shared.common import OPERATOR, console
+from tongyao.commands.shared.next_steps import commands_for
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.audit import audit

@@ -15,9 +15,7 @@ from tongyao.app.authorization import (
 )
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
-from tongyao.app.quotas import check_storage
-from tongyao.app.start import check_ceiling, start_child
-from tongyao.app.wire import (
+from tongyao.app.messaging.wire import (
     AnswerPlanBody,
     ConsentBody,
     DecideBody,
@@ -32,6 +30,8 @@ from tongyao.app.wire import (
     chosen,
     stored_key,
 )
+from tongyao.app.quotas import check_storage
+from tongyao.app.start import check_ceiling, start_child
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.settings import to_proxy

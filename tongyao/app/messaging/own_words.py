@@ -6,7 +6,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.wire import MAX_TEXT
+from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 

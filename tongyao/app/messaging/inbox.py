@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process, permit
-from tongyao.app.choices import Choices, choices_of
+from tongyao.app.choosing.choices import Choices, choices_of
 from tongyao.app.context import AppContext
 from tongyao.app.people.consents import ConsentQuestion, question_of
 from tongyao.app.processes import party_view

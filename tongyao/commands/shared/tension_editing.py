@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tongyao.app.errors import BadInput
-from tongyao.commands.common import app_context
+from tongyao.commands.shared.common import app_context
 from tongyao.protocol.model.tension import MISSING
 
 _HEADINGS: Final = {
