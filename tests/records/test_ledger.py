@@ -14,6 +14,7 @@ from tongyao.llm.engine import CallKey, Usage
 from tongyao.records.database import Pool, session
 from tongyao.records.model_calls import AttemptUnknown, Ledger, SettledCall
 from tongyao.records.privacy.texts import TextErased, Texts
+from tongyao.records.repositories import Repositories
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
 
@@ -63,6 +64,13 @@ async def test_whoever_claims_finds_orphans_but_not_those_that_ended(pool: Pool,
         ("orphaned", None, "w1"),
         ("claimed", None, "w2"),
     ]
+
+
+async def test_when_a_process_has_ended_no_call_of_it_is_claimed(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "project", round=3, alias="P05")
+    await claim(ledger, key)
+    await Repositories(pool).journal.set_ended(key.process, "failed")
+    assert await states(ledger, key) == ["orphaned"]
 
 
 async def test_the_same_settling_again_changes_nothing(pool: Pool, announce: Announce) -> None:

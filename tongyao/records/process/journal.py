@@ -60,7 +60,7 @@ class Journal:
             await connection.execute(
                 "UPDATE inbox SET closed_at = now() WHERE process_id = %s AND closed_at IS NULL", [process_id]
             )
-            await tell_parent(connection, process_id)
+            await _close(connection, process_id)
 
     async def knows(self, process_id: str, run_id: str) -> bool:
         """Whether this run has written before, or nobody has: then nothing can be ahead of it."""
@@ -142,9 +142,21 @@ async def _show(connection: Connection, outbox: Outbox, stand: Position) -> None
     )
     await show_inbox(connection, snapshot, at)
     if snapshot.phase.ended:
-        await tell_parent(connection, snapshot.process_id)
+        await _close(connection, snapshot.process_id)
 
 
 def _outcome(outbox: Outbox) -> str:
     ends = (event.data.get("outcome") for event in outbox.events if event.kind is EventKind.PROCESS_ENDED)
     return str(next(ends, None) or outbox.snapshot.phase.value)
+
+
+async def _close(connection: Connection, process_id: str) -> None:
+    """What the end of a process leads to: its parent is told, and calls that nobody will claim again are orphaned.
+
+    An orphaned call may still settle, and what it used is counted then.
+    """
+    await tell_parent(connection, process_id)
+    await connection.execute(
+        "UPDATE model_calls SET state = 'orphaned', ended_at = now() WHERE process_id = %s AND state = 'claimed'",
+        [process_id],
+    )
