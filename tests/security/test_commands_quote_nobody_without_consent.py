@@ -15,6 +15,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tests.commands.command_line import tongyao
+from tests.commands.conftest import encrypting
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.app.people.registration import register_profile
@@ -43,7 +44,9 @@ async def stack(
     monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
     monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
     monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
-    async with open_stack(temporal, fresh_database_url, engine, keys=Keyring.read(MASTER_KEY)) as here:
+    async with open_stack(
+        await encrypting(temporal), fresh_database_url, engine, keys=Keyring.read(MASTER_KEY)
+    ) as here:
         yield here
 
 
@@ -134,6 +137,7 @@ class Typing:
                 await self.here.handle(process).terminate()
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(2))
 async def test_no_command_but_their_own_answer_has_a_person_read(
     stack: Stack, engine: ScriptedEngine, seed: int

@@ -28,8 +28,8 @@ class Watched:
         self.world = world
         self.offered: m.Message | None = None
 
-    def begin(self, start: ProcessInput, now: datetime, seed: str) -> State:
-        state = machine.begin(start, now, seed)
+    def begin(self, start: ProcessInput, now: datetime, seed: str, logic: int) -> State:
+        state = machine.begin(start, now, seed, logic)
 
         def told(events: list[Event]) -> None:
             for oracle in self.world.oracles:

@@ -36,7 +36,7 @@ _READERS = {
     "zh": "这是一份录音：细心的读者代替模型回答了每一个请求，每次只根据那一个请求。",
 }
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
-RECORDED = {"zh": "held-out/a2-zh-four-dark-hours"}
+RECORDED = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
 """Cases of which `examples/recorded/<case>.jsonl` holds a run."""
 
 

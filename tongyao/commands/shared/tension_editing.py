@@ -21,6 +21,7 @@ _HEADINGS: Final = {
     "barriers": "B: what stands in the way, one line each",
     "exchange": "E: what you can give",
 }
+_BULLET: Final = re.compile(r"^\s{0,8}[-*]\s{1,8}")
 _LINE: Final = re.compile(r"^## ([TIBE]):.*$", re.MULTILINE)
 _PARTS: Final = {heading[0]: name for name, heading in _HEADINGS.items()}
 _NOTE: Final = "<!-- Change what you like, save, close. An empty part is [data_insufficient]. -->"
@@ -58,7 +59,7 @@ def tension_of_text(text: str) -> dict[str, Any]:
     if not found:
         raise BadInput("no_headings", "keep the headings `## T: …`, `## I: …`, `## B: …`, `## E: …`", field="tension")
     tension: dict[str, Any] = {_PARTS[letter]: written.strip() for letter, written in found.items()}
-    lines = [re.sub(r"^\s*[-*]\s+", "", line).strip() for line in tension.get("barriers", "").splitlines()]
+    lines = [_BULLET.sub("", line).strip() for line in tension.get("barriers", "").splitlines()]
     return _without_missing({**tension, "barriers": [line for line in lines if line]})
 
 

@@ -22,8 +22,11 @@ MOST_READ: Final = 100_000
 
 _CHINESE_RUN: Final = re.compile(r"[\u4e00-\u9fff]+")
 _CHINESE_TITLE: Final = "先生|女士|小姐|老师|师傅|医生|教授|阿姨|叔叔|婶|嫂|姐|哥|伯|爷爷|奶奶|大爷|大妈|经理|老板|主任|书记|校长|局长|律师|护士|工|总"
+_CHINESE_TITLES: Final = tuple(_CHINESE_TITLE.split("|"))
+_BEGINS: Final = re.compile(r"[.!?:;\n“\"(]\s{0,4}$")
+_TITLE_BEFORE: Final = re.compile(r"\b(Mr|Mrs|Ms|Dr|Prof|Rev)\.\s$")
 _TITLED: Final = re.compile(
-    rf"(?P<name>(?:{'|'.join(sorted(SURNAMES, key=len, reverse=True))})(?:{_CHINESE_TITLE}))(?![\u4e00-\u9fff]*店)"
+    rf"(?P<name>(?:{'|'.join(sorted(SURNAMES, key=len, reverse=True))})(?:{_CHINESE_TITLE}))(?![\u4e00-\u9fff]{0, 6}店)"
 )
 _FAMILIAR: Final = re.compile(
     rf"(?<![\u4e00-\u9fff])?(?P<name>[老小阿][{''.join(one for one in SURNAMES if len(one) == 1)}])(?=[家说的会有在把跟和从想是要去来也愿教，。、]|$)"
@@ -112,7 +115,7 @@ def _chinese(text: str) -> Iterator[tuple[int, str, Kind]]:
 def _persons(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
     for number, (word, flag) in enumerate(words):
         if flag in ("nr", "nrfg", "nrt") and 2 <= len(word) <= 4 and word not in CHINESE:
-            if any(word.startswith(one) for one in SURNAMES) and not re.search(rf"(?:{_CHINESE_TITLE})$", word):
+            if any(word.startswith(one) for one in SURNAMES) and not word.endswith(_CHINESE_TITLES):
                 yield starts[number], word, "person"
             elif number and len(word) == 2 and words[number - 1][0] in SURNAMES:
                 yield starts[number - 1], words[number - 1][0] + word, "person"
@@ -147,8 +150,8 @@ _NOT_IN_FIRM: Final = frozenset(
 
 def _english(text: str) -> Iterator[tuple[int, str, Kind]]:
     for hit in _NAME.finditer(text):
-        start, words = hit.start(), re.sub(r"['’]s$", "", hit.group()).split(" ")
-        begins = start == 0 or re.search(r"[.!?:;\n“\"(]\s*$", text[max(0, start - 4) : start]) is not None
+        start, words = hit.start(), hit.group().removesuffix("'s").removesuffix("’s").split(" ")
+        begins = start == 0 or _BEGINS.search(text[max(0, start - 4) : start]) is not None
         if begins or len(words) > 1:
             while words and words[0].lower() in (ENGLISH | _OTHER_CAPITALS) and not _TITLE.match(words[0]):
                 if words[0].lower() in ALSO_NAMES and len(words) > 1:
@@ -162,7 +165,7 @@ def _english(text: str) -> Iterator[tuple[int, str, Kind]]:
         name, first, last = " ".join(words), words[0], words[-1]
         end = start + len(name)
         before, after = text[max(0, start - 40) : start], text[end : end + 24]
-        if titled := re.search(r"\b(Mr|Mrs|Ms|Dr|Prof|Rev)\.\s$", before):
+        if titled := _TITLE_BEFORE.search(before):
             yield start - len(titled.group()), titled.group() + name, "person"
         elif _FIRM.search(last) and len(words) > 1:
             yield start, name, "firm"
@@ -179,12 +182,12 @@ def _is_person(words: list[str], before: str, after: str, begins: bool) -> bool:
         word = words[0].lower()
         if word in ENGLISH and word not in ALSO_NAMES:
             return False
-        if re.search(r"\bthe $", before, re.IGNORECASE):
+        if before.lower().endswith(" the "):
             return words[0].endswith("s") and _DOES.search(after) is not None
         if _KIN.search(before) or _DOES.search(after):
             return True
         return _ASKED.search(before) is not None and not begins and word not in _OTHER_CAPITALS
-    if re.search(r"\b[Tt]he $", before):
+    if before.lower().endswith(" the "):
         return False
     return (
         all(word.lower() not in ENGLISH or word.lower() in ALSO_NAMES for word in words)
