@@ -93,6 +93,15 @@ def test_what_was_called_absent_is_overlooked_only_by_a_fact_stated_since() -> N
     assert other.kind is GapKind.OVERLOOKED
 
 
+def test_another_gap_on_a_part_that_was_called_absent_is_overlooked_by_what_was_said_before() -> None:
+    absent = gap("R1/catalyst/9", "B2", GapKind.ABSENT).model_copy(update={"text": "nobody here owns a heated yard"})
+    rounds = [first(gaps=(absent,)), exchange(2, [item("R2/P01/1", quote=(400, 450))])]
+    said = {"kind": "overlooked", "target": "B2", "sources": ["R1/P01/1"]}
+    (new,) = settled(rounds, gaps=[{**said, "text": "who rings when the water rises"}]).gaps
+    (again,) = settled(rounds, gaps=[{**said, "text": "nobody owns a heated yard"}]).gaps
+    assert (new.kind, again.kind) == (GapKind.OVERLOOKED, GapKind.ABSENT)
+
+
 def test_a_contribution_that_rests_on_inferences_alone_keeps_its_hedge() -> None:
     said = [item("R1/P01/1", quote=(0, 9), inferred=True), item("R1/P01/2", quote=(20, 29))]
     for sources, basis in (

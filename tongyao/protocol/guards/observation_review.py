@@ -24,6 +24,7 @@ from tongyao.protocol.model.observation import (
 )
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.rules.news import has_new_quote
+from tongyao.protocol.rules.plans.absent import same_gap
 from tongyao.protocol.rules.relations import items_of, open_framework
 
 
@@ -118,18 +119,18 @@ class _Settling:
             return ()
         sources = self._sources(draft.sources)
         kind = draft.kind
-        if kind is GapKind.OVERLOOKED and target and not self._may_be_overlooked(target, sources):
+        if kind is GapKind.OVERLOOKED and target and not self._may_be_overlooked(target, draft.text, sources):
             self._guards["gaps_kept_absent"] += 1
             kind = GapKind.ABSENT
         return (Gap(id=self._id(), kind=kind, target=target, text=draft.text, sources=sources),)
 
-    def _may_be_overlooked(self, target: str, sources: Sequence[str]) -> bool:
-        """A part that was called absent is overlooked only by a fact: an item said since with a new quote, not an inference."""
+    def _may_be_overlooked(self, target: str, text: str, sources: Sequence[str]) -> bool:
+        """A gap that was called absent is overlooked only by a fact: an item said since with a new quote, not an inference."""
         absent = [
             seen.round
             for seen in self._earlier
             for gap in seen.gaps
-            if gap.kind is GapKind.ABSENT and gap.target == target
+            if gap.kind is GapKind.ABSENT and same_gap(target, text, gap)
         ]
         if not absent:
             return True

@@ -22,7 +22,7 @@ def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) ->
     groups: list[list[Gap]] = []
     for seen in observations:
         for gap in seen.gaps:
-            same = next((group for group in groups if _same(group[-1], gap)), None)
+            same = next((group for group in groups if same_gap(group[-1].target, group[-1].text, gap)), None)
             if same is None:
                 groups.append([gap])
             else:
@@ -34,8 +34,9 @@ def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) ->
     )
 
 
-def _same(one: Gap, other: Gap) -> bool:
-    if one.target != other.target:
+def same_gap(target: str, text: str, other: Gap) -> bool:
+    """Whether `other` says the same of the same part of the tension."""
+    if target != other.target:
         return False
-    a, b = terms(one.text), terms(other.text)
-    return one.text.strip() == other.text.strip() or (bool(a and b) and len(a & b) / min(len(a), len(b)) >= ALIKE)
+    a, b = terms(text), terms(other.text)
+    return text.strip() == other.text.strip() or (bool(a and b) and len(a & b) / min(len(a), len(b)) >= ALIKE)
