@@ -203,3 +203,11 @@ def test_what_rests_on_a_boundary_that_its_speaker_took_back_may_be_relabelled()
     asked = request([stood, exchange(2, [back])])
     (pair,) = settled([draft(relation="none_found", sources=[], lack=[], means=[])], asked).pairs
     assert pair.relation is Relation.NONE_FOUND
+
+
+def test_what_was_taken_back_does_not_come_back_with_a_relation_that_is_stated_again() -> None:
+    back = item("R2/P01/1").model_copy(update={"withdraws": ("R1/P01/1",)})
+    asked = request([after(draft()), exchange(2, [back])])
+    again = draft(sources=["R2/P01/1", "R1/P02/1"], lack=["R1/P02/1"], means=["R2/P01/1"])
+    (pair,) = settled([again], asked).pairs
+    assert "R1/P01/1" not in pair.sources

@@ -105,7 +105,8 @@ class PairStatements:
         if before is not None and draft.relation is before.relation:
             if not self._adds(before, sources, missing_form(draft.relation, form, a, b)):
                 return before.model_copy(update={"carried": False}), ""
-            sources = tuple(dict.fromkeys((*sources, *before.sources)))
+            standing = (one for one in before.sources if one not in self._withdrawn)
+            sources = tuple(dict.fromkeys((*sources, *standing)))
             form = before.form if missing_form(draft.relation, form, a, b) else form
         elif stood is not None and self._held(stood, sources):
             kept = stood.model_copy(update={"carried": False})
