@@ -51,9 +51,9 @@ async def test_transitions_that_never_arrived_are_found(pool: Pool, announce: An
 
 async def test_calls_that_nobody_will_come_back_for_are_orphaned(pool: Pool, announce: Announce) -> None:
     ledger, ended, running = Ledger(pool), await announce(), await announce()
-    for process in (ended, running):
-        await claim(ledger, CallKey(process, "plan"))
     await Journal(pool).set_ended(ended, "failed")
+    for process in (ended, running):  # a step that had not heard of the end claims its call after it
+        await claim(ledger, CallKey(process, "plan"))
     assert await Reconciliation(pool).orphaned_calls() >= 1
     assert [call.state for call in await ledger.calls(ended)] == ["orphaned"]
     assert [call.state for call in await ledger.calls(running)] == ["claimed"]
