@@ -107,9 +107,10 @@ async def _demo(folder: Path, lang: str, crash: bool, recording: Path | None) ->
         if said := await nothing_found(repositories, await repositories.processes.get(pid)):
             console.print(f"\n{said}", style="yellow", markup=False, highlight=False)
         console.print(
-            screenful(view, await audited(repositories, pid), language=language, then=then, width=console.width),
-            highlight=False,
+            screenful(view, await audited(repositories, pid), language=language, width=console.width), highlight=False
         )
+        for line in then:  # whole, however narrow the terminal: links are copied
+            console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
 
 
 def _profiles(folder: Path, recording: Path | None) -> list[Path]:

@@ -78,10 +78,8 @@ async def _round(repositories: Repositories, process_id: str, data: Mapping[str,
     )  # fmt: skip
 
 
-def screenful(
-    view: PartyView, findings: Sequence[Finding], *, language: str, then: Sequence[str], width: int
-) -> RenderableType:
-    """Tension in five lines, the matrix, what is possible, two traced claims, the audit in a line, what to do next."""
+def screenful(view: PartyView, findings: Sequence[Finding], *, language: str, width: int) -> RenderableType:
+    """Tension in five lines, the matrix, what is possible, two traced claims, the audit in a line, the heading of what to do next."""
     words = _WORDS[language]
     parts: list[RenderableType] = []
     if view.tension is not None:
@@ -95,7 +93,6 @@ def screenful(
     counts = Counter(finding.result for finding in findings)
     told = ", ".join(f"{counts[result]} {words[result.value]}" for result in Result if counts[result])
     parts += [Text.assemble("\n", (words["audit"], "bold"), f"  {told}"), _heading(words["next"])]
-    parts += [Text(f"  {line}", no_wrap=True, overflow="ignore") for line in then]
     return Group(*parts)
 
 
