@@ -81,7 +81,7 @@ sbom: $(VENV)/.bootstrap ## Write sbom.json (CycloneDX): what the image installs
 		--output-reproducible --output-file sbom.json
 	@echo 'sbom.json: what requirements/runtime.txt installs'
 
-audit: $(VENV)/.bootstrap ## Compare what the image installs with published advisories (needs pypi.org)
+audit: $(VENV)/.bootstrap ## Compare what the image installs with published advisories (needs the network)
 	@$(BIN)/uv tool run --quiet 'pip-audit>=2.9' --strict --disable-pip --require-hashes -r requirements/runtime.txt
 
 clean: ## Remove .venv and all caches; never .tongyao, which holds the data
