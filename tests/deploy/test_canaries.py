@@ -18,6 +18,7 @@ from temporalio.api.enums.v1 import EventType
 from tests.support.stack import Stack
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.records.process.seats import SeatRow
 from tongyao.runtime import installation
 from tongyao.runtime.settings import Settings
 
@@ -81,7 +82,7 @@ async def a_process_with_people(here: Stack) -> str:
     return pid
 
 
-async def _seats(here: Stack, pid: str):  # type: ignore[no-untyped-def]
+async def _seats(here: Stack, pid: str) -> list[SeatRow]:
     async def seated() -> bool:
         return bool(await here.repositories.seats.seats(pid))
 

@@ -84,7 +84,7 @@ def test_resources_are_what_kubernetes_takes(resource: Resource) -> None:
 def test_kustomize_builds_it() -> None:
     program = shutil.which("kustomize") or shutil.which("kubectl")
     if program is None:
-        pytest.skip("neither kustomize nor kubectl is on PATH")
+        pytest.skip("neither kustomize nor kubectl is on PATH")  # reason: only Python and make are asked of a machine
     command = [program, "build", str(FOLDER)] if program.endswith("kustomize") else [program, "kustomize", str(FOLDER)]
     built = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert built.returncode == 0, built.stderr

@@ -32,8 +32,8 @@ _NO_MODEL = {
     "zh": "没有用模型：抽取式引擎只挑选句子、对齐句子。要用 Claude，请设置 ANTHROPIC_API_KEY。",
 }
 _READERS = {
-    "en": "A recording: careful readers answered every request in place of a model, each from that request alone.",
-    "zh": "这是一份录音：细心的读者代替模型回答了每一个请求，每次只根据那一个请求。",
+    "en": "A recording: two careful readers answered every request in place of a model, one for all participants and one for the rest.",
+    "zh": "这是一份记录：两位细心的读者代替模型回答了每一个请求，一位替所有参与者，一位替其余各步。",
 }
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 RECORDED = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
