@@ -85,8 +85,10 @@ class Observing:
                 seconds=seconds,
             ),
             [
-                RelationRow(round=what.round, a=pair.a, b=pair.b, kind=pair.relation, sources=pair.sources)
+                RelationRow(round=what.round, a=pair.a, b=pair.b, kind=one.relation, sources=one.sources)
                 for pair in observation.pairs
+                for one in (pair, pair.second)
+                if one is not None
             ],
         )
         return observation

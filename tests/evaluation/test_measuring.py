@@ -11,7 +11,7 @@ from tests.evaluation.test_judging import CASE, NAMES, record
 from tongyao.commands.evaluate import measured_before, plans_of, table_of
 from tongyao.evals.cases import CaseError, Expected, ExpectedTranslation, Link, Trap, load, only
 from tongyao.evals.measure import Measures, measure
-from tongyao.protocol.model.observation import Relation, Translation
+from tongyao.protocol.model.observation import Relation, SecondRelation, Translation
 from tongyao.protocol.model.plan import Claim, Plan
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
 from tongyao.protocol.model.record import Record
@@ -155,3 +155,13 @@ def test_rows_of_an_earlier_run_are_read_and_what_is_none_is_refused(tmp_path: P
     file.write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match=r"before\.json is not what"):
         measured_before(file)
+
+
+def test_a_second_relation_of_a_pair_counts_by_its_own_kind_and_sources() -> None:
+    link = Link(id="L", kind="complementary", between=("ada", "bo"), a_terms=("ice",), b_terms=("ice",))
+    wanted = Expected(links=(link,))
+    sources = ("R1/P01/1", "R1/P02/1")
+    for kind, found in ((Relation.COMPLEMENTARY, 1), (Relation.OFFSETTING, 0)):
+        second = SecondRelation(relation=kind, sources=sources)
+        said = with_pair(relation=Relation.ALIGNED, second=second)
+        assert measured(said, wanted).links[0].round == found

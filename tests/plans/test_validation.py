@@ -13,6 +13,7 @@ import pytest
 from tests.llm.extractive.extractive_process import formulated, process
 from tongyao.evals.cases import load
 from tongyao.llm.errors import Unreadable
+from tongyao.llm.rendering import plan_text
 from tongyao.llm.structured_output.parsing import read
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
@@ -296,6 +297,25 @@ def test_a_task_of_the_demander_is_offered_where_the_exchange_says_so() -> None:
     ]
     plan = settled(with_(tasks=tasks))
     assert [(one.offered, one.agreed) for one in plan.tasks] == [(True, False), (False, False), (True, True)]
+
+
+def test_a_question_to_somebody_is_not_called_their_offer() -> None:
+    tasks = [
+        task(id="T1", title="Say whether the cold room is free in May", assignee="P01", sources=["R1/P01/1"]),
+        task(
+            id="T2", title="Give the hours of the van", assignee="P02", sources=["R1/P02/1"], question=True, agreed=True
+        ),
+        task(id="T3", title="说明是否还有空位", assignee="P02", sources=["R1/P02/1"]),
+        task(id="T4", title="drive", assignee="P02", sources=["R1/P02/1"]),
+    ]
+    plan = settled(with_(tasks=tasks))
+    assert [one.standing for one in plan.tasks] == ["asked", "asked", "asked", "offered"]
+    told = plan_markdown(plan)
+    assert "free in May. *(a question to P01; not answered yet)*" in told
+    assert "drive. *(P02 offered it; not agreed)*" in told
+    read = plan_text(plan, "en")
+    assert "task T1 [P01; a question to them]" in read
+    assert "task T4 [P02; offered by one side]" in read
 
 
 def test_a_delivery_out_of_the_plan_says_what_it_is_about_what_is_given_and_that_nothing_is_agreed() -> None:

@@ -225,7 +225,8 @@ def _matching(link: Link, seen: Observation, aliases: Mapping[str, str]) -> list
         return [one.sources for one in seen.contributions if {one.alias} == who]
     if link.kind == "third_party_value":
         return [one.sources for one in seen.third_party_value if who <= set(one.about)]
-    return [pair.sources for pair in seen.pairs if {pair.a, pair.b} == who and pair.relation.value == link.kind]
+    stated = (one for pair in seen.pairs if {pair.a, pair.b} == who for one in (pair, pair.second) if one is not None)
+    return [one.sources for one in stated if one.relation.value == link.kind]
 
 
 def _is_translated(wanted: ExpectedTranslation, record: Record, aliases: Mapping[str, str]) -> bool:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from tongyao.llm.labels import label, line, round_figures, this_round
 from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind, turns_of
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
-from tongyao.protocol.model.plan import Absence, Claim, Plan, Task
+from tongyao.protocol.model.plan import Absence, Claim, Plan, Standing, Task
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -180,7 +181,8 @@ def _task_lines(task: CatalystTask, back: Iterable[str], language: Language) -> 
 
 
 def _standing(pair: Pair, language: Language) -> str:
-    return f"{pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)} {pair.id}"
+    second = "" if pair.second is None else f", {label('also', language)} {label(pair.second.relation, language)}"
+    return f"{pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}{second} {pair.id}"
 
 
 def planner(request: PlannerRequest) -> tuple[Block, ...]:
@@ -284,7 +286,7 @@ def _observation(seen: Observation, language: Language) -> str:
     lines = [f"{label('verdict', language)}: {seen.verdict}"]
     lines += [
         f"{pair.id} {pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}: "
-        f"{_with_sources(pair.text, pair.sources)}"
+        f"{_with_sources(pair.text, pair.sources)}{_second(pair, language)}"
         for pair in seen.pairs
         if pair.stated_in == seen.round
     ]
@@ -309,6 +311,13 @@ def _observation(seen: Observation, language: Language) -> str:
     ):
         lines += [_note(label(name, language), note) for note in notes if round_of(note.id) == seen.round]
     return data("observation", "\n".join(lines), by="catalyst", round=seen.round)
+
+
+def _second(pair: Pair, language: Language) -> str:
+    if pair.second is None:
+        return ""
+    kind = f"{label('also', language)} {label(pair.second.relation, language)}"
+    return f" ‖ {kind}: {_with_sources(pair.second.text, pair.second.sources)}"
 
 
 def _hedge(basis: Basis, language: Language) -> str:
@@ -346,13 +355,23 @@ def plan_text(plan: Plan, language: Language) -> str:
     return "\n".join(lines)
 
 
+_STANDING: Final[Mapping[Standing, str]] = {
+    "agreed": "agreed",
+    "decides": "for whoever brought this to decide",
+    "asked": "a question to them",
+    "offered": "offered by one side",
+    "unasked": "offered by nobody",
+}
+
+
 def _task_of_plan(task: Task, language: Language) -> str:
     after = f" {label('after', language)} {', '.join(task.prerequisites)}" if task.prerequisites else ""
-    state = "agreed" if task.agreed else "offered by one side" if task.offered else "offered by nobody"
     who = f"{task.assignee} ({line(task.outside)})" if task.outside else task.assignee
     when = f" {label('when', language)} {line(task.when)}" if task.when else ""
     said = _with_sources(task.title, task.sources)
-    return f"{label('task', language)} {task.id} [{who}; {label(state, language)}]{after}{when}: {said}"
+    return (
+        f"{label('task', language)} {task.id} [{who}; {label(_STANDING[task.standing], language)}]{after}{when}: {said}"
+    )
 
 
 def _claims(name: str, claims: Iterable[Claim], language: Language, before: str = "") -> list[str]:

@@ -39,7 +39,7 @@ def relation_svg(aliases: list[str], observations: list[Observation], *, languag
     body = [
         svg.line(
             places[pair.a], places[pair.b], colour=_STYLES[pair.relation][0], dash=_STYLES[pair.relation][1], width=2.5,
-            title=f"{pair.a} – {pair.b}: {word(pair.relation, language)} ({', '.join(pair.sources)})",
+            title=f"{pair.a} – {pair.b}: {words(pair, language)} ({', '.join(pair.cited)})",
         )
         for pair in pairs
     ]  # fmt: skip
@@ -52,7 +52,7 @@ def relation_svg(aliases: list[str], observations: list[Observation], *, languag
         colour, dash, *_ = _STYLES[relation]
         y = SIZE + 8 + row * 22
         body += [svg.line((20, y - 4), (64, y - 4), colour=colour, dash=dash, width=2.5)]
-        count = sum(pair.relation is relation for pair in pairs)
+        count = sum(relation in pair.relations for pair in pairs)
         body += [svg.text(74, y, f"{word(relation, language)} · {count}")]
     return svg.document(SIZE, SIZE + 70, "关系" if language == "zh" else "Relations", body)
 
@@ -61,9 +61,14 @@ def relation_mermaid(aliases: list[str], observations: list[Observation], *, lan
     """The same as a Mermaid flowchart."""
     rows = ["flowchart LR", *(f"    {alias}(({alias}))" for alias in aliases)]
     for pair in seen_last(observations):
-        link = _STYLES[pair.relation][3].format(word(pair.relation, language))
+        link = _STYLES[pair.relation][3].format(words(pair, language))
         rows.append(f"    {pair.a} {link} {pair.b}")
     return "\n".join(rows) + "\n"
+
+
+def words(pair: Pair, language: str) -> str:
+    """The names of its one or two relations."""
+    return " + ".join(word(one, language) for one in pair.relations)
 
 
 def word(relation: Relation, language: str) -> str:

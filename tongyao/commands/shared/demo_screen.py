@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tongyao.gateway.console.reading import matrix
+from tongyao.gateway.console.reading import Cell, matrix
 from tongyao.gateway.console.texts import Language, say
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
@@ -109,9 +109,16 @@ def _matrix(view: PartyView, words: Mapping[str, str]) -> Table:
     rows = matrix(view)
     table = Table("", *(cell.a for cell in rows[-1]) if rows else (), box=None, padding=(0, 2))
     for row in rows:
-        cells = [Text(words[cell.relation.value], style=_STYLES.get(cell.relation, "dim")) for cell in row]
+        cells = [
+            Text(" + ".join(words[one.value] for one in _relations(cell)), style=_STYLES.get(cell.relation, "dim"))
+            for cell in row
+        ]
         table.add_row(f"[bold]{row[0].b}[/]", *cells)
     return table
+
+
+def _relations(cell: Cell) -> tuple[Relation, ...]:
+    return cell.pair.relations if cell.pair is not None else (cell.relation,)
 
 
 def _traced(plan: Plan, width: int) -> list[Text]:

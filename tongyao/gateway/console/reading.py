@@ -65,7 +65,10 @@ def step_of(phase: Phase) -> int | None:
 def concerning(observation: Observation, alias: str) -> list[str]:
     """What an observation says of one participant and was not said before."""
     found = [
-        pair.text for pair in observation.pairs if alias in (pair.a, pair.b) and pair.relation.related and _new(pair)
+        text
+        for pair in observation.pairs
+        if alias in (pair.a, pair.b) and pair.relation.related and _new(pair)
+        for text in (pair.text, pair.second.text if pair.second else "")
     ]
     found += [one.text for one in observation.translations if alias in (one.a, one.b)]
     found += [one.text for one in observation.contributions if one.alias == alias]
@@ -144,7 +147,13 @@ def observed(view: PartyView, number: int = 0) -> Observed | None:
 
     return Observed(
         round=seen.round,
-        relations=[said(one.text, one.sources) for one in seen.pairs if one.relation.related and not one.carried],
+        relations=[
+            said(one.text, one.sources)
+            for pair in seen.pairs
+            if pair.relation.related and not pair.carried
+            for one in (pair, pair.second)
+            if one is not None
+        ],
         translations=[
             said(f"{one.a}: “{one.a_words}”. {one.b}: “{one.b_words}”. {one.text}", one.sources)
             for one in seen.translations

@@ -50,9 +50,9 @@ def standing_markdown(language: Literal["zh", "en"], pairs: Iterable[Pair]) -> s
             says["line"].format(
                 a=pair.a,
                 b=pair.b,
-                relation=words[pair.relation],
+                relation=" + ".join(words[one] for one in pair.relations),
                 round=pair.stated_in,
-                text=" ".join(pair.text.split()),
+                text=" ".join(pair.whole_text.split()),
             )
             for pair in members
         ]
@@ -132,6 +132,7 @@ def observation_markdown(observation: Observation) -> str:
     lines += ["## Pairs", ""]
     lines += [
         f"- `{pair.id}` {pair.a} – {pair.b}: **{pair.relation.value}**{_standing(pair)} {pair.text}{_cite(pair.sources)}"
+        + (f" Also **{second.relation.value}** {second.text}{_cite(second.sources)}" if (second := pair.second) else "")
         for pair in observation.pairs
     ]
     sections: list[tuple[str, list[str]]] = [

@@ -43,6 +43,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "agreed": "{who}; both sides said so",
         "offered": "{who} offered it; not agreed",
         "decides": "for {who} to decide; not answered yet",
+        "asked": "a question to {who}; not answered yet",
         "unasked": "{who} has not offered it; nobody has asked yet",
         "nobody": "nobody is there for it",
         "outside": "somebody outside this room: {who}",
@@ -80,6 +81,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "agreed": "{who}；双方都说过",
         "offered": "{who} 提出的，还没有谈定",
         "decides": "要 {who} 来定，还没有答",
+        "asked": "向 {who} 提的问题，还没有答",
         "unasked": "{who} 没有说过愿意，也还没有人问过他",
         "nobody": "还没有人做",
         "outside": "在场以外的人：{who}",
@@ -221,7 +223,7 @@ class _Layout:
         elif not task.has_doer:
             who = words["nobody"]
         else:
-            who = words[_state(task)].format(who=task.assignee)
+            who = words[task.standing].format(who=task.assignee)
         steps = [words["step"].format(number=numbers[one]) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
         return words["apart"].join([who, *after])
@@ -229,14 +231,6 @@ class _Layout:
     @property
     def _zh(self) -> bool:
         return self._language == "zh"
-
-
-def _state(task: Task) -> str:
-    if task.agreed:
-        return "agreed"
-    if task.assignee == DEMANDER:
-        return "decides"
-    return "offered" if task.offered else "unasked"
 
 
 def residual_entries(

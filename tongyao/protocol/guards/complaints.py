@@ -20,6 +20,9 @@ Fault = Literal[
     "no_lack_and_means",
     "no_condition_and_cancels",
     "no_steps",
+    "second_relation",
+    "same_kind",
+    "same_matter",
     "sentence",
     "recommendation",
     "private_talk",
@@ -75,6 +78,15 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "`aligned` needs at least two corresponding steps in `steps`, each with an item id of {a} and one of {b}. A common topic, "
         "place or date is no relation.",
         "aligned 要在 steps 里填至少两步对应，每步有 {a} 的一个条目编号和 {b} 的一个条目编号。话题、地点或日期相同不算关系。",
+    ),
+    "second_relation": ("its second relation, in `also`: {what}", "它在 also 里的第二个关系：{what}"),
+    "same_kind": (
+        "it is of the kind of the first, or none. Leave `also` empty and say both matters in the text of the first.",
+        "它和第一个是同一种，或者不是关系。also 留空，两件事都写进第一个的文字。",
+    ),
+    "same_matter": (
+        "its slots hold, on one side, no item that the first relation does not hold: it is the same matter. Leave `also` empty.",
+        "有一方在它的栏位里没有第一个关系之外的条目：说的是同一件事。also 留空。",
     ),
     "sentence": ("The sentence “{sentence}” {what}", "句子「{sentence}」{what}"),
     "recommendation": ("recommends what to do. Say only what is visible.", "在推荐做什么。只说看得见的。"),

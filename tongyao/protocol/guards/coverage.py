@@ -6,9 +6,19 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from tongyao.protocol.guards.complaints import Fault, complaint
-from tongyao.protocol.guards.forms import form_of, missing_form
+from tongyao.protocol.guards.forms import form_of, ids_of, missing_form, own_sides
 from tongyao.protocol.guards.naming import named_alias, named_ids
-from tongyao.protocol.model.observation import Basis, Observation, Pair, PairDraft, Relation, all_pairs, round_of
+from tongyao.protocol.model.observation import (
+    Basis,
+    Observation,
+    Pair,
+    PairDraft,
+    Relation,
+    SecondRelation,
+    SecondRelationDraft,
+    all_pairs,
+    round_of,
+)
 from tongyao.protocol.model.projection import Item
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.rules.news import has_new_quote
@@ -48,8 +58,9 @@ class PairStatements:
         self._ledger = standing(earlier_observations(request))
 
     def faults(self, drafts: Sequence[PairDraft]) -> tuple[tuple[str, str, str], ...]:
-        """Drafts that cannot stand as they are, as (a, b, what is wrong); each pair once."""
-        return tuple((a, b, fault) for (a, b), draft in self._first(drafts).items() if (fault := self._read(draft)[1]))
+        """Drafts that cannot stand as they are, as (a, b, what is wrong), for the pair's relation and for its second one."""
+        found = (((a, b), self._read(draft)) for (a, b), draft in self._first(drafts).items())
+        return tuple((a, b, fault) for (a, b), (_, *faults) in found for fault in faults if fault)
 
     def settle(self, drafts: Sequence[PairDraft], guards: Counter[str]) -> list[Pair]:
         """Every pair of the contributors, in order. New statements have an empty id; `guards` counts what was not taken.
@@ -62,8 +73,9 @@ class PairStatements:
         for a, b in all_pairs(self.contributors):
             draft, before = by_pair.get((a, b)), self._ledger.get((a, b))
             if draft is not None and draft.relation is not Relation.NOT_EXAMINED:
-                pair, fault = self._read(draft)
+                pair, fault, second = self._read(draft)
                 guards["relations_refused"] += bool(fault) and pair.basis is Basis.STATED
+                guards["second_relations_refused"] += bool(second)
                 guards["inferred_relations"] += pair.basis is Basis.INFERRED and not pair.id
                 pairs.append(pair)
             elif before is not None:
@@ -80,8 +92,62 @@ class PairStatements:
                 found.setdefault(names, draft)
         return found
 
-    def _read(self, draft: PairDraft) -> tuple[Pair, str]:
-        """How the pair stands by this draft, and what is wrong with the draft.
+    def _read(self, draft: PairDraft) -> tuple[Pair, str, str]:
+        """How the pair stands by this draft, what is wrong with its relation, and what is wrong with the second one."""
+        before = self._ledger.get(ordered(draft.a, draft.b))
+        draft = _in_order(draft, before)
+        pair, fault = self._relation(draft)
+        if pair.carried:
+            return pair, fault, ""
+        if not pair.relation.related:
+            stood = before.second if before is not None else None
+            if before is None or stood is None or not self._held(before, stood, pair.sources):
+                return pair, fault, ""
+            held = complaint(self._language, "boundary_held", relation=stood.relation)
+            return before.model_copy(update={"carried": False}), held, ""
+        also, second = self._second(draft.also, pair, before)
+        if also != pair.second:
+            pair = pair.model_copy(update={"second": also, "id": ""})
+        return pair, fault, second
+
+    def _second(
+        self, drafts: Sequence[SecondRelationDraft], pair: Pair, before: Pair | None
+    ) -> tuple[SecondRelation | None, str]:
+        """The second relation of `pair` by this draft, and what is wrong with the draft of it.
+
+        - It is of another kind, has its form, and names for each side an item that no slot of the first relation holds.
+        - One that stood is kept until another one is stated on an item said since, or what it rests on was taken back.
+        """
+        stood = before.second if before is not None else None
+        if stood is not None and (stood.relation is pair.relation or not self._holds_still(stood, pair)):
+            stood = None
+        if not drafts:
+            return stood, ""
+        draft = drafts[0]
+        form = form_of(draft, pair.a, pair.b, self._items)
+        sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form))))
+        if stood is not None and before is not None:
+            later = any(round_of(source) > before.stated_in for source in sources if source in self._items)
+            if not later:
+                return stood, ""
+            if draft.relation is not stood.relation and self._held(before, stood, sources):
+                told = complaint(self._language, "boundary_held", relation=stood.relation)
+                return stood, complaint(self._language, "second_relation", what=told)
+        if draft.relation is pair.relation or not draft.relation.related:
+            return stood, complaint(self._language, "second_relation", what=complaint(self._language, "same_kind"))
+        if missing := missing_form(draft.relation, form, pair.a, pair.b):
+            told = complaint(self._language, missing, a=pair.a, b=pair.b)
+            return stood, complaint(self._language, "second_relation", what=told)
+        if not own_sides(form, pair.form, pair.a, pair.b):
+            return stood, complaint(self._language, "second_relation", what=complaint(self._language, "same_matter"))
+        return SecondRelation(relation=draft.relation, text=draft.text, sources=sources, form=form), ""
+
+    def _holds_still(self, stood: SecondRelation, pair: Pair) -> bool:
+        """Whether none of the items in its form was taken back."""
+        return self._withdrawn.isdisjoint(ids_of(stood.form)) and pair.relation is not stood.relation
+
+    def _relation(self, draft: PairDraft) -> tuple[Pair, str]:
+        """How the pair stands by this draft, second relations aside, and what is wrong with the draft.
 
         - A relation stands as it was where neither side has a new item, and where it is stated again without anything new.
         - It is not relabelled on old words where it rests on a boundary with a quote.
@@ -94,21 +160,14 @@ class PairStatements:
         if stood is not None and (a, b) not in self.wanted:
             return stood.model_copy(update={"carried": True}), ""
         form = form_of(draft, a, b, self._items)
-        slots = (
-            *form.lack,
-            *form.means,
-            *form.condition,
-            *form.cancels,
-            *(one for s in form.steps for one in (s.a, s.b)),
-        )
-        sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *slots)))
+        sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form))))
         if before is not None and draft.relation is before.relation:
             if not self._adds(before, sources, missing_form(draft.relation, form, a, b)):
                 return before.model_copy(update={"carried": False}), ""
             standing = (one for one in before.sources if one not in self._withdrawn)
             sources = tuple(dict.fromkeys((*sources, *standing)))
             form = before.form if missing_form(draft.relation, form, a, b) else form
-        elif stood is not None and self._held(stood, sources):
+        elif stood is not None and self._held(stood, stood, sources):
             kept = stood.model_copy(update={"carried": False})
             return kept, complaint(self._language, "boundary_held", relation=stood.relation)
         pair = Pair(id="", a=a, b=b, relation=draft.relation, text=draft.text, sources=sources, form=form)
@@ -128,13 +187,27 @@ class PairStatements:
         later = any(round_of(source) > before.stated_in for source in sources if source in self._items)
         return before.relation.related and (later or (before.basis is Basis.INFERRED and not missing))
 
-    def _held(self, stood: Pair, sources: Sequence[str]) -> bool:
-        """Whether `stood` rests on a quoted boundary that was not taken back, and `sources` holds no item said since with a new quote."""
-        if not rests_on_quoted_boundary(stood, self._items) or self._withdrawn & set(stood.sources):
+    def _held(self, stood: Pair, relation: Pair | SecondRelation, sources: Sequence[str]) -> bool:
+        """Whether `relation`, of the statement `stood`, rests on a quoted boundary that was not taken back, and `sources` holds
+        no item said since with a new quote."""
+        if not rests_on_quoted_boundary(relation, self._items) or self._withdrawn & set(relation.sources):
             return False
         old = [item for item in self._items.values() if round_of(item.id) <= stood.stated_in]
         since = [self._items[one] for one in sources if one in self._items and round_of(one) > stood.stated_in]
         return not any(has_new_quote(item, old) for item in since)
+
+
+def _in_order(draft: PairDraft, before: Pair | None) -> PairDraft:
+    """`draft` with its two relations exchanged where its second one is the first that stands."""
+    if before is None or draft.relation is before.relation or not draft.relation.related:
+        return draft
+    second = next((one for one in draft.also if one.relation is before.relation), None)
+    if second is None:
+        return draft
+    first = SecondRelationDraft.model_validate(draft.model_dump(include=set(SecondRelationDraft.model_fields)))
+    return draft.model_copy(
+        update={**{name: getattr(second, name) for name in SecondRelationDraft.model_fields}, "also": [first]}
+    )
 
 
 def ordered(a: str, b: str) -> Names:

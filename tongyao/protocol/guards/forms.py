@@ -7,13 +7,13 @@ from typing import Final
 
 from tongyao.protocol.guards.complaints import Fault
 from tongyao.protocol.guards.naming import named_ids
-from tongyao.protocol.model.observation import Correspondence, Form, PairDraft, Relation
+from tongyao.protocol.model.observation import Correspondence, Form, PairDraft, Relation, SecondRelationDraft
 
 LEAST_STEPS: Final = 2
 """Of an aligned relation. One correspondence is a common topic, place or date."""
 
 
-def form_of(draft: PairDraft, a: str, b: str, items: Collection[str]) -> Form:
+def form_of(draft: PairDraft | SecondRelationDraft, a: str, b: str, items: Collection[str]) -> Form:
     """The slots of `draft` that belong to its relation, with the ids of items of `a` and `b`; everything else is left out."""
 
     def ids(said: Iterable[str]) -> tuple[str, ...]:
@@ -30,6 +30,17 @@ def form_of(draft: PairDraft, a: str, b: str, items: Collection[str]) -> Form:
             found = [Correspondence(a=left, b=right) for left, right in whole if _sides((left,)) != _sides((right,))]
             return Form(steps=tuple(dict.fromkeys(found)))
     return Form()
+
+
+def ids_of(form: Form) -> tuple[str, ...]:
+    """Every id that stands in a slot."""
+    steps = (one for step in form.steps for one in (step.a, step.b))
+    return (*form.lack, *form.means, *form.condition, *form.cancels, *steps)
+
+
+def own_sides(form: Form, other: Form, a: str, b: str) -> bool:
+    """Whether `form` has, for each side, an item that stands in no slot of `other`: it is about another matter."""
+    return {a, b} <= _sides(set(ids_of(form)) - set(ids_of(other)))
 
 
 def missing_form(relation: Relation, form: Form, a: str, b: str) -> Fault | None:

@@ -32,6 +32,11 @@ from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
 from tongyao.protocol.rules.plans.lineage import LENS_UNITS, NEAR, cosine, grams
 
+_QUESTION = re.compile(
+    r"(?:say|tell|state|name|answer) (?:whether|if|who|whom|what|which|when|where|how)\b|(?:说明|回答|答复|说清)(?:是否|能否|可否|愿不愿|能不能|会不会|要不要|行不行|谁|多少|几|哪)",
+    re.IGNORECASE,
+)
+"""A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 
 TITLE_UNITS = 20
@@ -161,15 +166,18 @@ def _task(
         away = named.casefold() == OUTSIDE or (named.casefold() in ("", NOBODY) and bool(outside))
         named = OUTSIDE if away else NOBODY
     said_by = speakers(sources)
+    title = claims.words(draft.title)
+    question = draft.question or bool(_QUESTION.match(title))
     return Task(
         id=task_id,
-        title=claims.words(draft.title),
+        title=title,
         assignee=named,
         outside=outside if named == OUTSIDE else "",
         when=claims.words(draft.when),
         prerequisites=tuple(prerequisites),
         sources=sources,
-        agreed=draft.agreed and named in said_by and len(said_by) > 1,
+        agreed=draft.agreed and not question and named in said_by and len(said_by) > 1,
+        question=question,
     )
 
 

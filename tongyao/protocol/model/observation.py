@@ -73,6 +73,15 @@ class Form(Value):
     steps: tuple[Correspondence, ...] = ()
 
 
+class SecondRelation(Value):
+    """A second relation of a pair: of another kind, about another matter, with its form filled (docs/protocol.md §5.2)."""
+
+    relation: Relation
+    text: str = ""
+    sources: tuple[str, ...] = Field(default=(), description="Item ids of both sides.")
+    form: Form = Form()
+
+
 class Pair(Value):
     """A pair of participants, `a` before `b`, and what was found between them (docs/protocol.md §5.2).
 
@@ -87,12 +96,30 @@ class Pair(Value):
     sources: tuple[str, ...] = Field(default=(), description="Item ids of both sides.")
     form: Form = Form()
     basis: Basis = Field(default=Basis.STATED, description="`inferred`: its form is not filled with items.")
+    second: SecondRelation | None = Field(
+        default=None, description="A second relation, which shares the statement's id."
+    )
     carried: bool = Field(default=False, description="Not examined in this round: it stands as it was stated.")
 
     @property
     def stated_in(self) -> int:
         """The round of the statement, read from the id."""
         return round_of(self.id)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """Its relation, and the second one where there is one."""
+        return (self.relation,) if self.second is None else (self.relation, self.second.relation)
+
+    @property
+    def whole_text(self) -> str:
+        """The text of both relations."""
+        return self.text if self.second is None else f"{self.text} {self.second.text}".strip()
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """The sources of both relations, each once."""
+        return self.sources if self.second is None else tuple(dict.fromkeys((*self.sources, *self.second.sources)))
 
 
 class Contribution(Value):
@@ -161,7 +188,6 @@ class Observation(Value):
     def texts(self) -> dict[str, str]:
         """Every element's id with its text."""
         groups = (
-            self.pairs,
             self.contributions,
             self.translations,
             self.gaps,
@@ -169,12 +195,24 @@ class Observation(Value):
             self.frameworks,
             self.third_party_value,
         )
-        return {element.id: element.text for group in groups for element in group}
+        pairs = {pair.id: pair.whole_text for pair in self.pairs}
+        return pairs | {element.id: element.text for group in groups for element in group}
 
 
 class CorrespondenceDraft(Draft):
     a: str = ""
     b: str = ""
+
+
+class SecondRelationDraft(Draft):
+    relation: Relation
+    text: str = ""
+    sources: list[str] = Field(default_factory=list)
+    lack: list[str] = Field(default_factory=list)
+    means: list[str] = Field(default_factory=list)
+    condition: list[str] = Field(default_factory=list)
+    cancels: list[str] = Field(default_factory=list)
+    steps: list[CorrespondenceDraft] = Field(default_factory=list)
 
 
 class PairDraft(Draft):
@@ -188,6 +226,7 @@ class PairDraft(Draft):
     condition: list[str] = Field(default_factory=list)
     cancels: list[str] = Field(default_factory=list)
     steps: list[CorrespondenceDraft] = Field(default_factory=list)
+    also: list[SecondRelationDraft] = Field(default_factory=list)
 
 
 class ContributionDraft(Draft):

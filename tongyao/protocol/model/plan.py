@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -16,6 +16,11 @@ NOBODY: Final = "nobody"
 """The assignee of a task that nobody is known for."""
 OUTSIDE: Final = "outside"
 """The assignee of a task of somebody who is known and not in the room; `Task.outside` says who."""
+
+
+Standing = Literal["agreed", "decides", "asked", "offered", "unasked"]
+"""How a task stands with its doer: both sides said it; the demander is to decide; it asks the doer something; the doer alone
+offered it; the doer has not offered it."""
 
 
 class Absence(Value):
@@ -71,7 +76,8 @@ class Task(Value):
     when: str = Field(default="", description="The date or node it hangs on; empty where the record names none.")
     prerequisites: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    agreed: bool = Field(default=False, description="False: offered by one side only (docs/protocol.md §7.4).")
+    agreed: bool = Field(default=False, description="Both sides said it (docs/protocol.md §7.4).")
+    question: bool = Field(default=False, description="It asks its assignee for something that they have not said.")
 
     @property
     def has_doer(self) -> bool:
@@ -81,7 +87,18 @@ class Task(Value):
     @property
     def offered(self) -> bool:
         """Whether a source of it is the assignee's own word: an item of theirs; of the demander, the exchange (E)."""
-        return self.has_doer and self.assignee in speakers(self.sources)
+        return self.has_doer and not self.question and self.assignee in speakers(self.sources)
+
+    @property
+    def standing(self) -> Standing:
+        """How it stands with its doer; of a task that nobody here does, `unasked`."""
+        if self.agreed:
+            return "agreed"
+        if self.assignee == DEMANDER:
+            return "decides"
+        if self.question and self.has_doer:
+            return "asked"
+        return "offered" if self.offered else "unasked"
 
 
 class Residual(Value):
@@ -172,6 +189,7 @@ class TaskDraft(Draft):
     when: str = ""
     prerequisites: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
+    question: bool = False
     agreed: bool = False
 
 

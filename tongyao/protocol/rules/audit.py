@@ -83,7 +83,7 @@ def _tension_holds(record: Record) -> tuple[Result, str]:
 
 
 def _words(seen: Observation) -> str:
-    told = [pair.text for pair in seen.pairs] + [gap.text for gap in seen.gaps]
+    told = [pair.whole_text for pair in seen.pairs] + [gap.text for gap in seen.gaps]
     return "\n".join((*told, *(f"{note.name} {note.text}" for note in (*seen.frameworks, *seen.ignored))))
 
 

@@ -109,7 +109,7 @@ def concerned(rounds: Sequence[Exchange]) -> tuple[str, ...]:
     stood = standing(earlier)
     for pair in seen.pairs:
         if _has_changed(pair, stood.get((pair.a, pair.b))):
-            found |= {pair.a, pair.b, *_speakers(pair.sources), *_named(pair.text)}
+            found |= {pair.a, pair.b, *_speakers(pair.cited), *_named(pair.whole_text)}
     return tuple(sorted(found))
 
 
@@ -120,7 +120,7 @@ def _links(seen: Observation | None) -> Mapping[Link, frozenset[str]]:
     cited: dict[Link, set[str]] = {}
     for pair in seen.pairs:
         if pair.relation.related and not pair.carried:
-            cited.setdefault((pair.a, pair.b), set()).update(pair.sources)
+            cited.setdefault((pair.a, pair.b), set()).update(pair.cited)
     for one in seen.contributions:
         cited.setdefault((one.alias, one.target), set()).update(one.sources)
     return {link: frozenset(ids) for link, ids in cited.items()}
@@ -184,7 +184,7 @@ def _is_new(gap: Gap, round_number: int, earlier: Sequence[Observation]) -> bool
 def _has_changed(pair: Pair, before: Pair | None) -> bool:
     if pair.carried or pair.relation is Relation.NOT_EXAMINED:
         return False
-    return pair.relation.related if before is None else pair.relation is not before.relation
+    return pair.relation.related if before is None else set(pair.relations) != set(before.relations)
 
 
 def _on(target: str, rounds: Sequence[Exchange]) -> set[str]:

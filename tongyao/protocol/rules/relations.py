@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from tongyao.protocol.model.observation import Note, Observation, Pair, Relation, all_pairs
+from tongyao.protocol.model.observation import Note, Observation, Pair, Relation, SecondRelation, all_pairs
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import Exchange
 
@@ -46,7 +46,7 @@ def changes(observations: Sequence[Observation]) -> int:
     return count
 
 
-def rests_on_quoted_boundary(pair: Pair, items: Mapping[str, Item]) -> bool:
+def rests_on_quoted_boundary(pair: Pair | SecondRelation, items: Mapping[str, Item]) -> bool:
     """Whether a relation cites a boundary that carries a quote: something that somebody said they will not or cannot do."""
     cited = (items[source] for source in pair.sources if source in items)
     return pair.relation.related and any(item.dimension is Dimension.BOUNDARY and item.spans for item in cited)

@@ -70,7 +70,7 @@ CREATE TABLE relations (
     kind        text NOT NULL
         CHECK (kind IN ('complementary', 'aligned', 'offsetting', 'none_found', 'not_examined')),
     sources     text[] NOT NULL DEFAULT '{}',     -- item ids
-    PRIMARY KEY (process_id, round, a, b),
+    PRIMARY KEY (process_id, round, a, b, kind),  -- a pair may have a second relation, of another kind
     CHECK (a < b)
 );
 

@@ -44,7 +44,7 @@ class ObservationRow(Value):
 
 
 class RelationRow(Value):
-    """One pair in one round, `a` before `b`; `sources` are item ids."""
+    """One relation of a pair in one round, `a` before `b`; `sources` are item ids."""
 
     round: int
     a: str
@@ -152,7 +152,7 @@ class Rounds:
             await cursor.execute(
                 """SELECT round, a, b, kind, sources FROM relations
                    WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                   ORDER BY round, a, b""",
+                   ORDER BY round, a, b, kind""",
                 {"process": process_id, "round": round},
             )
             return await cursor.fetchall()

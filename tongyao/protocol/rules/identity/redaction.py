@@ -176,7 +176,11 @@ class Erasure:
         return bool(named) and not self._sources(named)
 
     def _pair(self, pair: Pair) -> Pair:
-        return pair.model_copy(update={"sources": self._sources(pair.sources), "text": self._text(pair.text)})
+        also = pair.second
+        if also is not None:
+            also = also.model_copy(update={"sources": self._sources(also.sources), "text": self._text(also.text)})
+        told = {"sources": self._sources(pair.sources), "text": self._text(pair.text), "second": also}
+        return pair.model_copy(update=told)
 
     def _notes(self, notes: Iterable[Note]) -> tuple[Note, ...]:
         return tuple(

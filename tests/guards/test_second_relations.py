@@ -1,0 +1,122 @@
+"""A pair may have a second relation, of another kind, about another matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tests.judgement.rooms import exchange, item, request
+from tongyao.llm.rendering import catalyst
+from tongyao.protocol.documents.markdown import observation_markdown
+from tongyao.protocol.guards.coverage import PairStatements
+from tongyao.protocol.guards.observation_review import settle_observation
+from tongyao.protocol.model.observation import Observation, ObservationDraft, PairDraft, Relation
+from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.requests import CatalystRequest, Exchange
+from tongyao.protocol.rules.news import concerned, news
+
+OFFSETTING = {"relation": "offsetting", "text": "B", "condition": ["R1/P01/2"], "cancels": ["R1/P02/2"]}
+FIRST = [
+    item("R1/P01/1", quote=(0, 50)),
+    item("R1/P01/2", quote=(100, 150), dimension=Dimension.BOUNDARY),
+    item("R1/P02/1", quote=(0, 50)),
+    item("R1/P02/2", quote=(100, 150)),
+]
+
+
+def draft(**changes: Any) -> PairDraft:
+    fields = {"a": "P01", "b": "P02", "relation": "complementary", "text": "A", "lack": ["R1/P02/1"],
+              "means": ["R1/P01/1"], "also": [OFFSETTING], **changes}  # fmt: skip
+    return PairDraft.model_validate(fields)
+
+
+def settled(pair: PairDraft, asked: CatalystRequest, guards: Counter[str] | None = None) -> Observation:
+    return settle_observation(ObservationDraft(pairs=[pair], markdown="…"), asked, guards=guards)
+
+
+def first_round() -> CatalystRequest:
+    return request([exchange(1, FIRST)])
+
+
+def after(pair: PairDraft) -> Exchange:
+    return first_round().exchange[0].model_copy(update={"observation": settled(pair, first_round())})
+
+
+def second_round(pair: PairDraft, *items: Item) -> CatalystRequest:
+    return request([after(pair), exchange(2, list(items) or [item("R2/P01/1", quote=(200, 250))])])
+
+
+def test_both_relations_stand_under_one_id_each_with_its_text_and_sources() -> None:
+    (pair,) = (seen := settled(draft(), first_round())).pairs
+    assert pair.relations == (Relation.COMPLEMENTARY, Relation.OFFSETTING)
+    assert pair.sources == ("R1/P02/1", "R1/P01/1")
+    assert pair.second is not None
+    assert pair.second.sources == ("R1/P01/2", "R1/P02/2")
+    assert seen.texts() == {"R1/catalyst/1": "A B"}
+    assert "Also **offsetting** B (R1/P01/2, R1/P02/2)" in observation_markdown(seen)
+
+
+def test_the_next_request_shows_both() -> None:
+    told = "\n".join(block.text for block in catalyst(second_round(draft())))
+    line = "R1/catalyst/1 P01-P02 complementary: A [R1/P02/1, R1/P01/1] ‖ also offsetting: B [R1/P01/2, R1/P02/2]"
+    assert line in told
+
+
+def test_a_second_relation_without_another_kind_its_form_or_its_own_matter_is_sent_back_and_does_not_stand() -> None:
+    refused = {
+        "of the kind of the first": {**OFFSETTING, "relation": "complementary"},
+        "or none": {**OFFSETTING, "relation": "none_found"},
+        "needs ids of the items that set one side's condition": {**OFFSETTING, "cancels": []},
+        "it is the same matter": {**OFFSETTING, "condition": ["R1/P01/1"]},
+    }
+    for complaint, second in refused.items():
+        guards: Counter[str] = Counter()
+        wrong = draft(also=[second])
+        (pair,) = settled(wrong, first_round(), guards).pairs
+        assert pair.second is None, complaint
+        assert pair.relation is Relation.COMPLEMENTARY
+        assert guards["second_relations_refused"] == 1
+        ((_, _, told),) = PairStatements(first_round()).faults([wrong])
+        assert complaint in told
+
+
+def test_a_second_relation_stays_while_the_pair_is_stated_again_without_it() -> None:
+    (pair,) = settled(draft(also=[], text="", lack=[], means=[]), second_round(draft())).pairs
+    assert (pair.id, pair.relations) == ("R1/catalyst/1", (Relation.COMPLEMENTARY, Relation.OFFSETTING))
+    later = draft(also=[], lack=["R1/P02/1"], means=["R2/P01/1"], text="A2")
+    (pair,) = settled(later, second_round(draft())).pairs
+    assert (pair.id, pair.relations) == ("R2/catalyst/1", (Relation.COMPLEMENTARY, Relation.OFFSETTING))
+
+
+def test_the_same_two_relations_in_the_other_order_change_nothing() -> None:
+    first = {"relation": "complementary", "lack": ["R1/P02/1"], "means": ["R1/P01/1"]}
+    swapped = PairDraft.model_validate({"a": "P01", "b": "P02", **OFFSETTING, "also": [first]})
+    (pair,) = settled(swapped, second_round(draft())).pairs
+    assert (pair.id, pair.relation) == ("R1/catalyst/1", Relation.COMPLEMENTARY)
+
+
+def test_a_second_relation_on_a_quoted_boundary_does_not_go_without_a_new_quote() -> None:
+    gone = PairDraft(a="P01", b="P02", relation=Relation.NONE_FOUND)
+    (pair,) = settled(gone, second_round(draft())).pairs
+    assert pair.relations == (Relation.COMPLEMENTARY, Relation.OFFSETTING)
+    steps = [{"a": "R2/P01/1", "b": "R1/P02/2"}, {"a": "R1/P01/2", "b": "R1/P02/2"}]
+    other = draft(also=[{"relation": "aligned", "text": "C", "steps": steps}])
+    for quote, kept in ((None, True), ((200, 250), False)):
+        (pair,) = settled(other, second_round(draft(), item("R2/P01/1", quote=quote))).pairs
+        assert (pair.relations[1] is Relation.OFFSETTING) is kept
+
+
+def test_a_second_relation_goes_with_an_item_of_it_that_was_taken_back() -> None:
+    back = item("R2/P01/1", quote=(200, 250)).model_copy(update={"withdraws": ("R1/P01/2",)})
+    (pair,) = settled(draft(also=[]), second_round(draft(), back)).pairs
+    assert pair.relations == (Relation.COMPLEMENTARY,)
+
+
+def test_a_second_relation_found_later_concerns_both_and_is_no_news_of_a_link() -> None:
+    asked = second_round(draft(also=[]))
+    seen = settled(draft(text="", lack=[], means=[]), asked)
+    (pair,) = seen.pairs
+    assert (pair.id, pair.relations) == ("R2/catalyst/1", (Relation.COMPLEMENTARY, Relation.OFFSETTING))
+    rounds = [asked.exchange[0], asked.exchange[1].model_copy(update={"observation": seen})]
+    assert news(rounds).first_links == 0
+    assert concerned(rounds) == ("P01", "P02")
