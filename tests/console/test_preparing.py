@@ -69,6 +69,48 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
     assert (await house.stack.repositories.processes.get(house.pid)).phase == "confirming"
 
 
+@pytest.mark.parametrize("script", [True, False])
+async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
+    console: Console, house: Ferry, script: bool
+) -> None:
+    change = "With Quillan Orr of Vessel Works, whoever decides sees what hangs on a sailing. Norrland Pier stays."
+    await house.start(auto_confirm=False)
+    await house.stack.until(house.pid, "confirming")
+    async with console.visitor(house.tokens["P00"], viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
+        await page.get_by_text("Change it", exact=True).click()
+        await page.get_by_label("T · What changes").fill(change)
+        await page.get_by_label("Names that others do not read").fill(" Quillan Orr\n\nVessel Works (firm)\n")
+        await page.get_by_role("button", name="Take my wording").click()
+        shown = page.get_by_text("Others read marks for these names:")
+        assert await shown.locator("b").all_inner_texts() == ["Quillan Orr", "Vessel Works"]
+        await page.get_by_text("Change it", exact=True).click()
+        kept = await page.get_by_label("Names that others do not read").input_value()
+        assert kept == "Quillan Orr\nVessel Works (firm)"
+        await page.get_by_role("button", name="Yes, this is it").click()
+        await page.wait_for_url(f"**/console/processes/{house.pid}")
+    tension = (await house.stack.repositories.record(house.pid)).tension
+    assert tension is not None
+    assert [(one.name, one.kind) for one in tension.names] == [("Quillan Orr", "person"), ("Vessel Works", "firm")]
+    await house.stack.asked(house.pid, house.human, 1)
+    async with console.visitor(house.tokens[house.human], viewport=PHONE) as page:
+        about = await page.locator(".tibe").first.inner_text()
+    assert "With [person 1] of [firm 2], whoever decides" in about
+    assert "Norrland Pier stays." in about, "a place is no name"
+
+
+async def test_a_name_that_is_too_long_is_refused_and_nothing_written_is_lost(console: Console, house: Ferry) -> None:
+    await house.start(auto_confirm=False)
+    await house.stack.until(house.pid, "confirming")
+    async with console.visitor(house.tokens["P00"]) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
+        await page.get_by_text("Change it", exact=True).click()
+        await page.get_by_label("Names that others do not read").fill("x" * 81)
+        await page.get_by_role("button", name="Take my wording").click()
+        assert await page.get_by_role("alert").is_visible()
+        assert await page.get_by_label("Names that others do not read").input_value() == "x" * 81
+
+
 async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(console: Console, house: Ferry) -> None:
     await allow(house, "P01", Consent.ASK)
     mandate = MandateBody(may_speak=True, never=["freight"])

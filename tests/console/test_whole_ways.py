@@ -82,7 +82,7 @@ async def test_somebody_takes_over_from_their_proxy_and_gives_back(console: Cons
         await page.goto(f"{console.url}/console/")
         await page.get_by_label("In your own words").fill("I can lend a crane on Mondays.")
         await page.get_by_role("button", name="Send to round 2").click()
-        await page.wait_for_url("**/console/?done=send")
+        await page.wait_for_url("**/console/?done=send*")
         await page.goto(page_of_process)
         await page.get_by_role("button", name="Let my proxy speak for me").click()
         await page.wait_for_url("**/processes/*message=*")
@@ -139,7 +139,7 @@ async def test_the_keyboard_alone_suffices_to_come_in_and_answer(console: Consol
         await page.keyboard.type("I can plan rosters.")
         await tab_to("button[value=send]")
         await page.keyboard.press("Enter")
-        await page.wait_for_url("**/console/?done=send")
+        await page.wait_for_url("**/console/?done=send*")
 
 
 async def test_a_page_survives_a_reload_and_a_killed_worker(

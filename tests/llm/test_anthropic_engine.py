@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -270,3 +272,12 @@ async def test_a_server_that_looks_for_the_key_in_the_other_header_finds_it_ther
     for _ in range(2):
         await engine.answer(steps.DELIVER, requests.delivery(), requests.call("deliver"))
     assert [served.status for served in server.served] == [401, 200, 200]
+
+
+async def test_who_wants_to_hear_an_answer_hears_it_grow(serve: Serve, engine_at: Engines) -> None:
+    heard: list[str] = []
+    call = replace(requests.call("formulate"), hear=heard.append)
+    answer = await engine_at(serve(deltas=5)).answer(steps.FORMULATE, requests.formulation(), call)
+    assert len(heard) > 1
+    assert all(after.startswith(before) for before, after in itertools.pairwise(heard))
+    assert heard[-1] == answer.text

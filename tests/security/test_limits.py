@@ -249,7 +249,7 @@ async def test_json_inside_json_without_end_is_bad_input_and_no_failure(whole: G
 
 @pytest.mark.parametrize(
     ("path", "most"),
-    [("/processes/c-1/events", "most_streams"), ("/console/processes/c-1/live", "most_streams"),
+    [("/processes/c-1/events", "most_streams"), ("/console/processes/c-1/live", "most_pages"),
      ("/profiles/p-1/export", "most_large"), ("/console/inbox", "most_requests")],
 )  # fmt: skip
 async def test_streams_and_what_takes_much_memory_have_shares_of_their_own(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -44,6 +44,7 @@ class GatewayOptions(BaseModel):
     rate: str = Field(default="240/minute", description="Requests of one person, or of one address without a token.")
     address_rate: str = Field(default="2400/minute", description="Requests of one address, whoever they are of.")
     join_rate: str = Field(default="20/hour", description="Registrations from one address.")
+    read_rate: str = Field(default="12/hour", description="Intents that a paid engine reads for one person beforehand.")
     answer_seconds: float = Field(default=8.0, gt=0, le=60, description="How long a message waits for its verdict.")
     private_addresses: bool = Field(
         default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
@@ -59,6 +60,9 @@ class GatewayOptions(BaseModel):
     most_requests: int = Field(default=32, ge=1, description="Requests of one person or address at a time.")
     most_large: int = Field(default=2, ge=1, description="Long bodies and exports of one person at a time.")
     most_streams: int = Field(default=8, ge=1, description="Open streams of events of one person or address.")
+    most_pages: int = Field(
+        default=64, ge=1, description="Live pages of the console of one address; of one person, `most_streams`."
+    )
     most_connections: int = Field(default=1_000, ge=1, description="Open connections, of everybody.")
     proxies: tuple[str, ...] = Field(
         default=(), description="JSON list of addresses or networks whose X-Forwarded-For is believed."
@@ -84,7 +88,7 @@ class GatewayOptions(BaseModel):
             ip_network(one)  # raises ValueError
         return proxies
 
-    @field_validator("rate", "join_rate", "address_rate")
+    @field_validator("rate", "join_rate", "address_rate", "read_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
         from limits import parse  # imported late: the settings of every command hold these options
@@ -161,6 +165,18 @@ RequestRecitation = Callable[[str, int], Awaitable[None]]
 """Called with a profile id and a version: has a long profile recited in the background (docs/highway.md)."""
 
 
+class IntentReader(Protocol):
+    """The engine that formulates intents, asked before there is a process. What it uses counts towards the day of the person."""
+
+    def most(self, request: FormulationRequest) -> Decimal:
+        """US dollars that a reading can cost."""
+        ...
+
+    def read(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
+        """The draft as far as it has come, and at last all of it. Raises `Unavailable`."""
+        ...
+
+
 SortIntent = Callable[[FormulationRequest], Awaitable[TensionDraft]]
 """Sorts an intent into the four lenses in its own words, without asking a service."""
 
@@ -173,7 +189,7 @@ class AppContext:
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
     signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`:
-    as set; the gateway answers under their host names. `fair_by`: whose processes share the workers evenly.
+    as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `fair_by`: whose processes share the workers evenly.
     """
 
     repositories: Repositories
@@ -186,6 +202,7 @@ class AppContext:
     request_recitation: RequestRecitation | None = None
     people_search: PeopleSearch | None = None
     sort_intent: SortIntent | None = None
+    intent_reader: IntentReader | None = None
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()

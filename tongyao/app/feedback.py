@@ -32,6 +32,14 @@ class Feedback(Value):
     profile: tuple[str, int] | None = None
 
 
+async def read_feedback(context: AppContext, process_id: str, alias: str) -> tuple[FeedbackRow, str] | None:
+    """What somebody of the process said last of what became of it, and in which words; None when they said nothing."""
+    rows = [one for one in await context.repositories.feedback.of_process(process_id) if one.alias == alias]
+    if not rows:
+        return None
+    return rows[-1], await context.repositories.feedback.words(process_id, alias, rows[-1].revision)
+
+
 async def give_feedback(context: AppContext, process_id: str, body: FeedbackBody) -> Feedback:
     """Store feedback beside a plan. Raises `BadInput`; `NotFound` without a plan."""
     if body.usefulness is None and body.outcome is None and not body.text.strip():

@@ -45,7 +45,8 @@ class Reask:
 class Call:
     """What goes with a request: its key, the prompt override of the scene, the heartbeat, and the time-out.
 
-    `seconds`: the caller gives up then; None leaves the time-out to the engine.
+    `seconds`: the caller gives up then; None leaves the time-out to the engine. `hear`: told of the answer's text while it comes,
+    each time from its beginning; an engine that has it at once need not call it.
     """
 
     key: CallKey
@@ -53,6 +54,7 @@ class Call:
     prompt_override: str | None = None
     seconds: float | None = None
     beat: Callable[[], None] = field(default=lambda: None)
+    hear: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)

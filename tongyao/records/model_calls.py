@@ -223,17 +223,30 @@ class Ledger:
             return await cursor.fetchone() or Totals()
 
     async def used_today(self, demander: str = "") -> UsedToday:
-        """What all calls claimed on this day (UTC) have used, and those for processes of `demander`."""
+        """What all calls claimed on this day (UTC) have used, and those for processes of `demander`; readings of intents too."""
         async with reading(self._pool, UsedToday) as cursor:
             await cursor.execute(
-                f"""SELECT COALESCE(sum(m.cost), 0) AS cost, COALESCE(sum({_TOKENS}), 0)::bigint AS tokens,
-                        COALESCE(sum(m.cost) FILTER (WHERE p.demander = %(who)s), 0) AS person_cost,
-                        COALESCE(sum({_TOKENS}) FILTER (WHERE p.demander = %(who)s), 0)::bigint AS person_tokens
-                    FROM model_calls m LEFT JOIN processes p ON p.id = m.process_id
-                    WHERE m.claimed_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'""",
+                f"""SELECT COALESCE(sum(cost), 0) AS cost, COALESCE(sum(tokens), 0)::bigint AS tokens,
+                        COALESCE(sum(cost) FILTER (WHERE person = %(who)s), 0) AS person_cost,
+                        COALESCE(sum(tokens) FILTER (WHERE person = %(who)s), 0)::bigint AS person_tokens
+                    FROM (
+                        SELECT m.cost, {_TOKENS} AS tokens, p.demander AS person, m.claimed_at AS at
+                            FROM model_calls m LEFT JOIN processes p ON p.id = m.process_id
+                        UNION ALL SELECT cost, tokens, person, at FROM intent_readings
+                    ) AS used
+                    WHERE at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'""",
                 {"who": demander},
             )
             return await cursor.fetchone() or UsedToday()
+
+    async def count_reading(self, person: str, *, engine: str, model: str, usage: Tokens, cost: Decimal) -> None:
+        """Count what reading an intent used, for whom, before there is a process."""
+        tokens = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens + usage.output_tokens
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "INSERT INTO intent_readings (person, engine, model, tokens, cost) VALUES (%s, %s, %s, %s, %s)",
+                [person, engine, model, tokens, cost],
+            )
 
     async def totals(
         self,

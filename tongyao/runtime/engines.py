@@ -17,8 +17,13 @@ def engines(settings: Settings) -> dict[str, Engine]:
     for step in STEPS:
         name = settings.engine_of(step)
         if name not in made:
-            made[name] = Measured(_engine(name, settings))
+            made[name] = engine_of(name, settings)
     return {step: made[settings.engine_of(step)] for step in STEPS}
+
+
+def engine_of(name: str, settings: Settings) -> Engine:
+    """The engine of this name, its calls counted. Raises `SettingsError`."""
+    return Measured(_engine(name, settings))
 
 
 def _engine(name: str, settings: Settings) -> Engine:

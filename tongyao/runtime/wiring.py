@@ -13,9 +13,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import structlog
+
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.requests import FormulationRequest
-from tongyao.protocol.model.steps import STEPS
+from tongyao.protocol.model.steps import FORMULATE, STEPS
 from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
@@ -27,13 +29,16 @@ from tongyao.runtime.settings import Settings, SettingsError
 if TYPE_CHECKING:
     from activities.dependencies import Deps, Memory, Retriever
     from activities.recite import ReciteLevel
-    from tongyao.app.context import PersonalDataStore
+    from tongyao.app.context import IntentReader, PersonalDataStore
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
     from tongyao.highway.highway import Highway
     from tongyao.llm.engine import Engine
     from tongyao.runtime.start_recitation import Recite
+
+
+log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -151,6 +156,21 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 async def sort_intent(request: FormulationRequest) -> TensionDraft:
     """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing."""
     return await asyncio.to_thread(_formulate, request)
+
+
+def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:
+    """What reads intents with the engine of formulations; None where that is the extractive one, which does so anyway."""
+    name = settings.engine_of(FORMULATE.name)
+    if name in ("extractive", "recorded"):
+        return None
+    from tongyao.runtime.engines import engine_of
+    from tongyao.runtime.intent_reader import EngineIntentReader
+
+    try:
+        return EngineIntentReader(engine_of(name, settings), records.ledger)
+    except SettingsError as error:
+        log.warning("the engine of formulations cannot be used by the gateway: it reads no intents", error=str(error))
+        return None
 
 
 def _formulate(request: FormulationRequest) -> TensionDraft:

@@ -1,18 +1,25 @@
-"""What an intent still lacks: read by an engine that costs nothing, before anything is started or kept."""
+"""What an intent still lacks, before anything is started.
+
+It is read while it is written, by an engine that costs nothing; and, where somebody asks for it, by the engine that will formulate it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from decimal import Decimal
 from typing import Final, Literal
 
 from pydantic import Field
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
-from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput
+from tongyao.app.context import AppContext, IntentReader
+from tongyao.app.errors import BadInput, NotOffered
+from tongyao.app.quotas import check_day_budget
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
 from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.tension import TensionDraft
 from tongyao.protocol.model.value import Value
 
 MOST_CHARS: Final = 20_000
@@ -35,22 +42,66 @@ async def read_intent(context: AppContext, caller: Caller, intent: str) -> list[
 
     Nothing is stored and no service is asked. Raises `BadInput`, and `NotAllowed` for who starts no processes.
     """
+    _check(caller, intent)
+    if context.sort_intent is None or not intent.strip():
+        return []
+    request = await _request(context, caller.person, intent)
+    return _found(await context.sort_intent(request), request)
+
+
+async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
+    """The same by the engine that will formulate the intent: each time it has found more, and at last all that it found.
+
+    It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
+    known here, and `QuotaReached` where the day's budget is used up; while it is awaited, `Unavailable`.
+    """
+    _check(caller, intent)
+    if context.intent_reader is None:
+        raise NotOffered("not_offered", "no model reads intents here before they are started")
+    if not intent.strip():
+        raise BadInput("intent_missing", "write what you want first, in your own words")
+    await check_day_budget(context, caller, caller.person)
+    request = await _request(context, caller.person, intent)
+    return _each(context.intent_reader, request, caller.person)
+
+
+async def most_of_reading(context: AppContext, person: str, intent: str) -> Decimal | None:
+    """US dollars that `ask_engine` can cost; None where it is not offered."""
+    if context.intent_reader is None:
+        return None
+    return context.intent_reader.most(await _request(context, person, intent))
+
+
+async def _each(reader: IntentReader, request: FormulationRequest, person: str) -> AsyncIterator[list[Found]]:
+    async for draft in reader.read(request, person=person):
+        yield _found(draft, request)
+
+
+def _check(caller: Caller, intent: str) -> None:
     permit(caller, Action.START_PROCESS)
     if len(intent) > MOST_CHARS:
         raise BadInput("too_long", f"these are {len(intent):,} characters; at most {MOST_CHARS:,}", field="intent")
-    if context.sort_intent is None or not intent.strip():
-        return []
-    profile = await _profile(context, caller.person)
+
+
+async def _request(context: AppContext, person: str, intent: str) -> FormulationRequest:
+    profile = await _profile(context, person)
     material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile)) if profile else None
     language: Literal["en", "zh"] = "zh" if language_of(intent) == "zh" else "en"
-    draft = await context.sort_intent(FormulationRequest(language=language, intent=intent, material=material))
+    return FormulationRequest(language=language, intent=intent, material=material)
+
+
+def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
+    """The first quote of each lens that stands in the intent, else in the profile; others are left out."""
+    sources: dict[Literal["intent", "profile"], str] = {"intent": request.intent}
+    if request.material is not None:
+        sources["profile"] = request.material.pieces[0].text
     found = []
     for lens in LENSES:
-        quotes = [one.quote for one in draft.quotes if one.line.startswith(lens)]
-        quotes.sort(key=lambda quote: quote not in intent)
-        if quotes:
-            source: Literal["intent", "profile"] = "intent" if quotes[0] in intent else "profile"
-            found.append(Found(lens=lens, source=source, text=quotes[0]))
+        quotes = [one.quote.strip() for one in draft.quotes if one.line.startswith(lens) and one.quote.strip()]
+        for source, text in sources.items():
+            if (quote := next((one for one in quotes if one in text), None)) is not None:
+                found.append(Found(lens=lens, source=source, text=quote))
+                break
     return found
 
 

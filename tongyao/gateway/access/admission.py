@@ -78,6 +78,8 @@ class Admission:
         """
         name, options = counted_as(caller, address), self._context.options
         if scope["method"] == "GET" and scope["path"].endswith(STREAMS):
+            if scope["path"].startswith(CONSOLE):  # it counts those of each person itself: a household has one address
+                return f"page/{name}", options.most_pages
             return f"stream/{name}", options.most_streams
         operator = isinstance(caller, Caller) and caller.operator
         long = most_bytes(scope, caller, options) > WORDS_BYTES and _declared(scope) > options.small_body_bytes

@@ -23,7 +23,7 @@ class RateLimits:
     def __init__(self, options: GatewayOptions) -> None:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._request_rate, self._registration_rate = parse(options.rate), parse(options.join_rate)
-        self._address_rate = parse(options.address_rate)
+        self._address_rate, self._read_rate = parse(options.address_rate), parse(options.read_rate)
 
     async def authenticate(self, repositories: Repositories, secret: str | None, address: str) -> Caller:
         """The caller with this token. The request is counted by person, and by address where there is no valid token.
@@ -50,6 +50,10 @@ class RateLimits:
         """Raises `HttpProblem` (429) above the limit; operators have none."""
         if not caller.operator:
             await self._count(self._registration_rate, "join", address)
+
+    async def count_reading(self, caller: Caller) -> None:
+        """Count an intent that a paid engine reads for this person. Raises `HttpProblem` (429) above the limit."""
+        await self._count(self._read_rate, "reading", counted_as(caller, ""))
 
     async def _count(self, rate: RateLimitItem, kind: str, key: str) -> None:
         if not await self._limiter.hit(rate, kind, key):

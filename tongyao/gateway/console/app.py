@@ -17,7 +17,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
-from tongyao.gateway.console.pages import environment, words
+from tongyao.gateway.console.pages import environment, told, words
 from tongyao.gateway.console.routes import (
     codec,
     delivery,
@@ -31,7 +31,7 @@ from tongyao.gateway.console.routes import (
     process,
     start,
 )
-from tongyao.gateway.console.texts import Language, known, preferred, say
+from tongyao.gateway.console.texts import Language, known, preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
 
@@ -90,12 +90,7 @@ def _answer(request: Request, problem: Problem) -> Response:
 
 def _told(problem: Problem, language: Language) -> str:
     """What the page says besides its heading; nothing where the heading of this code says it all."""
-    if known(f"error.{problem.code}"):
-        return ""
-    if known(f"problem.{problem.code}"):
-        return say(language, f"problem.{problem.code}")
-    chinese = problem.details.get("zh")
-    return str(chinese) if language == "zh" and chinese else str(problem)
+    return "" if known(f"error.{problem.code}") else told(problem, language)
 
 
 async def _not_valid(request: Request, error: Exception) -> Response:

@@ -11,12 +11,13 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
-from tongyao.app.errors import BadInput, NotFound, Problem
+from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people.profiles import list_scenes
+from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.records.privacy.drafts import Draft
@@ -40,6 +41,7 @@ class Answering:
     previews: dict[str, str] = field(default_factory=dict)
     problem: Problem | None = None
     leaving: bool = False
+    correcting: bool = False
     scene: str = ""
     cost: ChildCost | None = None
 
@@ -78,7 +80,37 @@ async def one_waiting(visit: Visit, process_id: str, ask: str, number: int) -> A
     for one in await inbox(visit.context, visit.caller, with_view=True):
         if (one.process_id, one.ask, one.round) == (process_id, ask, number):
             return await _prepared(visit, one)
+    if ask == "projection" and (again := await _answered(visit, process_id, number)) is not None:
+        return again
     raise NotFound("not_waiting", "this does not wait for you, or no longer")
+
+
+async def _answered(visit: Visit, process_id: str, number: int) -> Answering | None:
+    """A turn of the visitor's own that they have answered and may correct: in the round that goes on. None: it is not so."""
+    try:
+        access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    except (NotFound, NotAllowed):
+        return None
+    view = await party_view(visit.context, access)
+    said = reading.own_in(view, number)
+    if said is None or not reading.correctable(view, said):
+        return None
+    ask = Ask(
+        process_id=process_id,
+        ask="projection",
+        alias=said.alias,
+        round=number,
+        due_at=None,
+        opened_at="",
+        answer_with="",
+        view=view,
+    )
+    found = await _prepared(visit, ask)
+    found.correcting = True
+    if not found.draft:
+        for part in PARTS:
+            found.parts[part] = "\n".join(item.statement for item in said.items if item.dimension == part)
+    return found
 
 
 async def _prepared(visit: Visit, ask: Ask) -> Answering:

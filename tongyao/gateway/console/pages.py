@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from tongyao.app.errors import Problem
 from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
 from tongyao.gateway.console.visit import BASE, SESSION, Visit, keep
@@ -76,6 +77,14 @@ def _of(visit: Visit) -> dict[str, Any]:
         "new_key": lambda: secrets.token_urlsafe(16),
         "path": visit.request.url.path,
     }
+
+
+def told(problem: Problem, language: Language) -> str:
+    """What is wrong, in words of the console where it has some."""
+    if known(f"problem.{problem.code}"):
+        return say(language, f"problem.{problem.code}")
+    chinese = problem.details.get("zh")
+    return str(chinese) if language == "zh" and chinese else str(problem)
 
 
 def go_to(path: str) -> RedirectResponse:

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relation, Translation
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -248,6 +248,11 @@ def news_by_round(events: Iterable[_Event]) -> dict[int, int]:
             if isinstance(number, int):
                 found[number] = (links if isinstance(links, int) else 0) + (quotes if isinstance(quotes, int) else 0)
     return found
+
+
+def correctable(view: PartyView, said: Projection) -> bool:
+    """Whether the reader, who said this themself, may still say it otherwise."""
+    return view.phase is Phase.CRYSTALLIZING and said.round == view.round and said.author is EndpointKind.HUMAN
 
 
 def own_in(view: PartyView, number: int) -> Projection | None:

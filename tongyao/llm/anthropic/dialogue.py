@@ -38,12 +38,13 @@ class Dialogue:
         beat: Callable[[], None],
         idle: float,
         seconds: float,
+        hear: Callable[[str], None] | None = None,
     ) -> None:
         self.usage, self.cost, self.labels = Usage(), Decimal(0), list[str]()
         self._client, self._parameters, self._prices = client, parameters, prices
         self._step, self._model, self._effort = step, model, effort
         self._system, self._messages, self._draft = system, messages, draft
-        self._beat, self._idle = beat, idle
+        self._beat, self._idle, self._hear = beat, idle, hear
         self._ends = asyncio.get_running_loop().time() + seconds
 
     async def whole_answer(self, limit: int) -> Reply:
@@ -84,7 +85,9 @@ class Dialogue:
             self.usage += Usage(requests=1)
             left = self._ends - asyncio.get_running_loop().time()
             try:
-                reply = await converse(self._client, body, beat=self._beat, idle=self._idle, total=left)
+                reply = await converse(
+                    self._client, body, beat=self._beat, idle=self._idle, total=left, hear=self._hear
+                )
             except OperatorNeeded as stop:
                 if stop.reason == "unauthorized" and not other_header and self._parameters.try_other_header():
                     other_header = True

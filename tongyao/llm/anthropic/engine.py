@@ -100,6 +100,7 @@ class AnthropicEngine:
             beat=call.beat,
             idle=self._idle,
             seconds=SHARE_OF_TIME * seconds,
+            hear=call.hear,
         )
         try:
             reply = await dialogue.whole_answer(self.limit_for(step.name, step.units(request)))

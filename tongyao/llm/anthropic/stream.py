@@ -42,9 +42,15 @@ class Rejected(Exception):
 
 
 async def converse(
-    client: AsyncAnthropic, body: Mapping[str, Any], *, beat: Callable[[], None], idle: float, total: float
+    client: AsyncAnthropic,
+    body: Mapping[str, Any],
+    *,
+    beat: Callable[[], None],
+    idle: float,
+    total: float,
+    hear: Callable[[str], None] | None = None,
 ) -> Reply:
-    """Sends `body` and reads the answer as it comes, calling `beat` at most once a second.
+    """Sends `body` and reads the answer as it comes, calling `beat` at most once a second, and `hear` with the text so far.
 
     Raw events are read rather than the SDK's objects: pings count as life while a model thinks, and an event
     costs a third. Raises `Transient` when nothing comes for `idle` seconds, when the answer takes longer
@@ -54,7 +60,7 @@ async def converse(
     began = loop.time()
     try:
         async with asyncio.timeout(total), asyncio.timeout(idle) as silence:
-            return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle), idle))
+            return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle), idle), hear)
     except TimeoutError:
         if loop.time() - began >= total:
             raise Transient(f"no whole answer within {total:.3g} s", reason="timed_out") from None
@@ -89,7 +95,9 @@ class _Pulse:
             self._beat()
 
 
-async def _read(client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse) -> Reply:
+async def _read(
+    client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse, hear: Callable[[str], None] | None
+) -> Reply:
     pulse()
     stream: AsyncStream[Any] = await client.messages.create(**body, stream=True)
     response = stream.response
@@ -108,6 +116,8 @@ async def _read(client: AsyncAnthropic, body: Mapping[str, Any], pulse: _Pulse) 
             match said.get("type"):
                 case "content_block_delta" if said["delta"].get("type") == "text_delta":
                     parts.append(said["delta"]["text"])
+                    if hear is not None:
+                        hear("".join(parts))
                 case "content_block_start" if said.get("content_block", {}).get("type") == "text":
                     parts.append(said["content_block"].get("text") or "")
                 case "message_start":

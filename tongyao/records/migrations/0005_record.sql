@@ -33,6 +33,18 @@ CREATE UNIQUE INDEX model_calls_settled_once
     ON model_calls (process_id, step, round, alias, revision, reask, input_hash) WHERE state = 'settled';
 CREATE INDEX model_calls_by_day ON model_calls (claimed_at);
 
+-- Readings of an intent before there is a process (docs/protocol.md, 10.2): what they used counts towards the budgets of the day.
+CREATE TABLE intent_readings (
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    person  text NOT NULL,
+    engine  text NOT NULL,
+    model   text NOT NULL,
+    tokens  bigint NOT NULL,
+    cost    numeric(18, 8) NOT NULL,                   -- US dollars
+    at      timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX intent_readings_by_day ON intent_readings (at);
+
 CREATE TABLE projections (
     process_id  text NOT NULL REFERENCES processes (id),
     round       integer NOT NULL CHECK (round >= 1),

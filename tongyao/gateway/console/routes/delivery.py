@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, not_valid
-from tongyao.app.feedback import FeedbackBody, give_feedback
+from tongyao.app.feedback import FeedbackBody, give_feedback, read_feedback
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_delivery
@@ -34,7 +34,7 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
     do = text_in(form, "answer")
     try:
         if do == "came_of_it":
-            await _say_what_came(visit, process_id, text_in(form, "outcome"), text_in(form, "words"))
+            await _say_what_came(visit, process_id, form)
             return go_to(f"/processes/{process_id}/delivery?done=came_of_it")
         await _answer(visit, process_id, do, text_in(form, do), form)
     except (BadInput, Refused) as problem:
@@ -52,10 +52,17 @@ async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Any)
     await asks.send(visit, process_id, message, form)
 
 
-async def _say_what_came(visit: Visit, process_id: str, outcome: str, words: str) -> None:
+async def _say_what_came(visit: Visit, process_id: str, form: Any) -> None:
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
     try:
-        body = FeedbackBody.model_validate({"alias": access.alias, "outcome": outcome or None, "text": words})
+        body = FeedbackBody.model_validate(
+            {
+                "alias": access.alias,
+                "outcome": text_in(form, "outcome") or None,
+                "text": text_in(form, "words"),
+                "to_profile": text_in(form, "to_profile") == "yes" and bool(text_in(form, "words").strip()),
+            }
+        )
     except ValidationError as error:
         raise not_valid(error) from None
     await give_feedback(visit.context, process_id, body)
@@ -66,6 +73,7 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
     waiting = await inbox(visit.context, visit.caller)
+    answers = await visit.context.repositories.plans.answers(process_id)
     return page(
         visit,
         "delivery.html",
@@ -75,6 +83,8 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         title=reading.title_of(view),
         **plans.delivery_values(view, delivery),
         ask=next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None),
+        answered=next((one for one in reversed(answers) if one.alias == access.alias), None),
+        told=await read_feedback(visit.context, process_id, access.alias),
         ended=access.process.ended_at,
         done=done,
         problem=problem,

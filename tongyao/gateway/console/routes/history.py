@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from typing import Annotated, Final, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -20,57 +21,77 @@ from tongyao.gateway.console.visit import SignedIn, Visit
 router = APIRouter()
 
 _PAGE: Final = 25
+_MOST_LOOKED_AT: Final = 200
+"""Of the newest processes in each role, when words are looked for: titles are sealed, so each is opened."""
+Side = Literal["demander", "participant"]
 
 
 @dataclass
 class Listed:
-    """A process with its title, and below it what came out of it."""
+    """A process with its title, and below it what came out of it. `budget`: in US dollars, of its tree; for whoever sees the cost."""
 
     process: ProcessSummary
     title: str
+    budget: str
     children: list[Listed] = field(default_factory=list)
 
 
 @router.get("/processes", openapi_extra=action(Action.LIST_PROCESSES))
 async def show_processes(
     visit: SignedIn,
-    role: Literal["demander", "participant"] | None = None,
+    role: Literal["demander", "participant", ""] = "",
     state: Literal["open", "ended", ""] = "",
     since: Annotated[str, Query(max_length=10, pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = "",
     words: Annotated[str, Query(max_length=100)] = "",
-    cursor: Annotated[str | None, Query(max_length=300)] = None,
+    cursor: Annotated[str, Query(max_length=300)] = "",
+    cursor_participant: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
-    """Without `role`: what one asked and what one takes part in, together. `words` is looked for in the titles of a page."""
+    """Without `role`: what one asked and what one takes part in, together, each with a cursor of its own."""
     after = datetime.combine(date.fromisoformat(since), time(), visit.place) if since else None
-    roles: list[Literal["demander", "participant"]] = [role] if role else ["demander", "participant"]
+    sides: list[Side] = [role] if role else ["demander", "participant"]
     if visit.caller.role is not Role.PERSON:
-        roles = roles[:1]
-    found, following = list[ProcessSummary](), None
-    for one in roles:
-        listed = await list_processes(
-            visit.context,
-            visit.caller,
-            role=one,
-            open={"open": True, "ended": False}.get(state),
-            since=after,
-            limit=_PAGE,
-            cursor=cursor,
+        sides = sides[:1]
+    cursors = {"demander": cursor, "participant": cursor_participant}
+    older = bool(cursor or cursor_participant)
+    found, following = list[ProcessSummary](), dict[str, str]()
+    for side in sides:
+        if older and not cursors[side]:
+            continue  # this side was shown to its end
+        listed, rest = await _listed(
+            visit, side, {"open": True, "ended": False}.get(state), after, cursors[side], words
         )
-        found += [process for process in listed.processes if process.id not in {known.id for known in found}]
-        following = listed.next if len(roles) == 1 else following
+        found += [process for process in listed if process.id not in {known.id for known in found}]
+        if rest:
+            following["cursor" if side == "demander" else "cursor_participant"] = rest
     found.sort(key=lambda one: (not one.waits_for_you, one.ended_at is not None, -one.created_at.timestamp()))
-    rows = _in_trees([Listed(process, await _title(visit, process)) for process in found])
+    rows = [await _row(visit, process) for process in found]
     wanted = words.strip().lower()
-    shown = [row for row in rows if not wanted or wanted in row.title.lower()]
-    asked = {"role": role or "", "state": state, "since": since, "words": words}
-    return page(visit, "processes.html", rows=shown, asked=asked, following=following)
+    shown = _in_trees([row for row in rows if not wanted or wanted in row.title.lower()])
+    asked = {"role": role, "state": state, "since": since, "words": words}
+    next_page = urlencode({**asked, **following}) if following else ""
+    return page(visit, "processes.html", rows=shown, asked=asked, following=next_page)
 
 
-async def _title(visit: Visit, process: ProcessSummary) -> str:
-    if process.role is Role.OPERATOR:
-        return process.id
+async def _listed(
+    visit: Visit, side: Side, open: bool | None, since: datetime | None, cursor: str, words: str
+) -> tuple[list[ProcessSummary], str]:
+    """One page of this side; where `words` are looked for, as many as may be looked at. And where the next one begins."""
+    found = list[ProcessSummary]()
+    while True:
+        listed = await list_processes(
+            visit.context, visit.caller, role=side, open=open, since=since, limit=_PAGE, cursor=cursor or None
+        )
+        found += listed.processes
+        cursor = listed.next or ""
+        if not cursor or not words.strip() or len(found) >= _MOST_LOOKED_AT:
+            return found, cursor
+
+
+async def _row(visit: Visit, process: ProcessSummary) -> Listed:
     access = await authorize_in_process(visit.context.repositories, visit.caller, process.id, Action.READ_PROCESS)
-    return reading.title_of(await party_view(visit.context, access)) or process.id
+    title = "" if process.role is Role.OPERATOR else reading.title_of(await party_view(visit.context, access))
+    budget = access.process.settings.get("cost_budget") if process.cost is not None else None
+    return Listed(process, title or process.id, str(budget or ""))
 
 
 def _in_trees(rows: list[Listed]) -> list[Listed]:

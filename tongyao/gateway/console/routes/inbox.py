@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -25,8 +26,13 @@ router = APIRouter()
 
 
 @router.get("/", openapi_extra=action(Action.READ_INBOX))
-async def show_inbox(visit: SignedIn, done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "") -> Response:
-    return page(visit, "inbox.html", asks=await waiting(visit), done=done)
+async def show_inbox(
+    visit: SignedIn,
+    done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "",
+    of: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """`done`: what was just answered; `of`: in which process."""
+    return page(visit, "inbox.html", asks=await waiting(visit), done=done, of=of)
 
 
 @router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))
@@ -55,7 +61,7 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
         return _again(visit, one, problem)
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
-    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else do}")
+    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else do}&of={quote(process_id)}")
 
 
 @router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))

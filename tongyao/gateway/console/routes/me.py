@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter
 from fastapi.responses import Response
@@ -26,6 +26,10 @@ from tongyao.gateway.console.visit import BASE, SESSION, Form, SignedIn, Visit, 
 from tongyao.protocol.model.projection import Item
 
 router = APIRouter(prefix="/me")
+
+_MOST_VERSIONS: Final = 10
+_MOST_CHARS: Final = 10_000
+"""Of each version of a profile on the page: the export holds all of it."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,8 @@ async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Proble
         status=422 if problem else 200,
         profile=await profiles.read_profile(context, caller, me),
         versions=kept["versions"],
+        most_versions=_MOST_VERSIONS,
+        most_chars=_MOST_CHARS,
         consents=await read_consents(context, caller, me),
         scenes=await scene_titles(visit),
         mandate=await profiles.read_mandate(context, caller, me),

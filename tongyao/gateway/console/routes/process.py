@@ -88,6 +88,7 @@ async def _page(
     shown = await summary(visit.context, access)
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you else []
     limit = int(access.process.settings.get("max_rounds") or 7)
+    own = reading.own_in(view, view.round)
     return page(
         visit,
         "process.html",
@@ -108,7 +109,8 @@ async def _page(
         cited=reading.cited,
         aliases=aliases,
         rounds=rounds,
-        own=reading.own_in(view, view.round),
+        own=own,
+        correctable=own is not None and reading.correctable(view, own),
         curve=reading.curve(news, rounds=limit),
         max_rounds=limit,
         budget=access.process.settings.get("cost_budget"),

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.choosing.intent_help import LENSES, Found, read_intent
-from tongyao.app.errors import BadInput, NotAllowed, Problem, not_valid
+from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading, read_intent
+from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
 from tongyao.app.people.profiles import list_scenes
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process
+from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.common import action
-from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.gateway.problems import HttpProblem
 
 router = APIRouter()
 
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
 """What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
+NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
 
@@ -43,7 +47,7 @@ async def start(visit: SignedIn, form: Form) -> Response:
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
     intent = "\n".join(one.strip() for one in (given["intent"], *(given[name] for name in QUESTIONS)) if one.strip())
     drafts, do = visit.context.repositories.drafts, text_in(form, "do")
-    if intent and do != "read":
+    if intent and do not in ("read", "ask"):
         await drafts.keep(_person(visit), DRAFT, intent[:100_000])
     if do == "keep":
         return Response(status_code=204)
@@ -52,6 +56,8 @@ async def start(visit: SignedIn, form: Form) -> Response:
         if visit.request.headers.get("accept") == "application/json":
             return JSONResponse({LENS_OF[one.lens]: _read_words(visit, one) for one in found})
         return await _page(visit, given, found=found)
+    if do == "ask":
+        return await _asked(visit, given)
     if do == "add":
         return await _page(visit, {**given, "intent": intent})
     try:
@@ -61,6 +67,49 @@ async def start(visit: SignedIn, form: Form) -> Response:
         return await _page(visit, {**given, "intent": intent}, problem=problem)
     await drafts.remove(_person(visit), DRAFT)
     return go_to(f"/processes/{process_id}")
+
+
+async def _asked(visit: Visit, given: dict[str, str]) -> Response:
+    """The intent as the engine reads it: to a script line by line as it finds more, else the page with all of it."""
+    limits: RateLimits = visit.request.app.state.rate_limits
+    try:
+        await limits.count_reading(visit.caller)
+        readings = await ask_engine(visit.context, visit.caller, given["intent"])
+    except (BadInput, QuotaReached, HttpProblem) as problem:
+        if visit.request.headers.get("accept") == NDJSON:
+            return _lines(_told(visit, problem))
+        return await _page(visit, given, problem=problem)
+    if visit.request.headers.get("accept") == NDJSON:
+        return _lines(_as_read(visit, readings))
+    try:
+        found = [one async for one in readings][-1]
+    except Unavailable as problem:
+        return await _page(visit, given, problem=problem)
+    return await _page(visit, given, found=found)
+
+
+def _lines(lines: AsyncIterator[str]) -> Response:
+    return StreamingResponse(lines, media_type=NDJSON)
+
+
+async def _as_read(visit: Visit, readings: AsyncIterator[Sequence[Found]]) -> AsyncIterator[str]:
+    """JSON objects, one a line: what was found so far by question, then `whole`; or what was wrong."""
+    try:
+        async for found in readings:
+            yield _line({"found": {LENS_OF[one.lens]: _read_words(visit, one) for one in found}})
+    except Unavailable as problem:
+        async for line in _told(visit, problem):
+            yield line
+    else:
+        yield _line({"whole": True})
+
+
+async def _told(visit: Visit, problem: Problem) -> AsyncIterator[str]:
+    yield _line({"problem": told(problem, visit.language)})
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 def _body(intent: str, given: dict[str, str]) -> StartProcessBody:
@@ -96,6 +145,7 @@ async def _page(
         questions=QUESTIONS,
         read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
         reads=visit.context.sort_intent is not None,
+        most_of_reading=await most_of_reading(visit.context, visit.caller.person, given["intent"]),
         usual=usual,
         problem=problem,
     )

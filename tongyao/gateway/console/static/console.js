@@ -36,8 +36,7 @@ const live = () => document.querySelector("[data-live]");
 if (live()?.dataset.live) {
   const foot = document.querySelector("[data-foot]");
   const quiet = foot?.textContent;
-  const stream = new EventSource(live().dataset.live);
-  let loading = false, again = false;
+  let stream, loading = false, again = false;
   const load = async () => {
     if (loading) { again = true; return; }
     loading = true;
@@ -51,19 +50,31 @@ if (live()?.dataset.live) {
         document.querySelector("main").replaceWith(next);
         if (hash) { history.replaceState(null, "", location.pathname + location.search); location.hash = hash; }
         scrollTo({ top, behavior: "instant" });
-        if (!live().dataset.live) stream.close();
+        if (!live()?.dataset.live) stream.close();
+        count();
       }
       if (answer.status === 429 || answer.status >= 500) setTimeout(load, 1000 + 2000 * Math.random());
     } catch { /* the stream says when the connection is back */ }
     loading = false;
     if (again) { again = false; load(); }
   };
-  stream.addEventListener("changed", () => {
-    if (document.activeElement?.closest("main form")) foot.textContent = live().dataset.changed;
-    else load();
-  });
-  stream.addEventListener("open", () => { if (foot.textContent !== quiet) { foot.textContent = quiet; load(); } });
-  stream.addEventListener("error", () => { foot.textContent = live().dataset.away; });
+  const follow = () => {
+    stream = new EventSource(live().dataset.live);
+    stream.addEventListener("changed", () => {
+      if (document.activeElement?.closest("main form")) foot.textContent = live().dataset.changed;
+      else load();
+    });
+    stream.addEventListener("open", () => { if (foot.textContent !== quiet) { foot.textContent = quiet; load(); } });
+    stream.addEventListener("error", () => {
+      foot.textContent = live().dataset.away;
+      if (stream.readyState === EventSource.CLOSED) setTimeout(anew, 20000); // refused: a browser asks no more by itself
+    });
+  };
+  const anew = async () => {
+    if (!document.activeElement?.closest("main form")) await load();
+    if (live()?.dataset.live) follow();
+  };
+  follow();
 }
 
 // A footnote opens the list that it stands in.
@@ -75,7 +86,10 @@ addEventListener("click", (event) => {
 });
 
 // A countdown, second by second; when it is over the page is loaded anew, unless somebody writes in it.
-for (const shown of document.querySelectorAll("[data-countdown]")) {
+function count() {
+  for (const shown of document.querySelectorAll("[data-countdown]")) countDown(shown);
+}
+function countDown(shown) {
   const end = Date.now() + 1000 * Number(shown.dataset.countdown);
   const tick = () => {
     const left = Math.max(0, Math.round((end - Date.now()) / 1000));
@@ -88,6 +102,7 @@ for (const shown of document.querySelectorAll("[data-countdown]")) {
   const timer = setInterval(tick, 1000);
   tick();
 }
+count();
 
 // What an intent says already stands below its questions, a second after the last key, while they are open.
 for (const help of document.querySelectorAll("details[data-reads='intent']")) {
@@ -102,12 +117,45 @@ for (const help of document.querySelectorAll("details[data-reads='intent']")) {
     try {
       const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
       const found = answer.ok ? await answer.json() : null;
-      if (!found || number !== asked) return;
+      if (!found || number !== asked || help.modelReads) return;
       for (const line of help.querySelectorAll("[data-read]")) {
         line.textContent = last.trim() ? found[line.dataset.read] ?? help.dataset.missing : "";
       }
     } catch { /* the next key asks again */ }
   };
-  box.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(read, 1000); });
+  box.addEventListener("input", () => { help.modelReads = false; clearTimeout(timer); timer = setTimeout(read, 1000); });
   help.addEventListener("toggle", read);
+}
+
+// The model reads an intent when it is asked to: its answer comes as lines of JSON, each with all that it has found so far.
+for (const button of document.querySelectorAll("button[data-ask]")) {
+  const form = button.closest("form"), help = button.closest("details");
+  const said = help.querySelector("[data-asking]");
+  const show = (line) => {
+    if (line.problem) said.textContent = line.problem;
+    if (line.whole) said.textContent = said.dataset.asked;
+    if (!line.found && !line.whole) return;
+    for (const one of help.querySelectorAll("[data-read]")) {
+      if (line.found) one.textContent = line.found[one.dataset.read] ?? "";
+      else if (!one.textContent) one.textContent = help.dataset.missing;
+    }
+  };
+  button.addEventListener("click", async (event) => {
+    event.preventDefault();
+    button.disabled = help.modelReads = true;  // what is found without a model no longer takes its place
+    said.textContent = said.dataset.asking;
+    const fields = new URLSearchParams({ form_token: form.elements.form_token.value, intent: form.querySelector("#intent").value, do: "ask" });
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/x-ndjson" } });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split("\n");
+        rest = lines.pop();
+        lines.filter(Boolean).forEach((line) => show(JSON.parse(line)));
+      }
+    } catch { said.textContent = said.dataset.lost; }
+    button.disabled = false;
+  });
 }
