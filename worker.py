@@ -40,7 +40,7 @@ async def serve(role: workers.Role) -> None:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telemetry.served())
         records = await stack.enter_async_context(wiring.repositories(settings))
-        given = wiring.deps(settings, records, recite=reciting(client))
+        given = wiring.deps(settings, records, recite=reciting(client), client=client)
         for worker in workers.build(client, given, settings, role=role):
             await stack.enter_async_context(worker)
         telemetry.checks = {

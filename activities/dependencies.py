@@ -8,8 +8,10 @@ from dataclasses import field as default
 from typing import Protocol
 
 from activities.llm.model_calls import ModelCalls
+from activities.maintain import RunDuty
 from activities.recite import ReciteLevel
 from activities.reindex import Indexing
+from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import NameFound, Tension
@@ -57,6 +59,7 @@ class Deps:
 
     `manifest`: what is frozen of engines, models and prompts. `brief`: the retriever for plans, which see less of a
     profile than an endpoint does; None: `retriever`. `find_names`: names of persons and firms in a text, without a model.
+    `duties`: what each duty of maintenance does.
     """
 
     repositories: Repositories
@@ -69,4 +72,5 @@ class Deps:
     manifest: Mapping[str, object] = default(default_factory=dict)
     brief: Retriever | None = None
     consent_quotas: ConsentQuotas = default(default_factory=ConsentQuotas)
+    duties: Mapping[Duty, RunDuty] = default(default_factory=dict)
     find_names: Callable[[str], Sequence[NameFound]] = lambda text: ()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.beating import beating
 from tongyao.field.encoders.encoder import EncoderUnusable, IndexGone
 from tongyao.protocol.contracts.reindex import (
     FILL_INDEX,
@@ -21,7 +21,6 @@ from tongyao.protocol.contracts.reindex import (
 )
 from tongyao.records.people.profiles import SceneUnknown
 
-BEAT_SECONDS = 10
 T = TypeVar("T")
 
 
@@ -47,25 +46,20 @@ class Reindexing:
 
     @activity.defn(name=OPEN_INDEX.name)
     async def open_index(self, what: ReindexInput) -> ReindexProgress:
-        return await _beating(self._indexing.open(what.scene, what.kind, model=what.model, refit=what.refit))
+        return await _done(self._indexing.open(what.scene, what.kind, model=what.model, refit=what.refit))
 
     @activity.defn(name=FILL_INDEX.name)
     async def fill_index(self, what: FillInput) -> ReindexProgress:
-        return await _beating(self._indexing.fill_some(what.index, most=what.most))
+        return await _done(self._indexing.fill_some(what.index, most=what.most))
 
     @activity.defn(name=SWITCH_INDEX.name)
     async def switch_index(self, what: FillInput) -> ReindexProgress:
-        return await _beating(self._indexing.switch(what.index))
+        return await _done(self._indexing.switch(what.index))
 
 
-async def _beating(work: Coroutine[Any, Any, T]) -> T:
+async def _done(work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`, with heartbeats meanwhile. Errors that only an operator can remove are not retried."""
-    task = asyncio.ensure_future(work)
     try:
-        while not (await asyncio.wait([task], timeout=BEAT_SECONDS))[0]:
-            activity.heartbeat()
-        return task.result()
+        return await beating(work)
     except (EncoderUnusable, IndexGone, SceneUnknown) as error:
         raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from None
-    finally:
-        task.cancel()

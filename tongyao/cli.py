@@ -26,6 +26,7 @@ MODULES: Final = {
     "erase": ("erase",),
     "operators": ("log", "project-again", "signal"),
     "builds": ("versions", "replay", "upgrade"),
+    "maintenance": ("schedules", "note-backup"),
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),

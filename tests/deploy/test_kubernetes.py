@@ -52,8 +52,7 @@ def pods() -> dict[str, Resource]:
     found = {
         name: one["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for name, one in of_kind(kind).items()
     }
-    jobs = {name: one["spec"]["jobTemplate"]["spec"]["template"]["spec"] for name, one in of_kind("CronJob").items()}
-    return found | jobs
+    return found
 
 
 def settings_of(pod: Resource) -> dict[str, str]:
@@ -118,7 +117,7 @@ def test_a_worker_is_of_its_role_and_scaled_by_the_queue_of_its_role(name: str) 
     assert "replicas" not in of_kind("Deployment")[name]["spec"], "the autoscaler says how many"
 
 
-@pytest.mark.parametrize("name", ["prepare", "reconcile", "gateway"])
+@pytest.mark.parametrize("name", ["prepare", "gateway"])
 def test_commands_exist(name: str) -> None:
     [container] = pods()[name]["containers"]
     program, command = container["command"]

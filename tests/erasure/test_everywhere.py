@@ -63,6 +63,8 @@ NOTHING_OF_ANYBODY: Final = {
     "history_deletions": "written by an erasure",
     "door_outages": "times at which no gateway ran",
     "operator_acts": "logins of operators",
+    "backups": "sizes, and logins of operators",
+    "duties": "closed words and counts",
 }
 """Tables in which nothing stands when somebody has said everything that can be said."""
 

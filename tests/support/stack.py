@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -39,7 +40,7 @@ from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
-from tongyao.runtime.settings import Settings
+from tongyao.runtime.settings import MaintenanceSettings, Settings
 from tongyao.runtime.start_recitation import reciting as recitations
 from tongyao.runtime.temporal import workers
 
@@ -244,6 +245,7 @@ async def open_stack(
     signed: bool = False,
     day: DayBudgets | None = None,
     find_names: Callable[[str], Sequence[NameFound]] = lambda text: (),
+    maintenance: MaintenanceSettings | None = None,
 ) -> AsyncIterator[Stack]:
     """A stack with workers of every role, or of one, whose five steps `engine` answers.
 
@@ -251,7 +253,11 @@ async def open_stack(
     `day`: what model calls may use in a day; None: no limit.
     `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
     """
-    settings = Settings(worker_cached_workflows=200, retriever=long_profiles or "chunks")
+    settings = Settings(
+        worker_cached_workflows=200,
+        retriever=long_profiles or "chunks",
+        maintenance=maintenance or MaintenanceSettings(),
+    )
     pool = await open_pool(database_url, keys=keys)
     repositories = Repositories(pool)
     retriever, own, reciting = wiring.long_profiles(settings, repositories, recitations(client))
@@ -271,10 +277,6 @@ async def open_stack(
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)
-        if workers_run:
-            built: list[Worker] = workers.build(client, deps, settings, role=role)
-            for worker in built:
-                await stack.enter_async_context(worker)
         context = AppContext(
             repositories,
             client,
@@ -284,6 +286,10 @@ async def open_stack(
             request_recitation=recitations(client) if long_profiles is not None else None,
         )
         if workers_run:
+            deps = replace(deps, duties=wiring.duties(settings, context))
+            built: list[Worker] = workers.build(client, deps, settings, role=role)
+            for worker in built:
+                await stack.enter_async_context(worker)
             await stack.enter_async_context(_relaying(context.relay))
         yield Stack(context, environment)
 

@@ -98,7 +98,10 @@ def addresses(installed: installation.Installation, gateway_url: str = "") -> di
 
 
 def prepare() -> None:
-    """For a deployment: bring the schema up to date, register namespace and search attributes. Safe to repeat."""
+    """For a deployment: bring the schema up to date, register namespace and search attributes, make the schedules of maintenance.
+
+    Safe to repeat. Run it after a change of TONGYAO_MAINTENANCE__…, too: it brings the schedules up to date.
+    """
     config = settings()
     if config.database_url is None:
         fail("set DATABASE_URL: without one there is nothing to prepare (`tongyao up` prepares its own)", 2)
@@ -109,16 +112,28 @@ def prepare() -> None:
     if config.temporal_address is not None:
         run(_register())
         console.print(f"namespace {config.temporal_namespace} and search attributes: registered")
+        console.print(f"schedules: {', '.join(config.maintenance.every) or 'none'}", highlight=False)
 
 
 async def _register() -> None:
+    from tongyao.app.operators.schedules import ensure_schedules
+    from tongyao.records.database import open_pool
+    from tongyao.records.maintenance import DutyLog
     from tongyao.runtime.temporal.connection import connect
     from tongyao.runtime.temporal.namespaces import ensure_namespace
     from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
-    client = await connect(settings(), new_namespace=True)
+    config = settings()
+    client = await connect(config, new_namespace=True)
     await ensure_namespace(client)
     await register_search_attributes(client)
+    turned_off = await ensure_schedules(client, config.maintenance.every)
+    assert config.database_url is not None
+    pool = await open_pool(config.database_url.get_secret_value())
+    try:
+        await DutyLog(pool).forget(turned_off)
+    finally:
+        await pool.close()
 
 
 def doctor(

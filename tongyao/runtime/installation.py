@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tongyao.app.context import AppContext
-from tongyao.records.privacy.signing import Signer
 from tongyao.runtime import wiring
 from tongyao.runtime.local.addresses import ServiceAddresses, find_running
 from tongyao.runtime.settings import Settings
@@ -59,7 +58,9 @@ async def running(settings: Settings, *, runtime: Runtime | None = None) -> Asyn
 @asynccontextmanager
 async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
     """The service of this home. If none runs it is started for the length of the block: servers, schema, worker, relay."""
+    from tongyao.app.operators.schedules import ensure_schedules
     from tongyao.app.start import start_announced
+    from tongyao.records.maintenance import DutyLog
     from tongyao.records.migrate import migrate
     from tongyao.runtime.local.processes import in_thread
     from tongyao.runtime.local.service import LocalService
@@ -81,6 +82,8 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
         stack.push_async_callback(worker.stop)
         await worker.start()
         context = await _context(stack, settings, addresses, client)
+        turned_off = await ensure_schedules(client, settings.maintenance.every)
+        await DutyLog(context.repositories.pool).forget(turned_off)
         stop = asyncio.Event()
         tasks: list[asyncio.Task[object]] = [
             asyncio.create_task(context.relay.run(stop)),
@@ -99,28 +102,8 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
 async def _context(
     stack: AsyncExitStack, settings: Settings, addresses: ServiceAddresses, client: Client
 ) -> AppContext:
-    from tongyao.runtime.start_recitation import reciting
-
     repositories = await stack.enter_async_context(wiring.repositories(settings, database_url=addresses.database_url))
-    uses_highway = settings.retriever != "chunks"
-    return AppContext(
-        repositories,
-        client,
-        options=settings.gateway,
-        process_defaults=settings.process,
-        ceilings=settings.most,
-        remember=uses_highway,
-        profile_max_chars=settings.profile_max_chars,
-        request_recitation=reciting(client) if uses_highway else None,
-        personal_data_stores=wiring.personal_data_stores(repositories),
-        temporal_ui=(settings.temporal_ui_url or addresses.temporal_ui or "").rstrip("/"),
-        day_budgets=settings.day,
-        signer=Signer(repositories.pool),
-        temporal_authenticated=settings.temporal_authenticated,
-        public_url=settings.public_url,
-        gateway_host=settings.gateway_host,
-        fair_by=settings.fair_by,
-    )
+    return wiring.app_context(settings, repositories, client, temporal_ui=addresses.temporal_ui or "")
 
 
 def _named(settings: Settings) -> ServiceAddresses | None:

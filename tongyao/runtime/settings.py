@@ -26,11 +26,11 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
-from tongyao.runtime.settings_groups import EngineName, FieldSettings, HighwaySettings, Models
+from tongyao.runtime.settings_groups import EngineName, FieldSettings, HighwaySettings, MaintenanceSettings, Models
 from tongyao.runtime.settings_sources import PREFIX, NamedFiles, SettingsError, TemporalProfile, also, variable_names
 
 __all__ = [
-    "PREFIX", "FieldSettings", "HighwaySettings", "Models", "Settings", "SettingsError", "Variable", "every_variable", "load_settings",
+    "PREFIX", "FieldSettings", "HighwaySettings", "MaintenanceSettings", "Models", "Settings", "SettingsError", "Variable", "every_variable", "load_settings",
     "variable_names",
 ]  # fmt: skip
 
@@ -160,6 +160,9 @@ class Settings(BaseSettings):
         default=ConsentQuotas(), description="How often people are asked whether a proxy may speak for them."
     )
     profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
+    maintenance: MaintenanceSettings = Field(
+        default=MaintenanceSettings(), description="Duties by Temporal Schedules (docs/operations.md §11)."
+    )
     day: DayBudgets = Field(default=DayBudgets(), description="What model calls may use in a day (UTC).")
 
     worker_activities: int = Field(default=200, ge=1, description="Activities at a time in one worker.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tongyao.llm.anthropic.step_settings import DEFAULTS
+from tongyao.protocol.contracts.maintenance import Duty
 
 ENGINES = ("auto", "anthropic", "extractive", "recorded")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -58,3 +60,33 @@ class HighwaySettings(BaseModel):
     most_passes: int = Field(
         default=6, ge=1, le=100, description="Times a profile is recited at most, where a seek finds too little."
     )
+
+
+class MaintenanceSettings(BaseModel):
+    """Duties by Temporal Schedules (docs/operations.md §11); `tongyao prepare` and `tongyao up` bring the schedules up to date."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sweep_minutes: int = Field(default=5, ge=0, description="Between sweeps; 0: no schedule.")
+    reconcile_minutes: int = Field(default=30, ge=0, description="Between reconciliations; 0: no schedule.")
+    erasures_minutes: int = Field(
+        default=15, ge=0, description="Between looks at erasures that were interrupted; 0: no schedule."
+    )
+    retention_minutes: int = Field(default=24 * 60, ge=0, description="Between deletions of old rows; 0: no schedule.")
+    backup_minutes: int = Field(default=60, ge=0, description="Between checks of the last backup; 0: no schedule.")
+    keep_days: int = Field(
+        default=90, ge=1, description="Ended notifications, sessions and drafts of closed asks stay so long."
+    )
+    backup_hours: float = Field(
+        default=0, ge=0, description="The last noted backup may be so old; 0: no backup is expected."
+    )
+
+    @property
+    def every(self) -> dict[Duty, timedelta]:
+        """Interval by duty; those that are turned off are left out."""
+        minutes = {duty: getattr(self, f"{duty.value}_minutes") for duty in Duty}
+        return {duty: timedelta(minutes=one) for duty, one in minutes.items() if one}
+
+    @property
+    def most_backup_age(self) -> timedelta | None:
+        return timedelta(hours=self.backup_hours) if self.backup_hours else None

@@ -9,8 +9,9 @@ import asyncio
 import functools
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -27,14 +28,18 @@ from tongyao.runtime.master_key import keyring
 from tongyao.runtime.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
+    from temporalio.client import Client
+
     from activities.dependencies import Deps, Memory, Retriever
+    from activities.maintain import RunDuty
     from activities.recite import ReciteLevel
-    from tongyao.app.context import IntentReader, PersonalDataStore
+    from tongyao.app.context import AppContext, IntentReader, PersonalDataStore
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
     from tongyao.highway.highway import Highway
     from tongyao.llm.engine import Engine
+    from tongyao.protocol.contracts.maintenance import Duty
     from tongyao.runtime.start_recitation import Recite
 
 
@@ -52,6 +57,33 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
         yield Repositories(pool)
     finally:
         await pool.close()
+
+
+def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
+    """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
+    from tongyao.app.context import AppContext
+    from tongyao.records.privacy.signing import Signer
+    from tongyao.runtime.start_recitation import reciting
+
+    uses_highway = settings.retriever != "chunks"
+    return AppContext(
+        repositories,
+        client,
+        options=settings.gateway,
+        process_defaults=settings.process,
+        ceilings=settings.most,
+        remember=uses_highway,
+        profile_max_chars=settings.profile_max_chars,
+        request_recitation=reciting(client) if uses_highway else None,
+        personal_data_stores=personal_data_stores(repositories),
+        temporal_ui=(settings.temporal_ui_url or temporal_ui).rstrip("/"),
+        day_budgets=settings.day,
+        signer=Signer(repositories.pool),
+        temporal_authenticated=settings.temporal_authenticated,
+        public_url=settings.public_url,
+        gateway_host=settings.gateway_host,
+        fair_by=settings.fair_by,
+    )
 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
@@ -80,9 +112,17 @@ def highway(settings: Settings, records: Repositories) -> Highway:
 
 
 def deps(
-    settings: Settings, records: Repositories, *, using: dict[str, Engine] | None = None, recite: Recite | None = None
+    settings: Settings,
+    records: Repositories,
+    *,
+    using: dict[str, Engine] | None = None,
+    recite: Recite | None = None,
+    client: Client | None = None,
 ) -> Deps:
-    """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation."""
+    """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation.
+
+    `client`: for duties of maintenance; None: this worker has none of them.
+    """
     from activities.dependencies import Deps
     from activities.llm.budget import BudgetReservations
     from activities.llm.model_calls import ModelCalls
@@ -111,6 +151,7 @@ def deps(
         memory=memory,
         reciting=reciting,
         consent_quotas=settings.consent,
+        duties=duties(settings, app_context(settings, records, client)) if client is not None else {},
         find_names=names_in_text,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
@@ -124,6 +165,14 @@ def deps(
             },
         },
     )
+
+
+def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
+    """What each duty of maintenance does."""
+    from tongyao.app.operators import maintenance
+
+    chosen = settings.maintenance
+    return maintenance.duties(context, keep=timedelta(days=chosen.keep_days), most_backup_age=chosen.most_backup_age)
 
 
 def long_profiles(

@@ -43,13 +43,34 @@ class Report(Value):
 
 
 async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
-    """Start announced processes that were never started, close rows whose workflow ended outside, finish erasures.
+    """All repairs at once: `sweep`, `mend_drift`, and erasures that were interrupted."""
+    swept = await sweep(context, older_than=older_than)
+    drift = await mend_drift(context, older_than=older_than)
+    erased, histories = await finish_erasures(context)
+    return drift.model_copy(
+        update={
+            "started": swept.started,
+            "orphaned_calls": swept.orphaned_calls + await Reconciliation(context.repositories.pool).orphaned_calls(),
+            "erased": tuple(erased),
+            "histories_deleted": tuple(histories),
+        }
+    )
+
+
+async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
+    """Start announced processes that were never started; orphan claimed calls of processes that have ended."""
+    started = await start_announced(context, older_than=older_than)
+    orphaned = await Reconciliation(context.repositories.pool).orphaned_calls()
+    return Report(started=tuple(started), orphaned_calls=orphaned)
+
+
+async def mend_drift(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
+    """Close rows whose workflow ended outside; name what lags, has holes, or has no workflow.
 
     A row is closed only where its workflow is closed and did not continue as new. A workflow that completed is asked for its
     state. What cannot be repaired is reported.
     """
     found = Reconciliation(context.repositories.pool)
-    started = await start_announced(context, older_than=older_than)
     ended: list[str] = []
     projected: list[str] = []
     lagging: list[str] = []
@@ -67,15 +88,10 @@ async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) 
                 projected.append(drift.id)
             except Unavailable:
                 lagging.append(drift.id)
-    erased, histories = await finish_erasures(context)
     return Report(
-        erased=tuple(erased),
-        histories_deleted=tuple(histories),
-        started=tuple(started),
         ended_outside=tuple(ended),
         projected_again=tuple(projected),
         lagging=tuple(lagging),
         without_workflow=tuple(without_workflow),
         with_holes=tuple(drift.id for drift in await found.with_holes()),
-        orphaned_calls=await found.orphaned_calls(),
     )

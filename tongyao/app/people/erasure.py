@@ -71,14 +71,16 @@ async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
     task.add_done_callback(_ended)
 
 
-async def finish_erasures(context: AppContext) -> tuple[list[str], list[str]]:
-    """Finish erasures that were interrupted, and delete histories of processes that have ended since.
+async def finish_erasures(
+    context: AppContext, *, patience: float = PATIENCE_SECONDS, most: int | None = None
+) -> tuple[list[str], list[str]]:
+    """Go on with erasures that were interrupted, `most` of them, and delete histories of processes that have ended since.
 
-    Returns the people erased now, and the processes whose history was deleted.
+    Returns the people gone on with, and the processes whose history was deleted.
     """
-    people = await erasure.Erasing(context.repositories.pool).unfinished()
+    people = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]
     for person in people:
-        await _erase(context, person, PATIENCE_SECONDS)
+        await _erase(context, person, patience)
     return people, await _delete_histories(context)
 
 
@@ -89,7 +91,7 @@ _BACKGROUND: set[asyncio.Task[Erased]] = set()
 def _ended(task: asyncio.Task[Erased]) -> None:
     _BACKGROUND.discard(task)
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("erasure interrupted: `tongyao reconcile` goes on with it", error=type(error).__name__)
+        log.error("erasure interrupted: the duty `erasures` goes on with it", error=type(error).__name__)
 
 
 async def _erase(context: AppContext, person: str, patience: float) -> Erased:
@@ -119,7 +121,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     running = await _wait_for_steps(context.client, processes, datetime.now(UTC), patience)
     await records.rewrite(person)
     if running:
-        log.warning("erasure waits for steps under way: `tongyao reconcile` goes on with it", steps=running)
+        log.warning("erasure waits for steps under way: the duty `erasures` goes on with it", steps=running)
         tombstone = await records.tombstone(person)
     else:
         tombstone = await records.finish(person)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tongyao.protocol.model.process import ENDED, Phase
 from tongyao.records.backlog import Backlog
+from tongyao.records.maintenance import Backup, DutyRow
 
 REGISTRY = CollectorRegistry()
 
@@ -34,6 +37,26 @@ TROUBLES = Gauge(
     registry=REGISTRY,
 )
 RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
+
+DUTY_AGE = Gauge(
+    "tongyao_duty_seconds_since_success", "Since a duty of maintenance last succeeded.", ["duty"], registry=REGISTRY
+)
+DUTY_FAILURES = Gauge("tongyao_duty_failures", "Failed runs of a duty in a row.", ["duty"], registry=REGISTRY)
+DUTY_FOUND = Gauge("tongyao_duty_found", "What the last run of a duty counted.", ["duty", "what"], registry=REGISTRY)
+BACKUP_AGE = Gauge("tongyao_backup_age_seconds", "Since the last backup that was noted.", [], registry=REGISTRY)
+
+
+def show_duties(duties: Sequence[DutyRow], backup: Backup | None) -> None:
+    """A duty that has never run has no figures; without a noted backup its age is -1."""
+    for gauge in (DUTY_AGE, DUTY_FAILURES, DUTY_FOUND):
+        gauge.clear()
+    for row in duties:
+        DUTY_FAILURES.labels(row.duty).set(row.failures)
+        if row.success_age is not None:
+            DUTY_AGE.labels(row.duty).set(row.success_age)
+        for what, count in row.counts.items():
+            DUTY_FOUND.labels(row.duty, what).set(count)
+    BACKUP_AGE.set(-1 if backup is None else backup.age)
 
 
 def show_backlog(backlog: Backlog) -> None:

@@ -18,6 +18,7 @@ from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
+from tongyao.records.maintenance import Backups, DutyLog
 from tongyao.runtime.local.processes import free_port, port_is_taken
 from tongyao.runtime.observability import metrics
 from tongyao.runtime.settings import Settings, SettingsError
@@ -95,6 +96,7 @@ class Telemetry:
         if self.records is not None:
             try:
                 metrics.show_backlog(await read_backlog(self.records))
+                metrics.show_duties(await DutyLog(self.records).rows(), await Backups(self.records).last())
             except RecordsError:
                 metrics.OPEN.clear()  # better no figures than old ones
         own = generate_latest(metrics.REGISTRY)

@@ -19,6 +19,7 @@ from activities.dependencies import Deps
 from activities.discover import Discovering
 from activities.formulate import Formulating
 from activities.freeze import Freezing
+from activities.maintain import Maintaining
 from activities.observe import Observing
 from activities.plan import Planning
 from activities.project import Projecting
@@ -27,10 +28,12 @@ from activities.record import Recording
 from activities.reindex import Reindexing
 from activities.remember import Remembering
 from tongyao.protocol.contracts.process import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
+from tongyao.records.maintenance import DutyLog
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.search_attributes import missing_search_attributes
 from workflows.crystallization import Crystallization
+from workflows.maintenance import MAINTENANCE
 from workflows.recitation import Recitation
 from workflows.reindex import Reindex
 
@@ -58,10 +61,12 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         CancellingChildren(deps.repositories).cancel_children,
         Freezing(deps).freeze,
         Remembering(deps).remember,
+        Maintaining(deps.duties, DutyLog(deps.repositories.pool)).maintain,
     ]
     workers = []
     if role in ("all", "process"):
-        workers.append(_worker(client, settings, PROCESS_QUEUE, activities=record_steps, workflows=[Crystallization]))
+        workflows = [Crystallization, *MAINTENANCE]
+        workers.append(_worker(client, settings, PROCESS_QUEUE, activities=record_steps, workflows=workflows))
     if role in ("all", "models"):
         workers.append(
             _worker(client, settings, MODELS_QUEUE, activities=model_steps, per_second=settings.models_per_second)

@@ -1,0 +1,39 @@
+"""The step of every duty of maintenance (docs/operations.md §11). What a duty does is given from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.beating import beating
+from tongyao.protocol.contracts.maintenance import MAINTAIN, Duty, DutyInput, DutyReport
+from tongyao.records.maintenance import DutyFailed, DutyLog
+
+RunDuty = Callable[[], Awaitable[DutyReport]]
+
+
+class Maintaining:
+    """`duties`: what each does. How a run ended is written into the records, where the gateway's metrics and the doctor read it."""
+
+    def __init__(self, duties: Mapping[Duty, RunDuty], log: DutyLog) -> None:
+        self._duties = duties
+        self._log = log
+
+    @activity.defn(name=MAINTAIN.name)
+    async def maintain(self, what: DutyInput) -> DutyReport:
+        """Raises `ApplicationError` for a finding that only an operator can mend; it is not retried."""
+        try:
+            report = await beating(self._run(what.duty))
+        except DutyFailed as error:
+            await self._log.failed(what.duty, error.code)
+            raise ApplicationError(str(error), type=error.code, non_retryable=True) from None
+        except Exception as error:
+            await self._log.failed(what.duty, type(error).__name__)
+            raise
+        await self._log.succeeded(what.duty, report.counts)
+        return report
+
+    async def _run(self, duty: Duty) -> DutyReport:
+        return await self._duties[duty]()

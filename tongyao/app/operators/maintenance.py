@@ -1,0 +1,101 @@
+"""What each duty of maintenance does (docs/operations.md §11). All of them are bounded and may be repeated at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from tongyao.app.context import AppContext
+from tongyao.app.operators.reconcile import Report, mend_drift, sweep
+from tongyao.app.people.erasure import finish_erasures
+from tongyao.protocol.contracts.maintenance import WORKFLOWS, Duty, DutyReport
+from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows
+
+ERASURES_AT_ONCE: Final = 20
+"""People of one run, and for each of them the seconds that running steps are waited for: the run stays within its bound."""
+ERASURE_SECONDS: Final = 60.0
+
+HISTORY_DAYS: Final = 7
+"""Histories of duties are deleted after so long. Temporal would keep them as long as those of processes."""
+MOST_HISTORIES: Final = 2_000
+
+RunDuty = Callable[[], Awaitable[DutyReport]]
+
+
+def duties(context: AppContext, *, keep: timedelta, most_backup_age: timedelta | None) -> Mapping[Duty, RunDuty]:
+    """Duty → what it does. `keep`: how long ended notifications, sessions and drafts stay; `most_backup_age`: None where no
+    backup is expected."""
+
+    async def sweeping() -> DutyReport:
+        return _counts(await sweep(context), "started", "orphaned_calls")
+
+    async def reconciling() -> DutyReport:
+        found = await mend_drift(context)
+        return _counts(found, "ended_outside", "projected_again", "lagging", "without_workflow", "with_holes")
+
+    async def erasing() -> DutyReport:
+        people, histories = await finish_erasures(context, patience=ERASURE_SECONDS, most=ERASURES_AT_ONCE)
+        return DutyReport(counts={"people": len(people), "histories_deleted": len(histories)})
+
+    async def retaining() -> DutyReport:
+        deleted = await delete_old_rows(context.repositories.pool, keep)
+        return DutyReport(counts={**deleted, "histories": await delete_duty_histories(context.client)})
+
+    async def checking_backup() -> DutyReport:
+        return await check_backup(Backups(context.repositories.pool), most_backup_age)
+
+    return {
+        Duty.SWEEP: sweeping,
+        Duty.RECONCILE: reconciling,
+        Duty.ERASURES: erasing,
+        Duty.RETENTION: retaining,
+        Duty.BACKUP: checking_backup,
+    }
+
+
+def _counts(report: Report, *names: str) -> DutyReport:
+    found = {name: getattr(report, name) for name in names}
+    return DutyReport(counts={name: one if isinstance(one, int) else len(one) for name, one in found.items()})
+
+
+async def check_backup(backups: Backups, most_age: timedelta | None) -> DutyReport:
+    """Raises `DutyFailed` where a backup is expected and none was noted lately."""
+    last = await backups.last()
+    if most_age is not None:
+        hours = most_age.total_seconds() / 3600
+        if last is None:
+            raise DutyFailed(
+                "no_backup",
+                "no backup was ever noted: back up, then `tongyao note-backup FILE…` (docs/operations.md §7)",
+            )
+        if last.age > most_age.total_seconds():
+            raise DutyFailed(
+                "backup_too_old", f"the last backup was noted {last.age / 3600:.0f} h ago, more than {hours:g} h"
+            )
+    return DutyReport(counts={"noted": 0 if last is None else 1, "hours": 0 if last is None else int(last.age // 3600)})
+
+
+async def delete_duty_histories(client: Client, *, days: float = HISTORY_DAYS) -> int:
+    """Delete histories of duties that ended more than `days` ago, `MOST_HISTORIES` at most; returns how many."""
+    types = ", ".join(f'"{name}"' for name in WORKFLOWS.values())
+    until = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    query = f"WorkflowType IN ({types}) AND ExecutionStatus != \"Running\" AND CloseTime < '{until}'"
+    deleted = 0
+    async for execution in client.list_workflows(query, limit=MOST_HISTORIES):
+        request = DeleteWorkflowExecutionRequest(
+            namespace=client.namespace,
+            workflow_execution=WorkflowExecution(workflow_id=execution.id, run_id=execution.run_id),
+        )
+        try:
+            await client.workflow_service.delete_workflow_execution(request)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+        deleted += 1
+    return deleted

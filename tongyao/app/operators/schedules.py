@@ -1,0 +1,157 @@
+"""The Temporal Schedules of maintenance: made, listed, paused (docs/operations.md §11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from temporalio.client import (
+    Client,
+    Schedule,
+    ScheduleActionExecutionStartWorkflow,
+    ScheduleActionStartWorkflow,
+    ScheduleAlreadyRunningError,
+    ScheduleDescription,
+    ScheduleIntervalSpec,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleSpec,
+    ScheduleState,
+    ScheduleUpdate,
+    ScheduleUpdateInput,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from tongyao.app.errors import NotFound
+from tongyao.protocol.contracts.maintenance import MAINTENANCE_QUEUE, PURPOSES, WORKFLOWS, Duty, schedule_id
+from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.model.value import Value
+
+LONGEST_RUN: Final = timedelta(hours=2)
+"""Of a run with all its tries; also where no worker takes it. Until then it holds up the next ones of its duty."""
+CATCH_UP: Final = timedelta(minutes=10)
+"""A run that was due while Temporal was away is made up for within this time only: the next one does the same work."""
+MOST_JITTER: Final = timedelta(minutes=2)
+
+
+class ScheduleLine(Value):
+    """A schedule as it stands. `last`: when its last run began, and how it ended (`running` while it does)."""
+
+    duty: Duty
+    every_seconds: float
+    paused: bool
+    note: str
+    last: datetime | None = None
+    result: str = ""
+    next: datetime | None = None
+
+
+async def ensure_schedules(client: Client, every: Mapping[Duty, timedelta]) -> list[Duty]:
+    """Make the schedules of these duties, or bring them up to date; delete those of the others, and return these.
+
+    A schedule that an operator paused stays paused. Repeating it changes nothing.
+
+    Raises:
+        temporalio.service.RPCError: the server refuses, or does not answer.
+    """
+    off = [duty for duty in Duty if duty not in every]
+    for duty, interval in every.items():
+        await _ensure(client, duty, interval)
+    for duty in off:
+        try:
+            await client.get_schedule_handle(schedule_id(duty)).delete()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+    return off
+
+
+async def _ensure(client: Client, duty: Duty, every: timedelta) -> None:
+    try:
+        await client.create_schedule(schedule_id(duty), _schedule(duty, every, ScheduleState(note=PURPOSES[duty])))
+    except ScheduleAlreadyRunningError:
+
+        def brought_up_to_date(given: ScheduleUpdateInput) -> ScheduleUpdate:
+            state = given.description.schedule.state
+            if not state.paused:
+                state.note = PURPOSES[duty]
+            return ScheduleUpdate(_schedule(duty, every, state))
+
+        await client.get_schedule_handle(schedule_id(duty)).update(brought_up_to_date)
+
+
+def _schedule(duty: Duty, every: timedelta, state: ScheduleState) -> Schedule:
+    return Schedule(
+        action=ScheduleActionStartWorkflow(
+            WORKFLOWS[duty],
+            id=schedule_id(duty),
+            task_queue=MAINTENANCE_QUEUE,
+            execution_timeout=LONGEST_RUN,
+            static_summary=Readable(PURPOSES[duty]),
+        ),
+        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)], jitter=min(every / 10, MOST_JITTER)),
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=CATCH_UP),
+        state=state,
+    )
+
+
+async def read_schedules(client: Client) -> list[ScheduleLine]:
+    """Those that are there, by duty."""
+    lines = []
+    for duty in Duty:
+        try:
+            described = await client.get_schedule_handle(schedule_id(duty)).describe()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            continue
+        lines.append(await _line(client, duty, described))
+    return lines
+
+
+async def _line(client: Client, duty: Duty, described: ScheduleDescription) -> ScheduleLine:
+    schedule, info = described.schedule, described.info
+    last, result = None, ""
+    if info.recent_actions:
+        last = info.recent_actions[-1].started_at
+        started = info.recent_actions[-1].action
+        if isinstance(started, ScheduleActionExecutionStartWorkflow):
+            result = await _status(client, started)
+    return ScheduleLine(
+        duty=duty,
+        every_seconds=schedule.spec.intervals[0].every.total_seconds() if schedule.spec.intervals else 0.0,
+        paused=schedule.state.paused,
+        note=schedule.state.note or "",
+        last=last,
+        result=result,
+        next=info.next_action_times[0] if info.next_action_times and not schedule.state.paused else None,
+    )
+
+
+async def _status(client: Client, started: ScheduleActionExecutionStartWorkflow) -> str:
+    handle = client.get_workflow_handle(started.workflow_id, first_execution_run_id=started.first_execution_run_id)
+    try:
+        status = (await handle.describe()).status
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return "deleted"
+    return status.name.lower() if status is not None else ""
+
+
+async def pause_schedule(client: Client, duty: Duty, *, paused: bool, login: str) -> None:
+    """Pause a schedule or let it go on. Who did it stands in its note. Raises `NotFound`."""
+    handle = client.get_schedule_handle(schedule_id(duty))
+    try:
+        if paused:
+            await handle.pause(note=f"paused by {login}")
+        else:
+            await handle.unpause(note=PURPOSES[duty])
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        raise NotFound(
+            "no_schedule",
+            f"there is no schedule of {duty.value!r}: `tongyao prepare` makes those that the settings name",
+        ) from None

@@ -1,0 +1,127 @@
+"""How duties of maintenance ended last, noted backups, and the deletion of rows that nobody needs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final, LiteralString
+
+from psycopg.types.json import Jsonb
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, reading, session
+
+BATCH: Final = 1_000
+"""Rows that one statement deletes, so that no lock is held for long."""
+
+
+class DutyFailed(Exception):
+    """A duty found what only an operator can mend. `code`: a closed word; the message says what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class DutyRow(Value):
+    """How a duty ended last. `failures`: in a row; 0 when the last run succeeded. Ages in seconds, by the database's clock."""
+
+    duty: str
+    succeeded_at: datetime | None
+    failed_at: datetime | None
+    failures: int
+    error: str
+    counts: dict[str, int]
+    success_age: float | None
+
+
+class Backup(Value):
+    """A backup that an operator noted. `age`: in seconds, by the database's clock."""
+
+    at: datetime
+    files: int
+    bytes: int
+    age: float
+
+
+class DutyLog:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def succeeded(self, duty: str, counts: Mapping[str, int]) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO duties (duty, succeeded_at, counts) VALUES (%s, now(), %s)
+                   ON CONFLICT (duty) DO UPDATE SET succeeded_at = now(), failures = 0, counts = excluded.counts""",
+                [str(duty), Jsonb(dict(counts))],
+            )
+
+    async def failed(self, duty: str, error: str) -> None:
+        """`error`: a closed word or the type of an error, never its message, which may quote somebody."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO duties (duty, failed_at, failures, error) VALUES (%s, now(), 1, %s)
+                   ON CONFLICT (duty) DO UPDATE
+                   SET failed_at = now(), failures = duties.failures + 1, error = excluded.error""",
+                [str(duty), error],
+            )
+
+    async def rows(self) -> list[DutyRow]:
+        async with reading(self._pool, DutyRow) as cursor:
+            await cursor.execute(
+                """SELECT duty, succeeded_at, failed_at, failures, error, counts,
+                          extract(epoch FROM now() - succeeded_at)::float AS success_age FROM duties ORDER BY duty"""
+            )
+            return await cursor.fetchall()
+
+    async def forget(self, duties: Sequence[str]) -> None:
+        """Duties that were turned off: nothing watches for their next run."""
+        async with session(self._pool) as connection:
+            await connection.execute("DELETE FROM duties WHERE duty = ANY(%s)", [[str(one) for one in duties]])
+
+
+class Backups:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def note(self, *, files: int, size: int, login: str) -> None:
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "INSERT INTO backups (files, bytes, login) VALUES (%s, %s, %s)", [files, size, login]
+            )
+
+    async def last(self) -> Backup | None:
+        """The last one that was noted."""
+        async with reading(self._pool, Backup) as cursor:
+            await cursor.execute(
+                """SELECT at, files, bytes, extract(epoch FROM now() - at)::float AS age
+                   FROM backups ORDER BY at DESC, id DESC LIMIT 1"""
+            )
+            return await cursor.fetchone()
+
+
+_OLD: Final[Mapping[str, LiteralString]] = {
+    "notifications": """DELETE FROM notifications WHERE id IN (
+        SELECT id FROM notifications WHERE state <> 'pending' AND ended_at < now() - %(keep)s LIMIT %(batch)s)""",
+    "sessions": """DELETE FROM tokens WHERE id IN (
+        SELECT id FROM tokens WHERE kind IN ('session', 'link')
+          AND LEAST(expires_at, revoked_at) < now() - %(keep)s LIMIT %(batch)s)""",
+    "drafts": """DELETE FROM drafts d USING (
+        SELECT d.owner, d.ask FROM drafts d JOIN inbox i ON i.id = d.ask
+        WHERE i.closed_at < now() - %(keep)s AND d.updated_at < now() - %(keep)s LIMIT %(batch)s) AS old
+        WHERE d.owner = old.owner AND d.ask = old.ask""",
+}
+"""What is deleted, by the name under which it is counted. Processes, their texts and the operators' log are kept."""
+
+
+async def delete_old_rows(pool: Pool, keep: timedelta, *, most_batches: int = 200) -> dict[str, int]:
+    """Delete rows that ended more than `keep` ago, `most_batches` of each kind at most; returns how many of each."""
+    deleted = dict.fromkeys(_OLD, 0)
+    for name, statement in _OLD.items():
+        for _ in range(most_batches):
+            async with session(pool) as connection:
+                count = (await connection.execute(statement, {"keep": keep, "batch": BATCH})).rowcount
+            deleted[name] += count
+            if count < BATCH:
+                break
+    return deleted
