@@ -1,4 +1,4 @@
-"""Sends notifications from the records, so that no process waits for a mail server (docs/api.md, "Being told").
+"""Sends notifications from the records, so that no process waits for a mail server (docs/api.md, "Notifications").
 
 Each notification is sent once per person and channel. One that was not accepted is retried. A gateway that dies between
 sending and recording it sends again, under the same id.
