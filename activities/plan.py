@@ -41,7 +41,7 @@ class Planning:
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, PLAN.step, what) as run:
             row = run.process
-            record = await repositories.record(row)
+            record = await repositories.record(row, before_plan=what.revision)
             open_points = _open_points(record) if what.unconverged else ()
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
             request = read_access.for_planner(

@@ -74,10 +74,13 @@ class Repositories:
         self.sources = Sources(pool)
         self.overview = Overview(pool)
 
-    async def record(self, process: str | ProcessRow, *, turns_of: Sequence[str] | None = None) -> Record:
+    async def record(
+        self, process: str | ProcessRow, *, turns_of: Sequence[str] | None = None, before_plan: int | None = None
+    ) -> Record:
         """The whole record of a process, given by its id or by its row.
 
         `turns_of`: only what the turns of these aliases may use, without the projections of others and without plans.
+        `before_plan`: as it stood before this revision of the plan, with the answers to the one before.
         Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
         row = await self.processes.get(process) if isinstance(process, str) else process
@@ -86,6 +89,7 @@ class Repositories:
         observations = await self.rounds.observations(row.id)
         whole = turns_of is None
         plans = await self.plans.plans(row.id) if whole else []
+        plans = [one for one in plans if before_plan is None or one.revision < before_plan]
         deliveries = await self.plans.deliveries(row.id) if whole else []
         answers = await self.plans.answers(row.id) if whole else []
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]

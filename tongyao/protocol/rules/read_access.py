@@ -273,14 +273,18 @@ def for_endpoint(
 def for_catalyst(
     record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = (), round_limit: int = MAX_ROUNDS
 ) -> CatalystRequest:
-    """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it."""
+    """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it.
+
+    The last round comes without an observation: one that stands in the record is of this step itself, which did not come back.
+    """
     names = anonymizer(record)
+    *before, last = exchange(record, names, until=record.round)
     return CatalystRequest(
         language=record.language,
         round=record.round,
         round_limit=round_limit,
         tension=names.model(_tension(record), author=DEMANDER),
-        exchange=exchange(record, names, until=record.round),
+        exchange=(*before, last.model_copy(update={"observation": None})),
         contributors=record.contributors(),
         strategy=strategy,
         verdict_counts=record.round >= VERDICT_FROM_ROUND,
