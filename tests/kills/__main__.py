@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.kills.schedules import opened, play, rules_of, run_seed, start_of
+from tests.kills.house import opened
+from tests.kills.player import play, run_seed
+from tests.kills.schedules import rules_of, start_of
 from tests.simulation.script import Script, read
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres

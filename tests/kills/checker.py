@@ -6,7 +6,7 @@ It knows nothing of how the messages were sent or what was killed meanwhile.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -53,6 +53,19 @@ class Checker:
         """Whether the records know of the end of all of these."""
         rows = await self._rows("SELECT id FROM processes WHERE id = ANY(%s) AND ended_at IS NULL", list(processes))
         return not rows
+
+    async def tree(self, roots: Sequence[str]) -> list[Row]:
+        """The rows of these processes and of all below them."""
+        return await self._rows("SELECT * FROM processes WHERE root_id = ANY(%s) ORDER BY id", list(roots))
+
+    async def open_in_tree(self, roots: Sequence[str]) -> list[str]:
+        """Those of the tree of whose end the records do not know."""
+        return [row["id"] for row in await self.tree(roots) if row["ended_at"] is None]
+
+    async def calls_by_state(self, processes: Sequence[str]) -> Counter[str]:
+        """How many attempts at model calls ended how."""
+        query: LiteralString = "SELECT state, count(*) AS times FROM model_calls WHERE process_id = ANY(%s) GROUP BY 1"
+        return Counter({row["state"]: row["times"] for row in await self._rows(query, list(processes))})
 
     async def examine(self, process_id: str, acknowledged: Iterable[Acknowledged]) -> list[str]:
         """Of a process that has ended: whatever is not as it must be."""

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from tests.kills.schedules import LENGTH, SHORT, opened, rules_of, run_seed, start_of
+from tests.kills.house import opened
+from tests.kills.player import run_seed
+from tests.kills.schedules import LENGTH, SHORT, rules_of, start_of
 
 IN_SHORT = range(2)
 SEEDS = range(100, 120)

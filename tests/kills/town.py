@@ -13,14 +13,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import httpx
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import said_by, text_of
 from tests.kills.checker import Acknowledged
-from tests.kills.service import KillableService
 from tongyao.app.messaging.wire import stored_key
 
 SCENE: Final = "town"
@@ -38,10 +37,17 @@ Ask = dict[str, Any]
 Fields = dict[str, Any]
 
 
+class Reachable(Protocol):
+    """Whatever people come to."""
+
+    @property
+    def url(self) -> str: ...
+
+
 class Town:
     """What everybody shares: the service, the seed, and what senders were told."""
 
-    def __init__(self, service: KillableService, seed: int) -> None:
+    def __init__(self, service: Reachable, seed: int) -> None:
         self.service, self.seed = service, seed
         self.told: list[Acknowledged] = []
         self.over = False

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.records.conftest import Announce, NewId
-from tests.records.test_epochs import NOON
+from tests.records.told import NOON
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.messages import Cancel, ChildEnded
 from tongyao.protocol.model.process import Phase
