@@ -138,8 +138,8 @@ def test_a_claim_without_a_source_is_told_apart() -> None:
 
 def test_steps_say_who_when_and_after_what() -> None:
     told = plan_markdown(settled())
-    assert "1. Load the bus (at 05:30). *(P01 offered it; not agreed)*" in told
-    assert "2. Set down. *(P02 offered it; not agreed; after step 1)*" in told
+    assert "1. **P01:** Load the bus (at 05:30). *(P01 offered it; not agreed)*" in told
+    assert "2. **P02:** Set down. *(P02 offered it; not agreed; after step 1)*" in told
 
 
 def test_what_the_demander_is_to_decide_is_not_called_their_offer() -> None:
@@ -197,6 +197,8 @@ def test_a_gap_that_a_stated_item_answers_is_absent_no_longer() -> None:
     rounds = [seen(1, gap("R1/catalyst/4", KNOWN["R1/catalyst/4"]))]
     assert absences(rounds, [answer]) == ()
     assert len(absences(rounds, [answer.model_copy(update={"inferred": True})])) == 1
+    again = seen(2, gap("R2/catalyst/3", KNOWN["R1/catalyst/4"]))
+    assert len(absences([*rounds, again], [answer])) == 1, "the observation of round 2 had read the answer"
 
 
 def test_one_residual_for_each_absence_however_often_it_was_said() -> None:

@@ -9,6 +9,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
+    DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     Language,
@@ -28,7 +29,16 @@ def parts_of(request: Request) -> tuple[str, ...]:
             return _chosen(_of_endpoint(request))
         case CatalystRequest():
             return _chosen(_of_catalyst(request))
+        case DeliveryRequest():
+            return () if _has_part(request) else ("without_part",)
     return ()
+
+
+def _has_part(request: DeliveryRequest) -> bool:
+    """Whether the plan has a claim or a task for the reader."""
+    plan, alias = request.plan, request.alias
+    claims = any(role.alias == alias and role.claims() for role in plan.roles)
+    return claims or any(task.assignee == alias for task in plan.tasks)
 
 
 def _of_endpoint(request: EndpointRequest) -> dict[str, bool]:

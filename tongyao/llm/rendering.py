@@ -79,7 +79,7 @@ def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Bl
         case PlannerRequest():
             return planner(request)
         case DeliveryRequest():
-            return delivery(request)
+            return delivery(request, told)
     raise TypeError(f"no step has a request of type {type(request).__name__}")
 
 
@@ -217,14 +217,14 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
     return (*blocks, Block("\n\n".join((*tail, task))))
 
 
-def delivery(request: DeliveryRequest) -> tuple[Block, ...]:
+def delivery(request: DeliveryRequest, told: str = "") -> tuple[Block, ...]:
     """What the plan rests on, the tension first, and the plan: the same for every delivery."""
     plan = request.plan
     sources = "\n".join(f"{one.id} {line(one.text)}" for one in plan.references if one.text)
     return (
         *((Block(data("sources", sources)),) if sources else ()),
         Block(data("plan", plan_text(plan, request.language), revision=plan.revision), cache=True),
-        Block(f'<task step="deliver" alias="{request.alias}" />'),
+        Block(_task(f'step="deliver" alias="{request.alias}"', told=told)),
     )
 
 

@@ -5,7 +5,7 @@ The console renders pages; `markdown` writes them for files, terminals and peopl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from tongyao.protocol.model.requests import Language
@@ -102,11 +102,24 @@ def _entry(entry: Entry, marks: Mapping[int, str], language: Language) -> str:
 
 
 def _mark(note: Note, numbers: Mapping[str, int], language: Language) -> str:
-    """` [2, 5]`, ` [concluded from 2, 5]`, ` [nothing in the record says this]`."""
-    named = ", ".join(str(numbers[line.id]) for line in note.lines)
+    """` [2, 5]`, ` [concluded from 2, 5–8]`, ` [nothing in the record says this]`."""
+    named = ", ".join(_ranges([numbers[line.id] for line in note.lines]))
     apart, colon = ("；", "：") if language == "zh" else ("; ", " ")
     says = colon.join(part for part in (note.says, named) if part)
     return f" [{apart.join(part for part in (says, note.doubt) if part)}]"
+
+
+def _ranges(numbers: Iterable[int]) -> list[str]:
+    """`numbers` in order, three or more that follow each other as a range."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return [
+        part for run in runs for part in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run])
+    ]
 
 
 def _source(line: NoteLine, language: Language) -> str:

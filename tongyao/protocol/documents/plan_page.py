@@ -193,6 +193,7 @@ class _Layout:
         steps = tuple(
             Entry(
                 text=self._step_text(task),
+                label=f"{task.assignee}{'：' if self._zh else ':'}" if task.has_doer else "",
                 remark=self._standing(task, numbers),
                 note=self._notes.mark("sources", task.sources),
             )

@@ -185,9 +185,12 @@ NEUTRAL: Final = (
 )
 """Frames in which the same wordings tell what somebody else said, asked or is bound to."""
 
+_OWN_NEED: Final = r"(?!(?:see|know|hear|learn|find out|be told|have|get|reach)\b(?![^.;\n]{0,90}P\d{2}))"
+"""Not after `needs to`: what somebody lacks for themselves, with nobody else in the clause."""
+
 MAY_RECOMMEND: Final = (
-    rf"{_AGENT} (?:should|ought to|could|might|can|must|need to|needs to|has to|have to) (?:\w+ )?{_VERB}\b",
-    r"\bshould\b|\bought to\b|\bneeds? to\b|\bhad better\b",
+    rf"{_AGENT} (?:(?:should|ought to|could|might|can|must|has to|have to) |needs? to {_OWN_NEED})(?:\w+ )?{_VERB}\b",
+    rf"\bshould\b|\bought to\b|\bneeds? to {_OWN_NEED}|\bhad better\b",
     r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|enough|easier|simpler|faster|cheaper|better|worth\w*)\b",
     r"\b(?:worth|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|at once|as soon as possible|without delay)\b",
     r"\b(?:instead of|rather than|why not|how about|perhaps|maybe)\b[^.;\n]{0,80}\b(?:could|might|should|can|would)\b",

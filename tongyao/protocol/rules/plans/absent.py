@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tongyao.protocol.guards.support import terms
-from tongyao.protocol.model.observation import Gap, GapKind, Observation
+from tongyao.protocol.model.observation import Gap, GapKind, Observation, round_of
 from tongyao.protocol.model.plan import Absence
 from tongyao.protocol.model.projection import Item
 
@@ -16,9 +16,9 @@ ALIKE = 0.5
 def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) -> tuple[Absence, ...]:
     """Every gap that was last called `absent`, repeats merged, in the order in which they were first stated.
 
-    A gap that a stated item (no inference) answers by id is no longer absent.
+    A gap that a stated item (no inference) answers by id is no longer absent, unless it was called absent again after the answer.
     """
-    answered = {gap for item in items if not item.inferred for gap in item.answers}
+    answers = [(round_of(item.id), set(item.answers)) for item in items if not item.inferred]
     groups: list[list[Gap]] = []
     for seen in observations:
         for gap in seen.gaps:
@@ -30,8 +30,14 @@ def absences(observations: Iterable[Observation], items: Iterable[Item] = ()) ->
     return tuple(
         Absence(gaps=tuple(gap.id for gap in group), target=group[-1].target, text=group[-1].text)
         for group in groups
-        if group[-1].kind is GapKind.ABSENT and not answered & {gap.id for gap in group}
+        if group[-1].kind is GapKind.ABSENT and not _is_answered(group, answers)
     )
+
+
+def _is_answered(group: Sequence[Gap], answers: Iterable[tuple[int, set[str]]]) -> bool:
+    """Whether an item said after the last of these gaps answers one of them. `answers`: the round of an item, what it answers."""
+    ids, last = {gap.id for gap in group}, round_of(group[-1].id)
+    return any(number > last and ids & named for number, named in answers)
 
 
 def same_gap(target: str, text: str, other: Gap) -> bool:
