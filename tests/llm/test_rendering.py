@@ -10,6 +10,7 @@ from tests.llm import requests
 from tongyao.llm import rendering
 from tongyao.llm.example import example_blocks, render_example
 from tongyao.llm.rendering import Block
+from tongyao.protocol.model.observation import Gap, GapKind, Observation, Pair, Relation, Verdict
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Exchange, Language, Mandate, Material, Piece
 from tongyao.protocol.model.steps import STEPS
@@ -164,3 +165,19 @@ def test_the_catalyst_is_told_which_items_were_taken_back() -> None:
     text = text_of(rendering.catalyst(request.model_copy(update={"exchange": exchange})))
     assert "; takes back R1/P01/1] " in text
     assert "\ntaken back: R1/P01/1\n" in text
+
+
+def test_an_endpoint_reads_of_the_sources_only_its_own_items() -> None:
+    pair = Pair(
+        id="R1/catalyst/1",
+        a="P01",
+        b="P02",
+        relation=Relation.OFFSETTING,
+        text="cold",
+        sources=("R1/P01/1", "R1/P02/3"),
+    )
+    gap = Gap(id="R1/catalyst/2", kind=GapKind.OVERLOOKED, target="T", text="nobody drives", sources=("R1/P02/3",))
+    seen = Observation(round=1, verdict=Verdict.MORE, pairs=(pair,), gaps=(gap,))
+    told = text_of(rendering.endpoint(requests.endpoint(2).model_copy(update={"observations": (seen,)})))
+    assert "R1/catalyst/1 P01-P02 offsetting: cold [R1/P01/1]\n" in told
+    assert "R1/catalyst/2 gap overlooked T: nobody drives\n" in told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tongyao.llm.labels import label, line
+from tongyao.protocol.model.observation import Observation, Pair
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import (
@@ -81,6 +82,24 @@ def turn_kind(request: EndpointRequest) -> str:
 def turns_of(request: CatalystRequest) -> tuple[Projection, ...]:
     """Every turn of the exchange so far."""
     return tuple(turn for exchange in request.exchange for turn in exchange.projections)
+
+
+def with_own_sources(seen: Observation, alias: str) -> Observation:
+    """`seen` as an endpoint reads it: of the sources only its own items, since it cannot look up anybody else's."""
+
+    def own(sources: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(one for one in sources if one.split("/")[1:2] == [alias])
+
+    def pair(one: Pair) -> Pair:
+        second = one.second and one.second.model_copy(update={"sources": own(one.second.sources)})
+        return one.model_copy(update={"sources": own(one.sources), "second": second})
+
+    names = ("contributions", "translations", "gaps", "ignored", "frameworks", "third_party_value")
+    rest = {
+        name: tuple(one.model_copy(update={"sources": own(one.sources)}) for one in getattr(seen, name))
+        for name in names
+    }
+    return seen.model_copy(update={"pairs": tuple(map(pair, seen.pairs)), **rest})
 
 
 def taken_back(turns: Iterable[Projection]) -> tuple[str, ...]:

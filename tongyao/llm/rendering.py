@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tongyao.llm.labels import label, line, round_figures, this_round
-from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind, turns_of
+from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind, turns_of, with_own_sources
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
 from tongyao.protocol.model.plan import Absence, Claim, Plan, Standing, Task
 from tongyao.protocol.model.projection import Item, Projection
@@ -110,7 +110,7 @@ def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
             "\n\n".join(
                 (
                     *([_projection(own[number], language)] if number in own else []),
-                    *([_observation(seen[number], language)] if number in seen else []),
+                    *([_observation(with_own_sources(seen[number], alias), language)] if number in seen else []),
                 )
             )
         )
