@@ -21,6 +21,7 @@ from tongyao.protocol.contracts.process import (
     ModelActivity,
     ProcessInput,
     ProcessResult,
+    queue_of,
     rules_marker,
 )
 from tongyao.protocol.contracts.readable import Readable
@@ -44,9 +45,10 @@ MAX_UPDATES = 1_500
 
 @dataclass
 class Running:
-    """A step that runs: its task, when it was started, and what of the outbox it carries."""
+    """A step that runs: its task, the queue where it waits for a worker, when it was started, and what of the outbox it carries."""
 
     task: asyncio.Task[Any]
+    queue: str
     began: datetime
     events: tuple[int, ...]
     texts: tuple[str, ...]
@@ -137,6 +139,7 @@ class Crystallization(MessageHandlers):
             update |= {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
         self._running[key] = Running(
             task=asyncio.create_task(self._run(step, step.input.model_copy(update=update))),
+            queue=queue_of(step.contract),
             began=workflow.now(),
             events=tuple(event.seq for event in events),
             texts=tuple(text.text_id for text in texts),
@@ -158,7 +161,7 @@ class Crystallization(MessageHandlers):
         try:
             output = running.task.result()
         except ActivityError as error:
-            ended: Success | Failure = failure_of(key, error, running.began)
+            ended: Success | Failure = failure_of(key, error, running.began, running.queue)
         else:
             ended = Success(output, running.events, running.texts)
         machine.finish(self.state, key, ended, workflow.now())

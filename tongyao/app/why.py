@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
+
+from temporalio.client import Client
+from temporalio.service import RPCError
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
+from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
+from tongyao.app.operators.roles import read_roles
+from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
+from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.why import Reason, why, why_for_party
 from tongyao.protocol.model.value import Value
 
@@ -20,14 +28,31 @@ class Why(Value):
 
 
 async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
-    """`language`: by default that of the process. Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers."""
+    """`language`: by default that of the process. Operators are told of roles that no worker has.
+
+    Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers.
+    """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     language = language or access.process.language
     if access.process.ended_at is not None:
         return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")
-    state, _ = await state_of(context.client, process_id)
+    try:
+        state, _ = await state_of(context.client, process_id)
+    except Unavailable as error:
+        if access.role is Role.OPERATOR and (missing := await _missing(context.client, {PROCESS_QUEUE})):
+            raise Unavailable("no_worker", "; ".join(missing)) from error
+        raise
     now = datetime.now(UTC)
     if access.role is not Role.OPERATOR:
         return Why(sentence=why_for_party(state, now, access.alias, language))
-    reasons = tuple(why(state, now))
+    missing = await _missing(context.client, {queue_of(step.contract) for step in wanted(state).values()})
+    reasons = (*(Reason(waits_for="a worker", moved_by=one) for one in missing), *why(state, now))
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
+
+
+async def _missing(client: Client, queues: Collection[str]) -> list[str]:
+    """Which of the roles of these queues nobody has, each with what to do; none where the server does not say."""
+    try:
+        return [one.missing for one in await read_roles(client, sorted(queues)) if one.missing]
+    except RPCError:
+        return []

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from tongyao.app.context import AppContext
+from tongyao.app.operators.roles import read_roles
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.commands.shared.common import (
@@ -66,6 +68,7 @@ async def _gateway() -> None:
     ):
         context = joined.context
         telemetry.records = context.repositories.pool
+        telemetry.roles = partial(read_roles, context.client)
         telemetry.checks = {
             "records": records_answer(context.repositories.pool),
             "temporal": context.client.service_client.check_health,

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
+from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 
-from tongyao.protocol.contracts.process import CRYSTALLIZATION, FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE, rules_marker
+from tongyao.app.operators.roles import build_of, polls
+from tongyao.protocol.contracts.process import CRYSTALLIZATION, ROLES, rules_marker
 from tongyao.protocol.life.state import CARRIED_LOGIC
 from tongyao.protocol.model.value import Value
-
-POLLING: Final = timedelta(seconds=90)
-"""A worker that has not asked for work for this long has gone: a poll lasts a minute."""
 
 _OPEN: Final = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
 _UNVERSIONED: Final = "unversioned:"
@@ -87,7 +85,7 @@ async def versions(client: Client, this_build: str, *, now: datetime | None = No
 async def _workers(client: Client, now: datetime) -> dict[str, Counter[str]]:
     """Build → task queue → workers that polled it lately."""
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for queue in (PROCESS_QUEUE, MODELS_QUEUE, FIELD_QUEUE):
+    for queue in ROLES:
         for kind in (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY):
             described = await client.workflow_service.describe_task_queue(
                 DescribeTaskQueueRequest(
@@ -95,15 +93,11 @@ async def _workers(client: Client, now: datetime) -> dict[str, Counter[str]]:
                 )
             )
             for poller in described.pollers:
-                if now - poller.last_access_time.ToDatetime(UTC) < POLLING:
-                    found[_build_of(poller)][queue].add(poller.identity)
+                if polls(poller, now):
+                    found[build_of(poller)][queue].add(poller.identity)
     return defaultdict(
         Counter, {build: Counter({queue: len(who) for queue, who in queues.items()}) for build, queues in found.items()}
     )
-
-
-def _build_of(poller: PollerInfo) -> str:
-    return poller.deployment_options.build_id or poller.worker_version_capabilities.build_id or "unknown"
 
 
 async def _rules(client: Client) -> Counter[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, Generic, TypeVar
 
@@ -31,6 +31,14 @@ CRYSTALLIZATION: Final = "Crystallization"
 PROCESS_QUEUE: Final = "tongyao-process"
 MODELS_QUEUE: Final = "tongyao-models"
 FIELD_QUEUE: Final = "tongyao-field"
+
+ROLES: Final[dict[str, str]] = {PROCESS_QUEUE: "process", MODELS_QUEUE: "models", FIELD_QUEUE: "field"}
+"""Task queue → the role of the workers that poll it; workers of the role `all` poll every queue (docs/operations.md §3)."""
+
+QUEUE_PATIENCE: Final = timedelta(minutes=20)
+"""How long a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
+process is started any more (15 minutes): work that only waits its turn is not put back to the end of the queue. Steps of the process's own
+queue have no such bound, since without a worker there the workflow does not run either."""
 
 
 class SearchAttribute:
@@ -341,6 +349,18 @@ CONSENT: Final = ActivityContract("consent", ConsentInput, ConsentOutput)
 CHECK_DEADLINE: Final = ActivityContract("check_deadline", CheckDeadlineInput, CheckDeadlineOutput)
 CANCEL_CHILDREN: Final = ActivityContract("cancel_children", CancelChildrenInput, type(None))
 RECORD: Final = ActivityContract("record", RecordInput, type(None))
+
+
+def queue_of(contract: ActivityContract[Any, Any]) -> str:
+    """The task queue of a step: that of its role."""
+    if isinstance(contract, ModelActivity):
+        return MODELS_QUEUE
+    return FIELD_QUEUE if contract in (DISCOVER, PROPOSE) else PROCESS_QUEUE
+
+
+def start_worker(role: str) -> str:
+    """What an operator types where nobody polls the queue of a role."""
+    return f"start a worker with `python worker.py {role}`"
 
 
 def rules_marker(logic: int) -> str:

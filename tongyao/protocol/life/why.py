@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from tongyao.protocol.contracts.process import ROLES, queue_of
 from tongyao.protocol.life import deadline_checks
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
@@ -55,6 +56,8 @@ def _causes(state: State) -> list[Reason]:
             reasons.append(Reason(waits_for=f"an operator ({cause.code})", since=cause.since, moved_by=moved))
         else:
             retry = f"tried again at {cause.retry_at:%H:%M:%S} UTC" if cause.retry_at else "it is being tried again"
+            if cause.code == "schedule_to_start":
+                retry = f"{cause.reason}; {retry}"
             reasons.append(Reason(waits_for=f"step {name} ({cause.code})", since=cause.since, moved_by=retry))
     return reasons
 
@@ -107,7 +110,9 @@ def _until(state: State, deadline: Deadline | None) -> datetime | None:
 
 def _steps(state: State) -> list[Reason]:
     return [
-        Reason(waits_for=f"step {key} ({step.summary})", moved_by="a worker")
+        Reason(
+            waits_for=f"step {key} ({step.summary})", moved_by=f"a worker of the role {ROLES[queue_of(step.contract)]}"
+        )
         for key, step in wanted(state).items()
         if key != RECORD_KEY and key not in state.causes and not step.held
     ]

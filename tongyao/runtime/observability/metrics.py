@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from tongyao.app.operators.roles import RoleState
 from tongyao.protocol.model.process import ENDED, Phase
 from tongyao.records.backlog import Backlog
 from tongyao.records.maintenance import Backup, DutyRow
@@ -37,6 +38,18 @@ TROUBLES = Gauge(
     registry=REGISTRY,
 )
 RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
+
+ROLE_WORKERS = Gauge("tongyao_role_workers", "Workers that poll the queue of a role.", ["role"], registry=REGISTRY)
+ROLE_WAITING = Gauge(
+    "tongyao_role_waiting_seconds", "Age of the oldest task in the queue of a role.", ["role"], registry=REGISTRY
+)
+
+
+def show_roles(roles: Sequence[RoleState]) -> None:
+    for one in roles:
+        ROLE_WORKERS.labels(one.role).set(sum(one.workers.values()))
+        ROLE_WAITING.labels(one.role).set(one.waiting_seconds)
+
 
 DUTY_AGE = Gauge(
     "tongyao_duty_seconds_since_success", "Since a duty of maintenance last succeeded.", ["duty"], registry=REGISTRY

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
+from temporalio.service import RPCError
 
+from tongyao.app.operators.roles import RoleState
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
 from tongyao.records.maintenance import Backups, DutyLog
@@ -34,7 +36,7 @@ class Telemetry:
     """What one process shows of itself. Make it before the Temporal client: the SDK's metrics begin with `runtime`.
 
     `checks` are asked, by name, whenever somebody wants to know whether the process is ready; add to them as parts of
-    it come up. With `records`, the metrics tell how the whole installation stands: let one process do so (the gateway).
+    it come up. With `records` and `roles`, the metrics tell how the whole installation stands: let one process do so (the gateway).
     """
 
     def __init__(self, settings: Settings, *, service: str = "tongyao") -> None:
@@ -47,6 +49,7 @@ class Telemetry:
         self._host, self._port = settings.metrics_host, settings.metrics_port
         self.checks: dict[str, Check] = {}
         self.records: Pool | None = None
+        self.roles: Callable[[], Awaitable[Sequence[RoleState]]] | None = None
         self.runtime: Runtime | None = None
         if self._port is None:
             return
@@ -99,6 +102,11 @@ class Telemetry:
                 metrics.show_duties(await DutyLog(self.records).rows(), await Backups(self.records).last())
             except RecordsError:
                 metrics.OPEN.clear()  # better no figures than old ones
+        if self.roles is not None:
+            try:
+                metrics.show_roles(await self.roles())
+            except RPCError:
+                metrics.ROLE_WORKERS.clear()
         own = generate_latest(metrics.REGISTRY)
         async with httpx.AsyncClient(timeout=CHECK_SECONDS, trust_env=False) as client:
             sdk = await client.get(f"http://{self._inner}/metrics")
