@@ -101,8 +101,8 @@ async def _replay(
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
         histories = _saved(histories, save)
-    # Saved histories are as they lie in Temporal: encrypted under this installation's keys.
-    converter = converter_with(codec_of(settings())) if client is None else client.data_converter
+    # Saved histories are as they lie in Temporal: encrypted under this installation's keys, or plain.
+    converter = converter_with(codec_of(settings(), takes_plain=True)) if client is None else client.data_converter
     shown = []
     unfit = count = 0
     async for one in replayed(histories, converter):

@@ -99,6 +99,10 @@ class Settings(BaseSettings):
     temporal_encryption: bool = Field(
         default=True, description="Payloads and failures in Temporal are encrypted; off: new ones are plain."
     )
+    temporal_takes_plain: bool = Field(
+        default=False,
+        description="Plain payloads are taken although new ones are encrypted: while processes run that began before.",
+    )
     temporal_authenticated: bool = Field(
         default=False,
         description="That Temporal lets in operators only, by mTLS or an authorizer: new processes trust every signal.",

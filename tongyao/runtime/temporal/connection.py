@@ -75,9 +75,13 @@ def _interceptors(settings: Settings) -> Sequence[Interceptor]:
     return (Tracing(),)
 
 
-def codec_of(settings: Settings) -> PayloadEncryption:
-    """Encryption with the master keys of this installation. Raises `BadKey`."""
-    return PayloadEncryption(keyring(settings), encrypts=settings.temporal_encryption)
+def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncryption:
+    """Encryption with the master keys of this installation. `takes_plain`: whatever the settings say. Raises `BadKey`."""
+    return PayloadEncryption(
+        keyring(settings),
+        encrypts=settings.temporal_encryption,
+        takes_plain=takes_plain or settings.temporal_takes_plain,
+    )
 
 
 async def _check_namespace(client: Client, target: str) -> None:

@@ -3,12 +3,17 @@
 A payload is replaced by one of encoding `binary/encrypted`. Its metadata names the master key that the key was derived from. The codec
 runs in clients and workers, outside of the workflow sandbox, so workflow code and recorded histories see plain payloads.
 
+A payload is encrypted for one workflow: its id is in the metadata and is authenticated. What was not encrypted by this installation for the
+workflow in which it arrives is marked `UNSEALED`, and our payload converter takes it for a signal's payload and for nothing else. So
+whoever reaches Temporal cannot make up what a workflow or a step is given, nor what they answer.
+
 Two kinds of payloads stay readable, since the Temporal UI shows them to operators without asking anybody: what is marked `Readable`
 (summaries), and the details of a running workflow. Neither holds a person, a profile or a text (tests/deploy/test_canaries.py).
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import secrets
 import zlib
@@ -18,13 +23,22 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from temporalio.api.common.v1 import Payload
-from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
+from temporalio.converter import (
+    DataConverter,
+    DefaultFailureConverterWithEncodedAttributes,
+    PayloadCodec,
+    SerializationContext,
+    WithSerializationContext,
+)
 
 from tongyao.records.privacy.keys import NONCE_BYTES, BadKey, Keyring
-from tongyao.runtime.temporal.payload_converter import READABLE, data_converter
+from tongyao.runtime.temporal.payload_converter import READABLE, UNSEALED, data_converter
 
 ENCODING: Final = b"binary/encrypted"
 KEY_ID: Final = "encryption-key-id"
+WORKFLOW_ID: Final = "workflow-id"
+"""Of the workflow that a payload was encrypted for; missing where there was none."""
+
 LABEL: Final = "tongyao temporal payloads v1"
 """What the key is derived for. The master key itself encrypts nothing in Temporal: neither key tells anything about the other."""
 
@@ -33,22 +47,27 @@ _DETAILS: Final = b"temporal.api.sdk.v1.WorkflowMetadata"
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 
 
-class PayloadEncryption(PayloadCodec):
-    """Encrypts with the active master key's derived key, decrypts with that of every master key that is given.
+class PayloadEncryption(PayloadCodec, WithSerializationContext):
+    """Encrypts with the active master key's derived key, decrypts with that of every master key that is given."""
 
-    A payload that is not encrypted is decoded as it is: operators signal from the Temporal UI, and an installation can begin to encrypt
-    while processes run.
-    """
-
-    def __init__(self, keys: Keyring, *, encrypts: bool = True) -> None:
-        """`encrypts`: False leaves new payloads plain; encrypted ones are still decoded."""
+    def __init__(self, keys: Keyring, *, encrypts: bool = True, takes_plain: bool = False) -> None:
+        """`encrypts`: False leaves new payloads plain, and takes plain ones; encrypted ones are still decoded. `takes_plain`: plain ones are
+        taken although new ones are encrypted: while processes run that began before encryption."""
         self._keys = keys
         self._encrypts = encrypts
+        self._takes_plain = takes_plain or not encrypts
+        self._workflow_id = ""
         self._ciphers: dict[str, AESGCM] = {}
 
     @property
     def encrypts(self) -> bool:
         return self._encrypts
+
+    def with_context(self, context: SerializationContext) -> PayloadEncryption:
+        """The codec of one workflow and its steps; the SDK asks for it."""
+        bound = copy.copy(self)
+        bound._workflow_id = getattr(context, "workflow_id", None) or ""
+        return bound
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         if not self._encrypts:
@@ -57,23 +76,36 @@ class PayloadEncryption(PayloadCodec):
         return [one if _stays_readable(one) else self._encrypted(one, active) for one in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Raises `KeyMissing` when the master key of a payload is not here, `BadKey` when a payload was changed."""
-        return [self._decrypted(one) if is_encrypted(one) else one for one in payloads]
+        """The payloads in plain. Within a workflow those that are not to be relied on get the mark `UNSEALED`; without one, payloads are only shown.
+
+        Raises `KeyMissing` when the master key of a payload is not here, `BadKey` when a payload was changed.
+        """
+        return [self._judged(one) for one in payloads]
+
+    def _judged(self, payload: Payload) -> Payload:
+        encrypted = is_encrypted(payload)
+        plain = self._decrypted(payload) if encrypted else payload
+        sealed = _workflow_of(payload) == self._workflow_id.encode() if encrypted else self._takes_plain
+        if sealed or not self._workflow_id:
+            return plain
+        return Payload(metadata={**plain.metadata, UNSEALED: b"1"}, data=plain.data)
 
     def _encrypted(self, payload: Payload, master_id: str) -> Payload:
         plain = payload.SerializeToString()
         deflated = zlib.compress(plain, 1)
         packed = _DEFLATED + deflated if len(deflated) < len(plain) else _PLAIN + plain
         nonce = secrets.token_bytes(NONCE_BYTES)
-        return Payload(
-            metadata={"encoding": ENCODING, KEY_ID: master_id.encode("ascii")},
-            data=nonce + self._cipher(master_id).encrypt(nonce, packed, _CONTEXT),
-        )
+        workflow_id = self._workflow_id.encode()
+        sealed = self._cipher(master_id).encrypt(nonce, packed, _context(workflow_id))
+        metadata = {"encoding": ENCODING, KEY_ID: master_id.encode("ascii")}
+        return Payload(metadata=metadata | ({WORKFLOW_ID: workflow_id} if workflow_id else {}), data=nonce + sealed)
 
     def _decrypted(self, payload: Payload) -> Payload:
         cipher = self._cipher(key_id(payload))
         try:
-            packed = cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], _CONTEXT)
+            packed = cipher.decrypt(
+                payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], _context(_workflow_of(payload))
+            )
         except (InvalidTag, ValueError):
             raise BadKey(
                 "a payload in Temporal does not open: it was changed, or is not of this installation"
@@ -103,6 +135,15 @@ def is_encrypted(payload: Payload) -> bool:
 def key_id(payload: Payload) -> str:
     """Of the master key whose derived key encrypted this payload."""
     return payload.metadata.get(KEY_ID, b"").decode("ascii", "replace")
+
+
+def _workflow_of(payload: Payload) -> bytes:
+    return payload.metadata.get(WORKFLOW_ID, b"")
+
+
+def _context(workflow_id: bytes) -> bytes:
+    """What is authenticated beside a payload."""
+    return _CONTEXT + b"\x00" + workflow_id
 
 
 def _stays_readable(payload: Payload) -> bool:

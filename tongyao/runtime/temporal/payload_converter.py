@@ -8,6 +8,8 @@ was started with, whatever the defaults become.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -17,9 +19,20 @@ from temporalio.converter import CompositePayloadConverter, DataConverter, Defau
 
 from tongyao.protocol.contracts.process import ActivityInput, ModelOutput
 from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.contracts.signals import Payload as SignalPayload
 
 READABLE: Final = "readable"
 """In the metadata of a payload: the codec leaves it plain."""
+
+UNSEALED: Final = "unsealed"
+"""In the metadata of a payload that was received: this installation did not encrypt it for the workflow in which it arrived."""
+
+_FOR_ANYBODY: Final = (SignalPayload, str)
+"""Types of what anybody may send who reaches Temporal: payloads of signals, which are checked by their signature; summaries."""
+
+
+class Unsealed(ValueError):
+    """A payload that this installation did not encrypt, where only its own are taken (docs/temporal.md §2)."""
 
 
 class _Brief(PydanticJSONPlainPayloadConverter):
@@ -45,6 +58,16 @@ class BriefPayloadConverter(CompositePayloadConverter):
                 for converter in DefaultPayloadConverter.default_encoding_payload_converters
             )
         )
+
+    def from_payloads(self, payloads: Sequence[Payload], type_hints: list[type] | None = None) -> list[Any]:
+        """Raises `Unsealed`."""
+        hints: list[Any] = list(type_hints or ())
+        for payload, hint in zip_longest(payloads, hints[: len(payloads)]):
+            if UNSEALED in payload.metadata and hint not in _FOR_ANYBODY:
+                raise Unsealed(
+                    "a payload in Temporal is not of this installation, or of another process: it is not taken"
+                )
+        return super().from_payloads(payloads, type_hints)
 
 
 data_converter: DataConverter = dataclasses.replace(
