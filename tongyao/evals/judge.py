@@ -16,7 +16,6 @@ from tongyao.llm import prompts, rendering
 from tongyao.llm.engine import Answer
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.model.value import Draft, Value
 from tongyao.protocol.rules import read_access
 
@@ -103,7 +102,8 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
 def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
     """The prompt of the judge: who is who in the case, the expected findings, and the record under aliases."""
     catalyst = read_access.for_catalyst(record)
-    request = CatalystRequest(**{**dict(catalyst), "strategy": ""})
+    whole = read_access.exchange(record, read_access.anonymizer(record), until=record.round)
+    request = catalyst.model_copy(update={"strategy": "", "exchange": whole})
     parts = [
         rendering.data("people", "\n".join(f"{alias}: {name}" for alias, name in sorted(names.items()))),
         rendering.data("answer", json.dumps(_answer_of(case), ensure_ascii=False, indent=1), by="author"),
