@@ -33,6 +33,15 @@ def short_home() -> Iterator[Path]:
     shutil.rmtree(home, ignore_errors=True)
 
 
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A home for the state of an installation, with a path short enough for sockets; gone afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
+    directory.chmod(0o711)  # as root, PostgreSQL is another user, who must be let through to homes below it
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def postgres_server(short_home: Path) -> Iterator[LocalPostgres]:
     """An embedded PostgreSQL for this test session (one per xdist worker), with a migrated template."""

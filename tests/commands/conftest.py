@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,23 @@ async def encrypting(temporal: Client) -> Client:
 
 
 @pytest.fixture
-async def stack(
-    temporal: Client, fresh_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Stack]:
+def named_database(temporal: Client, fresh_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The environment names these servers, a home and the master key to commands; returns the address of the database."""
     monkeypatch.setenv("DATABASE_URL", fresh_database_url)
     monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
     monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
     monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
-    keys = Keyring.read(MASTER_KEY)
-    async with open_stack(await encrypting(temporal), fresh_database_url, ScriptedEngine(Script()), keys=keys) as here:
+    return fresh_database_url
+
+
+@asynccontextmanager
+async def working(temporal: Client, database_url: str, engine: ScriptedEngine) -> AsyncIterator[Stack]:
+    """Workers whose models `engine` answers for, on the servers that the commands are named."""
+    async with open_stack(await encrypting(temporal), database_url, engine, keys=Keyring.read(MASTER_KEY)) as here:
+        yield here
+
+
+@pytest.fixture
+async def stack(temporal: Client, named_database: str) -> AsyncIterator[Stack]:
+    async with working(temporal, named_database, ScriptedEngine(Script())) as here:
         yield here

@@ -5,17 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from temporalio.client import Client
 
 from tests.commands.command_line import TEXTS, tongyao
-from tests.commands.conftest import MASTER_KEY, encrypting
+from tests.commands.conftest import working
 from tests.support.scripted import Rule, Script, ScriptedEngine
-from tests.support.stack import Stack, open_stack
+from tests.support.stack import Stack
 from tongyao.app.start import process_id_of
-from tongyao.records.privacy.keys import Keyring
 
 DEMANDER = "di"
 
@@ -46,13 +44,7 @@ class Suspended:
 
 
 @pytest.fixture
-async def suspended(
-    temporal: Client, fresh_database_url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Suspended]:
-    monkeypatch.setenv("DATABASE_URL", fresh_database_url)
-    monkeypatch.setenv("TEMPORAL_ADDRESS", temporal.service_client.config.target_host)
-    monkeypatch.setenv("TONGYAO_HOME", str(tmp_path))
-    monkeypatch.setenv("TONGYAO_MASTER_KEY", MASTER_KEY)
+async def suspended(temporal: Client, named_database: str) -> AsyncIterator[Suspended]:
     run = uuid.uuid4().hex  # the Temporal server is shared by all tests, and refuses the id of an earlier process
     ids = {name: process_id_of(DEMANDER, f"{name}-{run}") for name in ("harbour", "hill", "other-key")}
     rules = [
@@ -60,9 +52,7 @@ async def suspended(
         Rule(step="formulate", do="operator_needed", message="no credit", until="paid"),
     ]
     engine = ScriptedEngine(Script(rules=rules))
-    async with open_stack(
-        await encrypting(temporal), fresh_database_url, engine, keys=Keyring.read(MASTER_KEY)
-    ) as stack:
+    async with working(temporal, named_database, engine) as stack:
         await stack.people(TEXTS, scene="harbour")
         await stack.people(TEXTS, scene="hill")
         for name, scene in (("harbour", "harbour"), ("hill", "hill"), ("other-key", "harbour")):

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,14 +34,6 @@ PROFILES = {
 }
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
-    directory.chmod(0o711)  # as root, PostgreSQL is another user, who must be let through
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
-
-
 def holding(home: Path, what: str) -> list[str]:
     """Files under the home that hold this, as text or escaped."""
     forms = {what.encode(), json.dumps(what)[1:-1].encode(), what.encode("utf-16-le")}
@@ -69,16 +58,7 @@ async def a_process_with_people(here: Stack) -> str:
     await here.asked(pid, seat, 1)
     await here.handle(pid).signal("submit_projection", by_hand)
     assert (await here.speak(pid, seat, 1, f"I know of {CANARIES['said']}.")).accepted
-
-    async def over() -> bool:
-        for ask in await here.repositories.inbox.of_process(pid, open_only=True):
-            if ask.ask == "projection":
-                await here.speak(pid, ask.alias, ask.round, None)
-            elif ask.ask == "answer":
-                await here.say(pid, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
-        return (await here.repositories.processes.get(pid)).ended_at is not None
-
-    await here.when(over, seconds=300)
+    await here.answer_all(pid, seconds=300)
     return pid
 
 

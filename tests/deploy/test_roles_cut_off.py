@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,13 +74,6 @@ class Roles:
     async def applied(self, message: str) -> bool:
         verdict = (await self.stack.repositories.messages.get(message)).verdict
         return verdict is not None and verdict.accepted
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 @asynccontextmanager
@@ -164,7 +155,7 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
         await stack.when(tried_again, seconds=PATIENCE)
         assert here.workers["models"].pid is not None, "it waits for its servers"
         here.lines["models"].restore()
-        await _ended(stack, rounds)
+        await stack.until_ended(rounds, seconds=PATIENCE)
         calls = await stack.repositories.ledger.calls(rounds)
         settled = Counter(
             (call.step, call.round, call.alias, call.revision, call.reask) for call in calls if call.state == "settled"
@@ -204,15 +195,8 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
         here.lines["process"].temporal.delay = 0.0
 
         assert (await stack.say(waiting, "cancel")).accepted
-        await _ended(stack, waiting)
+        await stack.until_ended(waiting, seconds=PATIENCE)
         events = await stack.repositories.events.events(waiting, limit=1_000)
         extended = [event for event in events if event.kind.value == "deadline_extended"]
         assert len(extended) == 4, "each message once"
         assert sorted(event.seq for event in events) == list(range(1, len(events) + 1)), "no transition is missing"
-
-
-async def _ended(stack: Stack, process: str) -> None:
-    async def over() -> bool:
-        return (await stack.repositories.processes.get(process)).ended_at is not None
-
-    await stack.when(over, seconds=PATIENCE)

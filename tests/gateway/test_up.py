@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import signal
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -56,13 +54,6 @@ async def command(home: Path, *words: str) -> str:
     out, _ = await running.communicate()
     assert running.returncode == 0
     return out.decode().strip()
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-up-"))
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.mark.slow

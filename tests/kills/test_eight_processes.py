@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -35,14 +33,6 @@ SECONDS_BETWEEN_KILLS: Final = 20
 
 SECONDS_TO_END: Final = 600
 """After the last kill."""
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-kills-"))
-    directory.chmod(0o711)  # as root, PostgreSQL is another user, who must be let through to homes below it
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +14,6 @@ from tests.kills.schedules import LENGTH, SHORT, rules_of, start_of
 IN_SHORT = range(2)
 SEEDS = range(100, 120)
 WITH_TIME_JUMPS = range(200, 203)
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-kills-"))
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 async def _run(

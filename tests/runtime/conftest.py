@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,15 +27,6 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in variable_names(field_name, field):
             monkeypatch.delenv(name, raising=False)
             monkeypatch.delenv(f"{name}_FILE", raising=False)
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A home of one's own with a path short enough for sockets; gone afterwards."""
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
-    directory.chmod(0o711)  # as root, PostgreSQL is another user, who must be let through to homes below it
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture

@@ -162,6 +162,14 @@ class Stack:
 
         await self.when(shown)
 
+    async def until_ended(self, process_id: str, *, seconds: float = 60) -> None:
+        """Return when the records show that the process has ended."""
+
+        async def ended() -> bool:
+            return (await self.repositories.processes.get(process_id)).ended_at is not None
+
+        await self.when(ended, seconds=seconds)
+
     async def when(self, true: Callable[[], Awaitable[object]], *, seconds: float = 60) -> None:
         """Return when `true` says so; look again every few milliseconds, `seconds` at most."""
         async with asyncio.timeout(seconds):
@@ -191,17 +199,25 @@ class Stack:
 
     async def finish(self, process_id: str, *people: str) -> Record:
         """Have `people` say that there is nothing new, and commit, until the process ends."""
+        await self.answer_all(process_id, *people)
+        return await self.end(process_id)
+
+    async def answer_all(self, process_id: str, *people: str, seconds: float = 60) -> None:
+        """As `finish`, until the records show the end. Without `people` everybody answers, and a decision is `accept_as_is`."""
 
         async def over() -> bool:
             for ask in await self.repositories.inbox.of_process(process_id, open_only=True):
-                if ask.alias in people and ask.ask == "projection":
+                if people and ask.alias not in people:
+                    continue
+                if ask.ask == "projection":
                     await self.speak(process_id, ask.alias, ask.round, None)
-                elif ask.alias in people and ask.ask == "answer":
+                elif ask.ask == "answer":
                     await self.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
+                elif ask.ask == "decision":
+                    await self.say(process_id, "decide", decision="accept_as_is")
             return (await self.repositories.processes.get(process_id)).ended_at is not None
 
-        await self.when(over)
-        return await self.end(process_id)
+        await self.when(over, seconds=seconds)
 
     async def happened(self, process_id: str, kind: str) -> bool:
         """Whether the records show an event of this kind."""

@@ -8,8 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -98,13 +97,6 @@ class Rehearsal:
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.database_url) as connection:
             return connection.execute(query.encode()).fetchall()
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 @asynccontextmanager
@@ -207,7 +199,7 @@ async def test_open_processes_go_on_under_a_build_with_a_migration_a_new_message
         await here.old.start()
         await _confirm(stack, unconfirmed)
         for process in every:
-            await _to_the_end(stack, process)
+            await stack.answer_all(process, seconds=240)
 
         assert here.rows(f"SELECT nudges FROM processes WHERE id = '{spoken_half}'") == [(1,)]
         assert here.rows("SELECT count(*) FROM messages WHERE verdict IS NULL") == [(0,)]
@@ -231,22 +223,6 @@ async def _say_nothing_new(stack: Stack, process: str) -> None:
 async def _confirm(stack: Stack, process: str) -> None:
     stored = await stack.say(process, "confirm_tension")
     assert stored.accepted
-
-
-async def _to_the_end(stack: Stack, process: str) -> None:
-    """Whatever is asked is answered."""
-
-    async def over() -> bool:
-        for ask in await stack.repositories.inbox.of_process(process, open_only=True):
-            if ask.ask == "projection":
-                await stack.speak(process, ask.alias, ask.round, None)
-            elif ask.ask == "answer":
-                await stack.say(process, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
-            elif ask.ask == "decision":
-                await stack.say(process, "decide", decision="accept_as_is")
-        return (await stack.repositories.processes.get(process)).ended_at is not None
-
-    await stack.when(over, seconds=240)
 
 
 async def _run_of(stack: Stack, process: str) -> str:

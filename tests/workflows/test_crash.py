@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -44,18 +42,16 @@ LEDGER = {
 
 
 @pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home whose worker follows a script in which every answer takes a moment."""
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-home-"))
-    script = directory / "script.json"
+    script = home / "script.json"
     twice_the_same = Rule(step="plan", process="c-*.*", revision=1, draft={"residuals": [CRANE]})
     leaves_two = Rule(step="plan", process=TREE, revision=1, draft={"residuals": [CRANE, LEDGER]})
     rules = [twice_the_same, leaves_two]
     script.write_text(Script(seconds=0.4, cost=Decimal("0.013"), rules=rules).model_dump_json())
     monkeypatch.setenv("TONGYAO_ENGINE", "tests.support.scripted:from_settings")
     monkeypatch.setenv("TONGYAO_ENGINE_FILE", str(script))
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
+    return home
 
 
 @pytest.mark.parametrize("victim", ["worker", "temporal", "postgres"])

@@ -51,7 +51,7 @@ class Settings(BaseSettings):
 
     database_url: SecretStr | None = Field(
         default=None,
-        validation_alias=also("DATABASE_URL", prefixed="DATABASE_URL"),
+        validation_alias=also("DATABASE_URL"),
         description="postgresql://… of a database of one's own; unset: an embedded one under `home`.",
     )
     database_pool: int = Field(default=10, ge=1, le=200, description="Connections of one process, at most.")
@@ -63,18 +63,18 @@ class Settings(BaseSettings):
 
     temporal_address: str | None = Field(
         default=None,
-        validation_alias=also("TEMPORAL_ADDRESS", prefixed="TEMPORAL_ADDRESS"),
+        validation_alias=also("TEMPORAL_ADDRESS"),
         description="host:port of a Temporal server of one's own; unset: a dev server under `home`.",
     )
     temporal_namespace: str = Field(
         default="default",
         min_length=1,
-        validation_alias=also("TEMPORAL_NAMESPACE", prefixed="TEMPORAL_NAMESPACE"),
+        validation_alias=also("TEMPORAL_NAMESPACE"),
         description="Where processes live on that server; `tongyao prepare` registers it.",
     )
     temporal_api_key: SecretStr | None = Field(
         default=None,
-        validation_alias=also("TEMPORAL_API_KEY", prefixed="TEMPORAL_API_KEY"),
+        validation_alias=also("TEMPORAL_API_KEY"),
         description="For Temporal Cloud; turns TLS on.",
     )
     temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
@@ -88,12 +88,12 @@ class Settings(BaseSettings):
     )
     temporal_profile: str | None = Field(
         default=None,
-        validation_alias=also("TEMPORAL_PROFILE", prefixed="TEMPORAL_PROFILE"),
+        validation_alias=also("TEMPORAL_PROFILE"),
         description="A profile of Temporal's configuration file; what is set here goes first.",
     )
     temporal_config_file: Path | None = Field(
         default=None,
-        validation_alias=also("TEMPORAL_CONFIG_FILE", prefixed="TEMPORAL_CONFIG_FILE"),
+        validation_alias=also("TEMPORAL_CONFIG_FILE"),
         description="That file, where it is not at the place that the `temporal` program knows.",
     )
     temporal_encryption: bool = Field(
@@ -119,12 +119,12 @@ class Settings(BaseSettings):
 
     anthropic_api_key: SecretStr | None = Field(
         default=None,
-        validation_alias=also("ANTHROPIC_API_KEY", prefixed="ANTHROPIC_API_KEY"),
+        validation_alias=also("ANTHROPIC_API_KEY"),
         description="Opens the Messages API; with it the engine `anthropic` answers.",
     )
     anthropic_base_url: str | None = Field(
         default=None,
-        validation_alias=also("ANTHROPIC_BASE_URL", prefixed="ANTHROPIC_BASE_URL"),
+        validation_alias=also("ANTHROPIC_BASE_URL"),
         description="Any server that speaks the Messages API.",
     )
 

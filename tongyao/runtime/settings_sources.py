@@ -23,9 +23,9 @@ class SettingsError(ValueError):
     """
 
 
-def also(*names: str, prefixed: str) -> AliasChoices:
-    """The prefixed name first, then the well-known ones."""
-    return AliasChoices(f"{PREFIX}{prefixed}", *names)
+def also(name: str, *, prefixed: str = "") -> AliasChoices:
+    """The prefixed name first, then the well-known one. `prefixed`: what stands behind the prefix, where it is not `name`."""
+    return AliasChoices(f"{PREFIX}{prefixed or name}", name)
 
 
 def variable_names(field_name: str, field: FieldInfo) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,13 +15,6 @@ from tests.gateway.journeys.served import Person, ServedStack, open_served
 from tongyao.protocol.model.process import Phase
 
 PROFILE = "I restore wooden boats and can lend a workshop. I will not work in winter. I want to learn to sail."
-
-
-@pytest.fixture
-def home() -> Any:
-    directory = Path(tempfile.mkdtemp(prefix="tongyao-served-"))
-    yield directory
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 async def started(
