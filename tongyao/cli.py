@@ -107,7 +107,7 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        from tongyao.commands.shared.common import fail
+        from tongyao.commands.shared.terminal import fail
         from tongyao.commands.shared.expected_errors import exit_code_of, message_of
 
         code = exit_code_of(error)

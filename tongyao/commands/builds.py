@@ -17,18 +17,8 @@ from tongyao.app.operators.upgrade import Upgraded
 from tongyao.app.operators.upgrade import upgrade as upgrade_processes
 from tongyao.app.operators.versions import Versions
 from tongyao.app.operators.versions import versions as read_versions
-from tongyao.commands.shared.common import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    OPERATOR,
-    app_context,
-    console,
-    errors,
-    fail,
-    print_json,
-    run,
-    settings,
-)
+from tongyao.commands.shared.common import OPERATOR, app_context, settings
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
 from tongyao.protocol.contracts.process import CRYSTALLIZATION
 from tongyao.runtime.installation import NotRunning
 from tongyao.runtime.local.addresses import find_running

@@ -14,7 +14,8 @@ from rich.table import Table
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.commands.export import write_export
-from tongyao.commands.shared.common import EXIT_FAILED, OPERATOR, console, fail, run, settings
+from tongyao.commands.shared.common import OPERATOR, settings
+from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, run
 from tongyao.commands.shared.demo_screen import follow_rounds, screenful
 from tongyao.commands.shared.showing import audited
 from tongyao.commands.shared.ways_in import gateway_address

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from tongyao.app.people import erasure
-from tongyao.commands.shared.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, print_json, run
+from tongyao.commands.shared.common import OPERATOR, app_context
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, print_json, run
 
 
 def add_to(app: typer.Typer) -> None:

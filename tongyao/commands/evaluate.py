@@ -14,17 +14,8 @@ from rich.table import Table
 
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.commands.shared.common import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    OPERATOR,
-    console,
-    errors,
-    fail,
-    print_json,
-    run,
-    settings,
-)
+from tongyao.commands.shared.common import OPERATOR, settings
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
 from tongyao.evals.cases import Case, CaseError, load, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase

@@ -10,8 +10,9 @@ import typer
 
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.pictures.files import pictures
-from tongyao.commands.shared.common import app_context, console, run
-from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.common import app_context
+from tongyao.commands.shared.terminal import console, run
+from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.showing import audited
 from tongyao.gateway.console.reading import news_by_round
 from tongyao.gateway.console.report import report_html

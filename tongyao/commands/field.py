@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tongyao.commands import field_index
 from tongyao.commands.field_index import AsJson, Scene, counting, fill_here, read_lines, records, tension_of
-from tongyao.commands.shared.common import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json, run
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json, run
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
 

@@ -14,7 +14,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tongyao.commands.shared.common import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run, settings
+from tongyao.commands.shared.common import settings
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
 from tongyao.protocol.contracts.reindex import (
     REINDEX,
     REINDEX_PROGRESS,

@@ -15,17 +15,10 @@ from tongyao.app.context import AppContext
 from tongyao.app.operators.roles import read_roles
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.commands.shared.common import (
-    EXIT_BAD_INPUT,
-    OPERATOR,
-    app_context,
-    console,
-    fail,
-    run,
-    settings,
-    validated,
-)
-from tongyao.commands.shared.references import complete_person, find_person
+from tongyao.commands.shared.common import OPERATOR, app_context, settings, validated
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
+from tongyao.commands.shared.options import complete_person
+from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.ways_in import gateway_address
 from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation

@@ -10,7 +10,8 @@ from rich.table import Table
 from temporalio.client import Client
 
 from tongyao.commands.field_index import records
-from tongyao.commands.shared.common import EXIT_BAD_INPUT, EXIT_REFUSED, app_context, console, fail, run
+from tongyao.commands.shared.common import app_context
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, fail, run
 from tongyao.records.privacy import master_keys
 from tongyao.records.privacy.keys import keep_first, put_in_front
 from tongyao.records.privacy.master_keys import MasterKeyUse

@@ -17,26 +17,11 @@ from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.wire import MessageBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
-from tongyao.commands.shared.common import (
-    EXIT_BAD_INPUT,
-    EXIT_PENDING,
-    OPERATOR,
-    app_context,
-    console,
-    fail,
-    run,
-    validated,
-)
+from tongyao.commands.shared.common import OPERATOR, app_context, validated
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_PENDING, console, fail, run
 from tongyao.commands.shared.next_steps import next_step
-from tongyao.commands.shared.references import (
-    Process,
-    Who,
-    alias_in,
-    complete_person,
-    complete_process,
-    find_person,
-    find_process,
-)
+from tongyao.commands.shared.options import Process, Who, complete_person, complete_process, find_process
+from tongyao.commands.shared.references import alias_in, find_person
 from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.consent import Consent

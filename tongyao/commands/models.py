@@ -9,8 +9,9 @@ from typing import Annotated, Literal, cast, get_args
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.common import app_context, console, fail, print_json, run, settings
-from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.common import app_context, settings
+from tongyao.commands.shared.terminal import console, fail, print_json, run
+from tongyao.commands.shared.options import Process
 from tongyao.llm import prices
 from tongyao.llm.cost_estimate import estimate as estimated
 from tongyao.protocol.model.process import DEMANDER

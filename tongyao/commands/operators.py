@@ -11,8 +11,9 @@ from rich.table import Table
 
 from tongyao.app.operators.project_again import project_again
 from tongyao.app.operators.signals import signed_payload
-from tongyao.commands.shared.common import EXIT_BAD_INPUT, OPERATOR, app_context, console, errors, fail, print_json, run
-from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.common import OPERATOR, app_context
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json, run
+from tongyao.commands.shared.options import Process
 from tongyao.records.process.operators import OperatorAct
 
 

@@ -11,17 +11,9 @@ import typer
 from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
-from tongyao.commands.shared.common import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    app_context,
-    console,
-    fail,
-    print_json,
-    run,
-    validated,
-)
-from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.common import app_context, validated
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.shared.options import Process
 from tongyao.protocol.documents.plan_machine import machine_of, machine_schema
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER

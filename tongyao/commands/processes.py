@@ -13,9 +13,10 @@ from rich.text import Text
 from tongyao.app import processes
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound, Unavailable
-from tongyao.commands.shared.common import OPERATOR, app_context, console, print_json, run
+from tongyao.commands.shared.common import OPERATOR, app_context
+from tongyao.commands.shared.terminal import console, print_json, run
 from tongyao.commands.shared.live_view import asks_of, live_view
-from tongyao.commands.shared.references import Process
+from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.showing import (
     audited,
     print_audit,

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tongyao.app.operators import reconcile as reconciliation
-from tongyao.commands.shared.common import EXIT_FAILED, app_context, console, fail, print_json, run, settings
+from tongyao.commands.shared.common import app_context, settings
+from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, print_json, run
 from tongyao.runtime import installation
 from tongyao.runtime.settings import every_variable
 

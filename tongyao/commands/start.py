@@ -11,7 +11,8 @@ import typer
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.commands.processes import follow
-from tongyao.commands.shared.common import EXIT_FAILED, OPERATOR, console, print_json, run, settings, validated
+from tongyao.commands.shared.common import OPERATOR, settings, validated
+from tongyao.commands.shared.terminal import EXIT_FAILED, console, print_json, run
 from tongyao.commands.shared.next_steps import next_step
 from tongyao.commands.shared.profile_files import profile_id_of, read_text
 from tongyao.commands.shared.showing import print_plan, shown_as_json

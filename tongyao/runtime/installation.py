@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from temporalio.client import Client
     from temporalio.runtime import Runtime
 
+    from tongyao.records.repositories import Repositories
     from tongyao.runtime.local.worker_process import WorkerProcess
 
 
@@ -47,12 +48,20 @@ async def running(settings: Settings, *, runtime: Runtime | None = None) -> Asyn
     """
     from tongyao.runtime.temporal.connection import connect
 
-    addresses = _named(settings) or find_running(settings.home)
-    if addresses is None:
-        raise NotRunning(f"no service runs in {settings.home}: start one with `tongyao up` (in another terminal)")
+    addresses = _addresses(settings)
     async with AsyncExitStack() as stack:
         client = await connect(settings, address=addresses.temporal_address, runtime=runtime)
         yield Installation(settings, addresses, await _context(stack, settings, addresses, client))
+
+
+@asynccontextmanager
+async def records(settings: Settings) -> AsyncIterator[Repositories]:
+    """The records of what runs already. Temporal is not asked, so nothing of its SDK is imported.
+
+    Raises `NotRunning`, `DatabaseUnreachable`.
+    """
+    async with wiring.repositories(settings, database_url=_addresses(settings).database_url) as repositories:
+        yield repositories
 
 
 @asynccontextmanager
@@ -104,6 +113,14 @@ async def _context(
 ) -> AppContext:
     repositories = await stack.enter_async_context(wiring.repositories(settings, database_url=addresses.database_url))
     return wiring.app_context(settings, repositories, client, temporal_ui=addresses.temporal_ui or "")
+
+
+def _addresses(settings: Settings) -> ServiceAddresses:
+    """Where the servers are that the settings name, or those of the service of this home. Raises `NotRunning`."""
+    found = _named(settings) or find_running(settings.home)
+    if found is None:
+        raise NotRunning(f"no service runs in {settings.home}: start one with `tongyao up` (in another terminal)")
+    return found
 
 
 def _named(settings: Settings) -> ServiceAddresses | None:

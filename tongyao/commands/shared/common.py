@@ -1,30 +1,21 @@
-"""What the commands share: exit codes, output, the caller, and the context of the use cases."""
+"""What the commands share of the product: the caller, the settings, the context of the use cases."""
 
 from __future__ import annotations
 
-import asyncio
 import getpass
-import json
-import sys
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from rich.console import Console
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import not_valid
+from tongyao.app.reading import RecordsContext
 from tongyao.runtime import installation
 from tongyao.runtime.settings import Settings, load_settings
-
-EXIT_FAILED: Final = 1
-EXIT_BAD_INPUT: Final = 2
-EXIT_UNREACHABLE: Final = 3
-EXIT_REFUSED: Final = 4
-EXIT_PENDING: Final = 5
 
 
 def _login() -> str:
@@ -36,19 +27,6 @@ def _login() -> str:
 
 OPERATOR: Final = Caller(role=Role.OPERATOR, id="cli", login=_login(), on_the_machine=True)
 """Whoever may run commands here is an operator; commands for a demander or a participant act in that role."""
-
-T = TypeVar("T")
-
-console = Console(soft_wrap=False)
-errors = Console(stderr=True)
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine; of several errors in a group the first is raised."""
-    try:
-        return asyncio.run(work)
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
 
 
 def settings() -> Settings:
@@ -62,19 +40,16 @@ async def app_context() -> AsyncIterator[AppContext]:
         yield joined.context
 
 
+@asynccontextmanager
+async def records_context() -> AsyncIterator[RecordsContext]:
+    """The records of the installation that runs, for commands that only read. Raises `NotRunning`."""
+    async with installation.records(settings()) as repositories:
+        yield RecordsContext(repositories)
+
+
 def validated(model: Any, given: Mapping[str, Any]) -> Any:
     """The request body of a command, without the options that were left out (None). Raises `BadInput`."""
     try:
         return TypeAdapter(model).validate_python({name: one for name, one in given.items() if one is not None})
     except ValidationError as error:
         raise not_valid(error) from None
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on standard output, nothing else."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
-
-
-def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:
-    errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(code)

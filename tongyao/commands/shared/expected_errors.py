@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
-from tongyao.commands.shared.common import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
 from tongyao.records.database import RecordsError
 from tongyao.runtime.installation import NotRunning
 from tongyao.runtime.local.processes import LocalServiceError

@@ -8,8 +8,8 @@ from typing import Final
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
-from tongyao.commands.shared.common import errors
 from tongyao.commands.shared.references import find_person, id_of_file
+from tongyao.commands.shared.terminal import errors
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
 

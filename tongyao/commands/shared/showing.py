@@ -15,8 +15,9 @@ from tongyao.app.choosing.candidates import Because, candidates
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.context import AppContext
-from tongyao.commands.shared.common import OPERATOR, console
+from tongyao.commands.shared.common import OPERATOR
 from tongyao.commands.shared.next_steps import commands_for
+from tongyao.commands.shared.terminal import console
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.audit import audit

@@ -8,6 +8,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
+from tongyao.protocol.model.phase import ENDED as ENDED
+from tongyao.protocol.model.phase import Phase as Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.tension import Grade
@@ -18,34 +20,6 @@ DEMANDER: Final = "P00"
 
 ROOM_OF_OTHERS: Final = 2
 """With fewer participants beside the demander, everything that is said is known to be one person's."""
-
-
-class Phase(StrEnum):
-    """Where a process stands. Suspension is not a phase: a process is suspended in the phase it is in."""
-
-    FORMULATING = "formulating"
-    CONFIRMING = "confirming"
-    DISCOVERING = "discovering"
-    SELECTING = "selecting"
-    CONSENTING = "consenting"
-    CRYSTALLIZING = "crystallizing"
-    DECIDING = "deciding"
-    PLANNING = "planning"
-    DELIVERING = "delivering"
-    ANSWERING = "answering"
-    AWAITING_CHILDREN = "awaiting_children"
-    COMPLETED = "completed"
-    ABANDONED = "abandoned"
-    CANCELLED = "cancelled"
-    EXPIRED = "expired"
-    FAILED = "failed"
-
-    @property
-    def ended(self) -> bool:
-        return self in ENDED
-
-
-ENDED: Final = frozenset({Phase.COMPLETED, Phase.ABANDONED, Phase.CANCELLED, Phase.EXPIRED, Phase.FAILED})
 
 NEXT_PHASES: Final[dict[Phase, frozenset[Phase]]] = {
     Phase.FORMULATING: frozenset({Phase.CONFIRMING}),

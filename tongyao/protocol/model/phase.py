@@ -1,0 +1,34 @@
+"""Where a process stands (docs/phases.md). The command line offers the phases, so this module imports no model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class Phase(StrEnum):
+    """Where a process stands. Suspension is not a phase: a process is suspended in the phase it is in."""
+
+    FORMULATING = "formulating"
+    CONFIRMING = "confirming"
+    DISCOVERING = "discovering"
+    SELECTING = "selecting"
+    CONSENTING = "consenting"
+    CRYSTALLIZING = "crystallizing"
+    DECIDING = "deciding"
+    PLANNING = "planning"
+    DELIVERING = "delivering"
+    ANSWERING = "answering"
+    AWAITING_CHILDREN = "awaiting_children"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    FAILED = "failed"
+
+    @property
+    def ended(self) -> bool:
+        return self in ENDED
+
+
+ENDED: Final = frozenset({Phase.COMPLETED, Phase.ABANDONED, Phase.CANCELLED, Phase.EXPIRED, Phase.FAILED})
