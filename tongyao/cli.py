@@ -107,8 +107,8 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        from tongyao.commands.shared.terminal import fail
         from tongyao.commands.shared.expected_errors import exit_code_of, message_of
+        from tongyao.commands.shared.terminal import fail
 
         code = exit_code_of(error)
         if code is None:

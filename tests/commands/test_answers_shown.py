@@ -1,14 +1,39 @@
-"""Who committed, declined or proposed what is in `show`, `list`, the export and the report, with their words."""
+"""Who committed, declined or proposed what is in `show`, `list`, the plan, the export, the report, the API and MCP, with their words."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+from mcp.client import Client
+
 from tests.commands.command_line import room, tongyao
+from tests.gateway.conftest import GatewayHarness, said_by
+from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack
+from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.server import application
 
 PROPOSAL = "Begin in April, when the slipway is dry."
+
+
+def agreed_in(plan: str) -> str:
+    """The list of what is agreed in the text of a plan."""
+    return " ".join(plan.split("What is agreed so far")[1].split("Sources")[0].split())
+
+
+def lists_all(agreed: str, aliases: dict[str, str]) -> bool:
+    """Whether it names who committed, who declined and who proposed what, each under their heading."""
+    parts = re.split("(Committed|Declined|Proposed a change)", agreed)
+    under = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return (
+        aliases["ada"] in under["Committed"]
+        and aliases["cy"] in under["Declined"]
+        and aliases["bo"] in under["Proposed a change"]
+        and PROPOSAL in under["Proposed a change"]
+        and not any(aliases[name] in under["Committed"] for name in ("bo", "cy"))
+    )
 
 
 async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(stack: Stack, tmp_path: Path) -> None:
@@ -36,14 +61,23 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     assert shown["answer_words"] == {aliases["bo"]: PROPOSAL}
     again = f"tongyao replan {process} --proposal {aliases['bo']} --without {aliases['cy']}"
     assert set(again.split()) in [set(command.split()) for command in shown["commands"]]
-    told = (await tongyao("show", process)).stdout
-    assert "Answers" in told and "decline" in told
+    assert lists_all(agreed_in(shown["plan"]["markdown"]), aliases)
+    assert lists_all(agreed_in((await tongyao("show", process)).stdout), aliases)
+    gateway = GatewayHarness(stack, stack.context, application(stack.context), ScriptedEngine(Script()))
+    demander = await gateway.person((await stack.repositories.processes.get(process)).demander)
+    over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()
+    assert lists_all(agreed_in(over_api["markdown"]), aliases)
+    async with Client(make_server(stack.context, token=demander)) as client:
+        over_mcp = said_by(await client.call_tool("plan", {"process": process}))
+    assert lists_all(agreed_in(over_mcp["plan"]["markdown"]), aliases)
     folder = tmp_path / "export"
     assert (await tongyao("export", process, "--to", str(folder))).exit_code == 0
     exported = json.loads((folder / "answers.json").read_text())
     assert {alias: one["answer"] for alias, one in exported.items()} == expected
     assert exported[aliases["bo"]]["words"] == PROPOSAL
-    assert PROPOSAL in (folder / "report.html").read_text()
+    assert lists_all(agreed_in((folder / "plan.md").read_text()), aliases)
+    report = (folder / "report.html").read_text()
+    assert PROPOSAL in report and all(word in report for word in ("committed", "declined", "proposed a change"))
     taken_up = await tongyao("replan", process, "--proposal", "bo", "--without", "cy")
     assert taken_up.exit_code == 0, taken_up.output
 
@@ -52,4 +86,11 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
         return latest is not None and latest.revision == 2
 
     await stack.when(planned_again)
+    await stack.until(process, "answering")
+    renewed = json.loads((await tongyao("show", process, "--json")).stdout)
+    [listed] = json.loads((await tongyao("list", "--json")).stdout)
+    assert renewed["answers"] == listed["answers"] == {}, "answers to the plan before do not hold for this one"
+    assert renewed["asked"] == sorted({aliases["ada"], aliases["bo"]}), "who is left out is not asked again"
+    before, _, unanswered = agreed_in(renewed["plan"]["markdown"]).partition("### Not answered yet")
+    assert "P0" not in before and all(aliases[name] in unanswered for name in ("ada", "bo"))
     await tongyao("cancel", process)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.commands.shared.terminal import EXIT_FAILED
 from tongyao.commands.shared.expected_errors import exit_code_of, message_of
+from tongyao.commands.shared.terminal import EXIT_FAILED
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.wire import SubmitProjectionBody
-from tongyao.app.processes import list_processes
 
 
 async def messages_of(here: Stack, process: str) -> list[Any]:
@@ -81,18 +80,6 @@ async def test_what_is_wrong_with_a_command_is_said_before_anything_is_stored(st
     assert await messages_of(stack, process) == []
     early = await tongyao("answer", process, "commit", "--as", aliases["ada"])
     assert isinstance(early.exception, Refused), "the process itself refuses what comes too early"
-    await stack.say(process, "cancel")
-
-
-async def test_a_process_has_one_summary(stack: Stack) -> None:
-    process, _ = await room(stack)
-    shown = json.loads((await tongyao("show", process, "--json")).stdout)
-    listed = json.loads((await tongyao("list", "--open", "--json")).stdout)
-    operator = Caller(Role.OPERATOR, id="o-1")
-    [served] = (await list_processes(stack.context, operator, open=True)).processes
-    assert listed == [served.model_dump(mode="json")]
-    assert {name: shown[name] for name in listed[0]} == listed[0]
-    assert shown["demander"] and shown["waiting"] is True and shown["depth"] == 0
     await stack.say(process, "cancel")
 
 

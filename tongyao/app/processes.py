@@ -8,17 +8,16 @@ from typing import Any, Final, Literal
 
 from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
-from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, NotFound
+from tongyao.app.reading import Reading
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.read_access import PartyView
+from tongyao.protocol.rules.read_access import Part, PartyView, may_see
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
 
-_ANSWERED: Final = frozenset({Phase.ANSWERING, Phase.AWAITING_CHILDREN, Phase.COMPLETED})
 _MILLIONTH: Final = Decimal("0.000001")
 
 
@@ -71,7 +70,7 @@ class ProcessList(Value):
 
 
 async def list_processes(
-    context: AppContext,
+    context: Reading,
     caller: Caller,
     *,
     role: Literal["demander", "participant"] = "demander",
@@ -112,7 +111,7 @@ def _in_utc(at: datetime | None) -> datetime | None:
     return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
 
 
-async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
+async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
     row = access.process
     open_asks = await context.repositories.inbox.of_process(row.id, open_only=True)
     shown: dict[str, Any] = {}
@@ -137,7 +136,7 @@ async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
             "depth": row.depth,
             "updated_at": row.updated_at,
         }
-    if access.role is not Role.PARTICIPANT and Phase(row.phase) in _ANSWERED:
+    if access.role is not Role.PARTICIPANT and may_see("demander", Part.ANSWERS, Phase(row.phase)):
         shown["answers"] = await _answers(context, row.id)
     return ProcessSummary(
         id=row.id,
@@ -158,11 +157,11 @@ async def summary(context: AppContext, access: ProcessAccess) -> ProcessSummary:
     )
 
 
-async def _answers(context: AppContext, process_id: str) -> dict[str, str]:
+async def _answers(context: Reading, process_id: str) -> dict[str, str]:
     """What was answered to the plan that holds, by alias; what was said with it is left out."""
+    plan = await context.repositories.plans.latest(process_id)
     answers = await context.repositories.plans.answers(process_id)
-    latest = max((one.revision for one in answers), default=0)
-    return {one.alias: one.decision for one in answers if one.revision == latest}
+    return {one.alias: one.decision for one in answers if plan is not None and one.revision == plan.revision}
 
 
 def _shown(ask: InboxRow) -> str:
@@ -170,26 +169,26 @@ def _shown(ask: InboxRow) -> str:
     return "" if ask.ask == "consent" else ask.subject
 
 
-async def party_view(context: AppContext, access: ProcessAccess) -> PartyView:
+async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
     """The process as this party may see it now."""
     record = await context.repositories.record(access.process.id)
     role: Any = access.role.value
     return read_access.for_party(record, role=role, alias="" if role == "operator" else access.alias)
 
 
-async def read_process(context: AppContext, caller: Caller, process_id: str) -> PartyView:
+async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:
     return await party_view(
         context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     )
 
 
-async def read_candidates(context: AppContext, caller: Caller, process_id: str) -> list[CandidateRow]:
+async def read_candidates(context: Reading, caller: Caller, process_id: str) -> list[CandidateRow]:
     """The people the field found, with its reasons: for the demander to choose among."""
     await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     return await context.repositories.seats.candidates(process_id)
 
 
-async def read_plan(context: AppContext, caller: Caller, process_id: str) -> Plan:
+async def read_plan(context: Reading, caller: Caller, process_id: str) -> Plan:
     view = await party_view(
         context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
     )
@@ -198,7 +197,7 @@ async def read_plan(context: AppContext, caller: Caller, process_id: str) -> Pla
     return view.plan
 
 
-async def read_delivery(context: AppContext, caller: Caller, process_id: str) -> Delivery:
+async def read_delivery(context: Reading, caller: Caller, process_id: str) -> Delivery:
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_DELIVERY)
     view = await party_view(context, access)
     if view.delivery is None and access.role is Role.DEMANDER and view.plan is not None:

@@ -1,0 +1,1 @@
+"""The command line: arguments, options and help. What a command does is in `actions`."""

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import uuid
-from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
-from temporalio.client import Client, WorkflowHistory
-from temporalio.service import RPCError, RPCStatusCode
 
-from tongyao.app.operators.upgrade import Upgraded
-from tongyao.app.operators.upgrade import upgrade as upgrade_processes
-from tongyao.app.operators.versions import Versions
-from tongyao.app.operators.versions import versions as read_versions
-from tongyao.commands.shared.common import OPERATOR, app_context, settings
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
-from tongyao.protocol.contracts.process import CRYSTALLIZATION
-from tongyao.runtime.installation import NotRunning
-from tongyao.runtime.local.addresses import find_running
-from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.connection import codec_of, connect
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,28 +21,15 @@ def versions(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Show which builds work, how many open processes each carries, and when an old one can go."""
-    found = run(_versions())
+    from tongyao.commands.actions import builds as actions
+
+    found = run(actions.versions())
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:
-        _show(found)
+        actions.show(found)
     if any(not one.carried and one.processes for one in found.rules):
         fail("open processes follow rules that this build does not know: run a newer one", EXIT_FAILED)
-
-
-async def _versions() -> Versions:
-    return await read_versions(await _client(), build_id())
-
-
-def _show(found: Versions) -> None:
-    table = Table("build", "workers", "open processes", "of them only its", "", box=None)
-    for one in found.builds:
-        workers = ", ".join(f"{queue.removeprefix('tongyao-')} {count}" for queue, count in one.workers.items())
-        table.add_row(one.build, workers or "none", str(one.processes), str(one.alone), one.advice)
-    console.print(table, highlight=False)
-    for rules in found.rules:
-        known = "" if rules.carried else " (unknown to this build)"
-        console.print(f"rules {rules.logic}: {rules.processes} open processes{known}", highlight=False)
 
 
 def replay(
@@ -73,78 +45,13 @@ def replay(
 
     It reads from Temporal and changes nothing. Run it with the build that you are about to roll out.
     """
+    from tongyao.commands.actions import builds as actions
+
     if file and (process or limit):
         fail("give either files, or processes of the service that runs", EXIT_BAD_INPUT)
-    unfit = run(_replay(process or [], file or [], save, limit, as_json))
+    unfit = run(actions.replay(process or [], file or [], save, limit, as_json))
     if unfit:
         raise typer.Exit(EXIT_FAILED)
-
-
-async def _replay(
-    processes: Sequence[str], files: Sequence[Path], save: Path | None, limit: int | None, as_json: bool
-) -> int:
-    from tongyao.runtime.temporal.payload_codec import converter_with
-    from tongyao.runtime.temporal.replay import replay as replayed  # imports the workflow
-
-    client = None if files else await _client()
-    histories = _of_files(files) if client is None else _of_server(client, processes, limit)
-    if save is not None:
-        save.mkdir(parents=True, exist_ok=True)
-        histories = _saved(histories, save)
-    # Saved histories are as they lie in Temporal: encrypted under this installation's keys, or plain.
-    converter = converter_with(codec_of(settings(), takes_plain=True)) if client is None else client.data_converter
-    shown = []
-    unfit = count = 0
-    async for one in replayed(histories, converter):
-        count += 1
-        unfit += not one.fits
-        shown.append({"process": one.process_id, "run": one.run_id, "events": one.events, "fits": one.fits,
-                      "failure": one.failure, "inputs": one.inputs})  # fmt: skip
-        if not as_json and not one.fits:
-            reasons = [one.failure] if one.failure else list(one.inputs)
-            errors.print(f"{one.process_id}: {'; '.join(reasons)}", style="red", markup=False, soft_wrap=True)
-    if as_json:
-        print_json(shown)
-    else:
-        verdict = "all fit" if not unfit else f"{unfit} do not fit"
-        console.print(f"{count} histories replayed against build {build_id()}: {verdict}", highlight=False)
-    return unfit
-
-
-async def _of_server(client: Client, processes: Sequence[str], limit: int | None) -> AsyncIterator[WorkflowHistory]:
-    """The present run of each. One that ended meanwhile and is gone is left out."""
-    if processes:
-        for process in processes:
-            try:
-                yield await client.get_workflow_handle(process).fetch_history()
-            except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND:
-                    raise
-                fail(f"Temporal has no process {process}", EXIT_BAD_INPUT)
-        return
-    query = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
-    async for execution in client.list_workflows(query, limit=limit):
-        try:
-            yield await client.get_workflow_handle(execution.id).fetch_history()
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
-
-
-async def _of_files(files: Sequence[Path]) -> AsyncIterator[WorkflowHistory]:
-    for file in files:
-        try:
-            data = file.read_bytes()
-            text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode()
-            yield WorkflowHistory.from_json(file.name.split(".")[0], text)
-        except (OSError, ValueError) as error:
-            fail(f"{file} is no history: {type(error).__name__}", EXIT_BAD_INPUT)
-
-
-async def _saved(histories: AsyncIterator[WorkflowHistory], folder: Path) -> AsyncIterator[WorkflowHistory]:
-    async for history in histories:
-        (folder / f"{history.workflow_id}.json").write_text(history.to_json(), encoding="utf-8")
-        yield history
 
 
 def upgrade(
@@ -154,27 +61,13 @@ def upgrade(
     key: Annotated[str | None, typer.Option(help="The same key twice is one message.")] = None,
 ) -> None:
     """Have open processes follow the newest rules: each continues as new once no step of it runs. People notice nothing."""
+    from tongyao.commands.actions import builds as actions
+
     if (process is None) != every:
         fail("name one process, or say --all", EXIT_BAD_INPUT)
-    done = run(_upgrade(process, dry_run, key or uuid.uuid4().hex))
+    done = run(actions.upgrade(process, dry_run, key or uuid.uuid4().hex))
     for one in done:
         console.print(f"{one.process_id}  {one.phase}  {one.result}", highlight=False)
     console.print(f"{len(done)} open processes" + (" (nothing was changed)" if dry_run else ""), highlight=False)
     if process is not None and not done:
         fail(f"{process} is no open process", EXIT_BAD_INPUT)
-
-
-async def _upgrade(process: str | None, dry_run: bool, key: str) -> list[Upgraded]:
-    async with app_context() as context:
-        return await upgrade_processes(context, OPERATOR, key=key, only=process, dry_run=dry_run, via="cli")
-
-
-async def _client() -> Client:
-    """A connection to the Temporal server of the installation that runs. The records are not asked. Raises `NotRunning`."""
-    config = settings()
-    if config.temporal_address is not None:
-        return await connect(config)
-    running = find_running(config.home)
-    if running is None:
-        raise NotRunning(f"no service runs in {config.home}: start one with `tongyao up` (in another terminal)")
-    return await connect(config, address=running.temporal_address)

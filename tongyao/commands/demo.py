@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.cells import cell_len, set_cell_size
-from rich.table import Table
 
-from tongyao.app.choosing.findings import nothing_found
-from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.commands.export import write_export
-from tongyao.commands.shared.common import OPERATOR, settings
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, run
-from tongyao.commands.shared.demo_screen import follow_rounds, screenful
-from tongyao.commands.shared.showing import audited
-from tongyao.commands.shared.ways_in import gateway_address
-from tongyao.commands.start import start_from_files
-from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.requests import Language
-from tongyao.protocol.rules import read_access
-from tongyao.records.repositories import Repositories
-from tongyao.runtime import installation
-from tongyao.runtime.installation import Installation
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-_NO_MODEL = {
-    "en": "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.",
-    "zh": "没有用模型：抽取式引擎只挑选句子、对齐句子。要用 Claude，请设置 ANTHROPIC_API_KEY。",
-}
-_READERS = {
-    "en": "A recording: two careful readers answered every request in place of a model, one for all participants and one for the rest.",
-    "zh": "这是一份记录：两位细心的读者代替模型回答了每一个请求，一位替所有参与者，一位替其余各步。",
-}
-CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
-RECORDED = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
-"""Cases of which `examples/recorded/<case>.jsonl` holds a run."""
+from tongyao.commands.shared.terminal import fail, run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,125 +27,16 @@ def demo(
     ] = False,
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL, and print its rounds live and a screenful of what came of it."""
-    if lang not in CASES:
+    from tongyao.commands.actions import demo as actions
+
+    if lang not in actions.CASES:
         fail(f"--lang {lang!r}: zh or en", 2)
-    if recorded and lang not in RECORDED:
-        fail(f"--recorded: there is a recording for --lang {' and '.join(RECORDED)}", 2)
-    folder = EXAMPLES / (RECORDED if recorded else CASES)[lang]
+    if recorded and lang not in actions.RECORDED:
+        fail(f"--recorded: there is a recording for --lang {' and '.join(actions.RECORDED)}", 2)
+    folder = actions.EXAMPLES / (actions.RECORDED if recorded else actions.CASES)[lang]
     if not folder.is_dir():
         fail(f"the examples are not at {folder}: run the demo from a checkout of the repository", 2)
-    recording = EXAMPLES / "recorded" / f"{folder.name}.jsonl" if recorded else None
+    recording = actions.EXAMPLES / "recorded" / f"{folder.name}.jsonl" if recorded else None
     if recording is not None:  # the worker process reads its settings from the environment, too
         os.environ |= {"TONGYAO_ENGINE": "recorded", "TONGYAO_ENGINE_FILE": str(recording)}
-    run(_demo(folder, lang, crash, recording))
-
-
-async def _demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> None:
-    config = settings()
-    console.print(f"[bold]{folder.name}[/bold]: {(folder / 'intent.txt').read_text(encoding='utf-8').strip()}\n")
-    if config.chosen_engine == "extractive":
-        console.print(_NO_MODEL[lang] + "\n", style="dim")
-    if recording is not None:
-        console.print(_READERS[lang] + "\n", style="dim")
-    async with installation.brought_up(config) as installed:
-        if recording is not None and installed.joined:
-            fail("--recorded needs a worker of its own, and a service runs here: stop it, or set another TONGYAO_HOME")
-        context, repositories = installed.context, installed.context.repositories
-        scene = f"demo-{lang}"  # its people stand in no scene of the user's
-        await repositories.profiles.put_scene(scene, scene)
-        given = {
-            "scene": scene,
-            "intent": f"@{folder / 'intent.txt'}",
-            "demander": str(folder / "demander.md"),
-            "participants": [{"profile_id": str(path)} for path in _profiles(folder, recording)],
-            "settings": {"auto_confirm": True, "aliases_as_named": recording is not None},
-        }
-        pid, _ = await start_from_files(context, given)
-        crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
-        language: Language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
-        phase = await follow_rounds(console, repositories, pid, language)
-        if crashing is not None:
-            await crashing
-        if phase not in (Phase.COMPLETED, Phase.ANSWERING):
-            fail(f"the process ended as {phase.value}: `tongyao show {pid}`", EXIT_FAILED)
-        if crash:
-            await _print_ledger(repositories, pid)
-        out = config.home / "exports" / pid
-        await write_export(repositories, pid, out)
-        view = read_access.for_export(await repositories.record(pid))
-        then = await _next_steps(installed, pid, out, language)
-        if said := await nothing_found(repositories, await repositories.processes.get(pid)):
-            console.print(f"\n{said}", style="yellow", markup=False, highlight=False)
-        console.print(
-            screenful(view, await audited(repositories, pid), language=language, width=console.width), highlight=False
-        )
-        for line in then:  # whole, however narrow the terminal: links are copied
-            console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
-
-
-def _profiles(folder: Path, recording: Path | None) -> list[Path]:
-    """The participants' files: those of a recording in the order of its aliases."""
-    if recording is None:
-        return sorted((folder / "profiles").glob("*.md"))
-    from tongyao.llm.recorded import read_recording
-
-    header, _ = read_recording(recording)
-    return [folder / "profiles" / f"{name}.md" for name in header.seats]
-
-
-async def _next_steps(installed: Installation, pid: str, out: Path, language: Language) -> list[str]:
-    """Where everything lies, with a personal link for whoever brought the intent, good once and for seven days; the page of the process last."""
-    config, context = installed.settings, installed.context
-    demander = (await context.repositories.processes.get(pid)).demander
-    where = gateway_address(config)
-    link = link_address(where, (await issue_link(context, OPERATOR, demander)).secret)
-    page = f"{where}/console/processes/{pid}"
-    if language == "zh":
-        servers = "继续运行" if installed.joined else "现在停下，状态都保留；用 `tongyao up` 启动服务和网页界面"
-        steps = {"全部文件": out, "一页看完": out / "report.html", "服务": servers, "登录链接": link, "过程页": page}
-    else:
-        servers = (
-            "run on" if installed.joined else "stop now, their state stays; `tongyao up` runs them and the console"
-        )
-        steps = {
-            "As files": out,
-            "On one page": out / "report.html",
-            "Servers": servers,
-            "Come in": link,
-            "Its page": page,
-        }
-    widest = max(cell_len(name) for name in steps)
-    return [f"{set_cell_size(name, widest)}  {step}" for name, step in steps.items()]
-
-
-async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
-    """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
-    if installed.worker is None:
-        fail("--crash kills the worker, and the service that runs here is not this command's own: stop it first")
-    repositories = installed.context.repositories
-    while True:
-        totals = await repositories.ledger.usage(process_id)
-        if totals.claimed and await repositories.rounds.projections(process_id):
-            break
-        if (await repositories.processes.get(process_id)).ended_at is not None:
-            return
-        await asyncio.sleep(0.005)
-    pid = installed.worker.pid
-    installed.worker.kill()
-    console.print(f"[red]killed the worker (pid {pid}) in the middle of a round[/red]; another one is started")
-
-
-async def _print_ledger(repositories: Repositories, process_id: str) -> None:
-    calls = await repositories.ledger.calls(process_id)
-    keys: dict[tuple[str, int, str, int, int], int] = {}
-    for call in calls:
-        if call.state == "settled":
-            key = (call.step, call.round, call.alias, call.revision, call.reask)
-            keys[key] = keys.get(key, 0) + 1
-    orphans = [f"{call.step} R{call.round} {call.alias}".strip() for call in calls if call.state == "orphaned"]
-    table = Table(title="Call ledger", title_justify="left", box=None, show_header=False)
-    table.add_row("attempts", str(len(calls)))
-    table.add_row("settled answers", str(sum(keys.values())))
-    table.add_row("most settled answers of one key", str(max(keys.values(), default=0)))
-    table.add_row("orphaned by the kill", ", ".join(orphans) or "none")
-    console.print(table)
+    run(actions.demo(folder, lang, crash, recording))

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tongyao.app.people import erasure
-from tongyao.commands.shared.common import OPERATOR, app_context
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, print_json, run
 
 
@@ -18,15 +16,15 @@ def add_to(app: typer.Typer) -> None:
 def erase(
     person: Annotated[str, typer.Argument(help="Id of a profile, or of a demander without one.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: this cannot be undone.")] = False,
-    patience: Annotated[
-        float, typer.Option(help="Seconds to wait for steps that are under way.")
-    ] = erasure.PATIENCE_SECONDS,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for steps that are under way.")] = 180,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Erase a person: their key is destroyed, what quotes them is rewritten or removed. It cannot be undone."""
+    from tongyao.commands.actions import erase as actions
+
     if not yes and not typer.confirm(f"Erase {person} for good?", err=True):
         raise typer.Exit(EXIT_BAD_INPUT)
-    done = run(_erase(person, patience))
+    done = run(actions.erase(person, patience))
     if as_json:
         print_json(done.model_dump())
         return
@@ -46,8 +44,3 @@ def erase(
             "destroys the key once they have ended",
             style="yellow",
         )
-
-
-async def _erase(person: str, patience: float) -> erasure.Erased:
-    async with app_context() as context:
-        return await erasure.erase(context, OPERATOR, person, patience=patience)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Column, Table
-from rich.text import Text
 
 from tongyao.commands import field_index
-from tongyao.commands.field_index import AsJson, Scene, counting, fill_here, read_lines, records, tension_of
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json, run
-from tongyao.protocol.contracts.reindex import ReindexInput
-from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
-
-if TYPE_CHECKING:
-    from tongyao.field.perspectives import Match
-
-LARGE = 1_000
-"""From so many people on an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
+from tongyao.commands.field_index import AsJson, Scene
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail, run
 
 app = typer.Typer(help="The intent field: people, and who is near a need.", no_args_is_help=True)
+
 scenes_app = typer.Typer(help="The scenes that come with Tongyao.", no_args_is_help=True)
+
 app.add_typer(scenes_app, name="scenes")
+
 field_index.add_to(app)
 
 
@@ -39,41 +31,9 @@ def import_file(
     as_json: AsJson = False,
 ) -> None:
     """Bring profiles into a scene, which is made when missing. Repeating it changes nothing."""
-    run(_import(file, scene, as_json))
+    from tongyao.commands.actions import field as actions
 
-
-async def _import(file: Path, scene: str, as_json: bool) -> None:
-    from tongyao.field.profile_import import NotProfiles, import_profiles
-    from tongyao.runtime import wiring
-
-    async with records() as (chosen, repositories):
-        try:
-            with counting(f"profiles into {scene}") as progress:
-                report = await import_profiles(
-                    repositories.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
-                )
-        except NotProfiles as error:
-            fail(str(error), EXIT_BAD_INPUT)
-        indexer = wiring.intent_field(chosen, repositories).indexer
-        live = [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
-        if "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
-            live.append("lexical")
-        for kind in live:
-            await fill_here(indexer, ReindexInput.model_validate({"scene": scene, "kind": kind}))
-    if as_json:
-        counts = {"stored": report.stored, "new": report.new, "changed": report.changed}
-        print_json({"scene": scene, **counts, "refused": dict(report.refused)})
-    else:
-        for id, reason in report.refused:
-            errors.print(f"refused {id}: {reason}", markup=False, highlight=False)
-        same = report.stored - report.new - report.changed
-        console.print(
-            f"{report.new} new, {report.changed} changed, {same} as they were, {len(report.refused)} refused in scene {scene}. "
-            f'Next: tongyao start --scene {scene} --intent "…"',
-            markup=False, highlight=False, soft_wrap=True,
-        )  # fmt: skip
-    if report.refused and not report.stored:
-        raise typer.Exit(EXIT_BAD_INPUT)
+    run(actions.import_file(file, scene, as_json))
 
 
 @app.command("list")
@@ -82,31 +42,9 @@ def list_people(
     as_json: AsJson = False,
 ) -> None:
     """List the people: their ids, and what is known of their profiles. No text and no name is shown."""
-    run(_list_people(scene, as_json))
+    from tongyao.commands.actions import field as actions
 
-
-async def _list_people(scene: str, as_json: bool) -> None:
-    rows: list[dict[str, Any]] = []
-    async with records() as (_, repositories):
-        known = [one.id for one in await repositories.profiles.scenes()]
-        if scene and scene not in known:
-            fail(f"there is no scene {scene!r}: `tongyao field stats` lists them", EXIT_BAD_INPUT)
-        for name in [scene] if scene else known:
-            rows += [
-                {"id": one.profile_id, "scene": name, "version": one.version, "grade": one.grade,
-                 "language": one.language, "characters": one.chars}
-                for one in sorted(await repositories.profiles.of_scene(name), key=lambda one: one.profile_id)
-            ]  # fmt: skip
-    if as_json:
-        print_json(rows)
-        return
-    widest = max((len(row["id"]) for row in rows), default=0)  # an id that is cut cannot be used
-    table = Table(
-        Column("id", min_width=widest, no_wrap=True), "scene", "version", "grade", "language", "characters", box=None
-    )
-    for row in rows:
-        table.add_row(*(Text(str(value)) for value in row.values()))
-    console.print(table if rows else Text("nobody yet: `tongyao field import FILE --scene NAME`"))
+    run(actions.list_people(scene, as_json))
 
 
 @app.command()
@@ -120,6 +58,9 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Who is near a need, best first, and why. With --json one line per need."""
+    from tongyao.commands.actions import field as actions
+    from tongyao.commands.actions.field_index import read_lines
+
     if sum(one is not None for one in (text, needs, near)) != 1:
         fail("give a text, or --needs FILE, or --near PROFILE", EXIT_BAD_INPUT)
     if not scene and near is None:
@@ -129,76 +70,15 @@ def search(
     if perspective not in ("relevance", "resonance", "complement", "interference"):
         fail(f"--perspective {perspective!r}: one of relevance, resonance, complement, interference", EXIT_BAD_INPUT)
     asked = read_lines(needs) if needs is not None else [{"need": text if text is not None else near}]
-    run(_search(asked, scene, near, top, perspective, as_json))
-
-
-async def _search(
-    asked: list[dict[str, Any]], scene: str, near: str | None, top: int, perspective: str, as_json: bool
-) -> None:
-    from tongyao.runtime import wiring
-
-    async with records() as (chosen, repositories):
-        field = wiring.intent_field(chosen, repositories)
-        try:
-            if near is not None:
-                answers = [await field.near_profile(near, top=top)]
-            elif perspective == "relevance":
-                answers = await field.relevant([str(one["need"]) for one in asked], scene=scene, top=top)
-            else:
-                lists = [await field.perspectives(tension_of(one), scene=scene, top=top) for one in asked]
-                answers = [one[perspective] for one in lists]
-        except SceneUnknown as error:
-            fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
-        except ProfileUnknown as error:
-            fail(str(error), EXIT_BAD_INPUT)
-        if scene and not await repositories.profiles.anybody(scene):
-            fail(f"nobody is in scene {scene!r} yet: `tongyao field import FILE --scene {scene}`", EXIT_BAD_INPUT)
-    for one, found in zip(asked, answers, strict=True):
-        if as_json:
-            line = {"need": one["need"], "results": [_result(person) for person in found]}
-            typer.echo(json.dumps(line, ensure_ascii=False))
-        else:
-            console.print(_table(str(one["need"]), found))
+    run(actions.search(asked, scene, near, top, perspective, as_json))
 
 
 @app.command()
 def stats(as_json: AsJson = False) -> None:
     """Scenes, how many people are in each, and how they are searched."""
-    run(_stats(as_json))
+    from tongyao.commands.actions import field as actions
 
-
-async def _stats(as_json: bool) -> None:
-    from tongyao.field.index.indexer import REFIT_GROWTH
-    from tongyao.field.index.store import IndexStore
-
-    rows: list[dict[str, Any]] = []
-    async with records() as (_, repositories):
-        store = IndexStore(repositories.pool)
-        for scene in await repositories.profiles.scenes():
-            versions = await repositories.profiles.of_scene(scene.id)
-            indexes = [
-                {**index.model_dump(include={"kind", "encoder", "version", "dimension", "state"}),
-                 "held": (await store.counts(index))[0],
-                 "outgrown": index.kind == "lexical" and len(versions) >= REFIT_GROWTH * max(1, index.people)}
-                for index in await store.indexes(scene.id)
-            ]  # fmt: skip
-            rows.append(
-                {"scene": scene.id, "profiles": len(versions), "characters": sum(one.chars for one in versions),
-                 "indexes": indexes}
-            )  # fmt: skip
-    if as_json:
-        print_json(rows)
-        return
-    table = Table("scene", "profiles", "characters", "searched", box=None)
-    for row in rows:
-        shown = [
-            f"{one['encoder']} {one['held']} {one['state']}{', outgrown: reindex' if one['outgrown'] else ''}"
-            for one in row["indexes"]
-        ]
-        table.add_row(
-            row["scene"], str(row["profiles"]), str(row["characters"]), "; ".join(shown) or _in_memory(row["profiles"])
-        )
-    console.print(table)
+    run(actions.stats(as_json))
 
 
 @app.command()
@@ -209,47 +89,17 @@ def tune(
     shares: Annotated[str | None, typer.Option(help="resonance,complement,interference: 2,1,2")] = None,
 ) -> None:
     """The scene's settings of discovery: shown, or set."""
-    run(_tune(scene, k, threshold, shares))
+    from tongyao.commands.actions import field as actions
 
-
-async def _tune(scene: str, k: int | None, threshold: float | None, shares: str | None) -> None:
-    from pydantic import ValidationError
-
-    from tongyao.field.intent_field import SceneFieldSettings
-    from tongyao.field.perspectives import PERSPECTIVES
-
-    wished: dict[str, Any] = {name: one for name, one in (("k", k), ("threshold", threshold)) if one is not None}
-    async with records() as (_, repositories):
-        try:
-            if shares is not None:
-                wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
-            kept = await repositories.profiles.scene(scene)
-            chosen = SceneFieldSettings.model_validate({**kept.settings.get("field", {}), **wished})
-        except SceneUnknown as error:
-            fail(str(error), EXIT_BAD_INPUT)
-        except ValidationError as error:
-            fail("; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors()), EXIT_BAD_INPUT)
-        except ValueError:
-            fail(f"--shares {shares!r}: three numbers, {','.join(PERSPECTIVES)}", EXIT_BAD_INPUT)
-        if wished:
-            await repositories.profiles.put_scene(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
-    print_json(chosen.model_dump())
+    run(actions.tune(scene, k, threshold, shares))
 
 
 @app.command()
 def delete(profile: Annotated[str, typer.Argument(help="The profile's id.")]) -> None:
     """Take a profile out of its scene and out of every index. Processes keep the versions they froze."""
-    run(_delete(profile))
+    from tongyao.commands.actions import field as actions
 
-
-async def _delete(profile: str) -> None:
-    async with records() as (_, repositories):
-        try:
-            await repositories.profiles.get(profile)
-        except ProfileUnknown as error:
-            fail(str(error), EXIT_REFUSED)
-        await repositories.profiles.delete(profile)
-    console.print(f"{profile} is deleted", markup=False)
+    run(actions.delete(profile))
 
 
 @scenes_app.command("load")
@@ -257,42 +107,6 @@ def load_scenes(
     folder: Annotated[Path, typer.Option(help="The folder of scenes.")] = Path("scenes"),
 ) -> None:
     """Load the four scenes, with their titles and settings."""
-    run(_load(folder))
+    from tongyao.commands.actions import field as actions
 
-
-async def _load(folder: Path) -> None:
-    from tongyao.field.profile_import import import_profiles
-
-    found = sorted(folder.glob("*/scene.json"))
-    if not found:
-        fail(f"there are no scenes in {folder}: name the folder with --folder", EXIT_BAD_INPUT)
-    async with records() as (_, repositories):
-        for path in found:
-            scene = json.loads(path.read_text(encoding="utf-8"))
-            kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
-            await repositories.profiles.put_scene(scene["id"], scene["title"]["en"], kept)
-            report = await import_profiles(
-                repositories.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
-            )
-            console.print(
-                f"{scene['id']}: {report.new} new, {report.stored} in all, {len(report.refused)} refused", markup=False
-            )
-
-
-def _in_memory(people: int) -> str:
-    return "in memory" if people <= LARGE else "in memory, slow: reindex"
-
-
-def _result(found: Match) -> dict[str, Any]:
-    return {"id": found.profile_id, "score": found.score, "perspective": found.perspective, "reasons": found.reasons}
-
-
-def _table(need: str, found: list[Match]) -> Table:
-    table = Table("", "profile", "score", "part", "side", "characters", title=need[:60], box=None)
-    for rank, one in enumerate(found, 1):
-        for reason in one.reasons[:1] or [{}]:
-            where = f"{reason['start']}-{reason['end']}" if reason else ""
-            table.add_row(
-                str(rank), one.profile_id, f"{one.score:.2f}", reason.get("part", ""), reason.get("facet", ""), where
-            )
-    return table
+    run(actions.load(folder))

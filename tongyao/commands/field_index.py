@@ -2,101 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tongyao.commands.shared.common import settings
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
-from tongyao.protocol.contracts.reindex import (
-    REINDEX,
-    REINDEX_PROGRESS,
-    REINDEX_QUEUE,
-    Kind,
-    ModelSpec,
-    ReindexInput,
-    ReindexProgress,
-)
-from tongyao.protocol.model.tension import Tension
-from tongyao.records.people.profiles import SceneUnknown
-from tongyao.records.repositories import Repositories
-from tongyao.runtime import wiring
-from tongyao.runtime.local.addresses import find_running
-from tongyao.runtime.settings import Settings
-
-if TYPE_CHECKING:
-    from tongyao.evals.field import LabelledNeed, Result
-    from tongyao.field.index.indexer import Indexer
-
-LINE_SECONDS = 5
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
 
 Scene = Annotated[str, typer.Option("--scene", help="The scene's id.")]
+
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
+
 Model = Annotated[str | None, typer.Option("--model", help="An encoder with weights: a hub's name or a folder.")]
+
 Languages = Annotated[list[str] | None, typer.Option("--language", help="The model's, zh or en; none: all.")]
 
 
 def add_to(app: typer.Typer) -> None:
     app.command()(reindex)
     app.command()(evaluate)
-
-
-@asynccontextmanager
-async def records() -> AsyncIterator[tuple[Settings, Repositories]]:
-    """The records alone: of the running service or the settings, else the embedded PostgreSQL for this block."""
-    from tongyao.records.migrate import migrate
-
-    chosen = settings()
-    running = find_running(chosen.home)
-    server = None
-    if running is not None:
-        url = running.database_url
-    elif chosen.database_url is not None:
-        url = chosen.database_url.get_secret_value()
-    else:
-        from tongyao.runtime.local.postgres import LocalPostgres
-
-        server = LocalPostgres(chosen.home)
-        url = await asyncio.to_thread(server.start)
-    try:
-        await asyncio.to_thread(migrate, url)
-        async with wiring.repositories(chosen, database_url=url) as repositories:
-            yield chosen, repositories
-    finally:
-        if server is not None:
-            await asyncio.to_thread(server.stop)
-
-
-@contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Progress on standard error, a bar or, in a log, a line now and then: call it with how many are done, of how many."""
-    if not errors.is_terminal:
-        yield _lines(what)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _lines(what: str) -> Callable[[int, int], None]:
-    last = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LINE_SECONDS:
-            last = time.monotonic()
-            errors.print(f"{what}: {done} of {total}", markup=False, highlight=False)
-
-    return show
 
 
 def reindex(
@@ -111,77 +36,18 @@ def reindex(
 
     Where a service runs it is a workflow there, and this command watches; else it is done here.
     """
+    from tongyao.commands.actions import field_index as actions
+    from tongyao.protocol.contracts.reindex import Kind, ModelSpec, ReindexInput
+
     if kind not in ("lexical", "model"):
         fail(f"--kind {kind!r}: lexical or model", EXIT_BAD_INPUT)
-    spec = ModelSpec(model=_whole(model), languages=tuple(language or ())) if model else None
+    spec = ModelSpec(model=actions.whole_path(model), languages=tuple(language or ())) if model else None
     run(
-        _reindex(
+        actions.reindex(
             ReindexInput(scene=scene, kind="model" if spec else cast(Kind, kind), model=spec, refit=refit,
                          per_second=per_second)
         )
     )  # fmt: skip
-
-
-async def _reindex(what: ReindexInput) -> None:
-    from temporalio.client import WorkflowFailureError
-
-    from tongyao.field.encoders.encoder import EncoderUnusable
-
-    async with records() as (chosen, repositories):
-        try:
-            await repositories.profiles.scene(what.scene)
-            running = find_running(chosen.home)
-            address = running.temporal_address if running else chosen.temporal_address
-            if address is not None:
-                done = await _watch(chosen, address, what)
-            else:
-                done = await fill_here(wiring.intent_field(chosen, repositories).indexer, what)
-        except (EncoderUnusable, SceneUnknown) as error:
-            fail(str(error), EXIT_BAD_INPUT)
-        except WorkflowFailureError as error:
-            cause = error.cause.__cause__ or error.cause
-            fail(f"the re-index failed: {cause}", EXIT_FAILED)
-    console.print(f"{what.scene}: {done.held} of {done.people} people by {done.encoder}", markup=False)
-
-
-async def fill_here(indexer: Indexer, what: ReindexInput) -> ReindexProgress:
-    """What the workflow does, in this process."""
-    progress = await indexer.open(what.scene, what.kind, model=what.model, refit=what.refit)
-    with counting(f"index of {what.scene} by {progress.encoder}") as show:
-        for _ in range(2):  # again after the switch: who came meanwhile
-            while True:
-                begun = asyncio.get_running_loop().time()
-                progress = await indexer.fill_some(progress.index, most=64 if what.kind == "model" else 500)
-                show(progress.held, progress.people)
-                if progress.batch == 0:
-                    break
-                if what.per_second is not None:
-                    taken = asyncio.get_running_loop().time() - begun
-                    await asyncio.sleep(max(0.0, progress.batch / what.per_second - taken))
-            progress = await indexer.switch(progress.index)
-    return progress
-
-
-async def _watch(chosen: Settings, address: str, what: ReindexInput) -> ReindexProgress:
-    from temporalio.common import WorkflowIDConflictPolicy
-    from temporalio.service import RPCError
-
-    from tongyao.runtime.temporal.connection import connect
-
-    client = await connect(chosen, address=address)
-    handle = await client.start_workflow(
-        REINDEX, what, id=what.workflow_id, task_queue=REINDEX_QUEUE, result_type=ReindexProgress,
-        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-    )  # fmt: skip
-    result = asyncio.ensure_future(handle.result())
-    with counting(f"workflow {what.workflow_id}") as show:
-        while not (await asyncio.wait([result], timeout=1))[0]:
-            try:
-                now = await handle.query(REINDEX_PROGRESS, result_type=ReindexProgress)
-            except RPCError:
-                continue  # no worker answers at the moment; the result is still waited for
-            show(now.held, now.people)
-    return cast(ReindexProgress, result.result())
 
 
 def evaluate(
@@ -196,14 +62,17 @@ def evaluate(
 
     Everybody is looked at, in memory. With a model also by it alone (with BM25), and by both together (hybrid).
     """
+    from tongyao.commands.actions import field_index as actions
+    from tongyao.protocol.contracts.reindex import ModelSpec
+
     if (needs is None) != (scene is None):
         fail("give labelled needs and --scene, or neither: then the scenes of --folder", EXIT_BAD_INPUT)
     if needs is not None and scene is not None:
-        texts, labelled = run(_texts(scene)), _labelled(needs)
+        texts, labelled = run(actions.texts_of(scene)), actions.read_labelled(needs)
     else:
-        texts, labelled = _folder(folder)
-    spec = ModelSpec(model=_whole(model), languages=tuple(language or ())) if model else None
-    rows = _evaluate(texts, labelled, spec)
+        texts, labelled = actions.read_folder(folder)
+    spec = ModelSpec(model=actions.whole_path(model), languages=tuple(language or ())) if model else None
+    rows = actions.evaluate(texts, labelled, spec)
     if as_json:
         print_json([row.model_dump() for row in rows])
         return
@@ -215,90 +84,3 @@ def evaluate(
             f"{row.hits}/{row.expected}",
         )  # fmt: skip
     console.print(table)
-
-
-def _evaluate(texts: dict[str, str], needs: list[LabelledNeed], spec: ModelSpec | None) -> list[Result]:
-    from tongyao.evals import field
-    from tongyao.field.encoders.encoder import EncoderUnusable
-
-    encoder = None
-    if spec is not None:
-        from tongyao.field.encoders.transformer import TransformerEncoder
-
-        try:
-            encoder = TransformerEncoder(spec)
-        except EncoderUnusable as error:
-            fail(str(error), EXIT_BAD_INPUT)
-    return field.evaluate(texts, needs, model=encoder)
-
-
-async def _texts(scene: str) -> dict[str, str]:
-    async with records() as (_, repositories):
-        try:
-            await repositories.profiles.scene(scene)
-        except SceneUnknown as error:
-            fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
-        versions = await repositories.profiles.of_scene(scene)
-        texts = await repositories.texts.get_many([version.text_id for version in versions], erased="")
-    return {version.profile_id: texts[version.text_id] for version in versions}
-
-
-def _folder(folder: Path) -> tuple[dict[str, str], list[LabelledNeed]]:
-    from tongyao.field.profile_import import profile_text
-
-    texts: dict[str, str] = {}
-    labelled: list[LabelledNeed] = []
-    for path in sorted(folder.glob("*/needs.jsonl")):
-        profiles = json.loads((path.parent / "profiles.json").read_text(encoding="utf-8"))
-        texts |= {id: profile_text(value) for id, value in profiles.items()}
-        labelled += _labelled(path)
-    if not labelled:
-        fail(f"there are no labelled needs in {folder}: name the folder with --folder", EXIT_BAD_INPUT)
-    return texts, labelled
-
-
-def _labelled(path: Path) -> list[LabelledNeed]:
-    from pydantic import ValidationError
-
-    from tongyao.evals.field import LabelledNeed
-
-    found = []
-    for number, one in enumerate(read_lines(path), 1):
-        try:
-            found.append(LabelledNeed.model_validate(one))
-        except ValidationError as error:
-            first = error.errors()[0]
-            fail(f"{path}, need {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}", EXIT_BAD_INPUT)
-    return found
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """JSON lines, each an object with a `need`; ends the command where they are not."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        fail(f"{path} cannot be read: {error}", EXIT_BAD_INPUT)
-    found = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            fail(f"{path}, line {number}: no JSON ({error.msg})", EXIT_BAD_INPUT)
-        if not isinstance(value, dict) or not isinstance(value.get("need"), str) or not value["need"].strip():
-            fail(f'{path}, line {number}: expected an object with "need": text', EXIT_BAD_INPUT)
-        found.append(value)
-    return found
-
-
-def tension_of(one: dict[str, Any]) -> Tension:
-    """The tension of a line; ends the command where there is none."""
-    if not isinstance(one.get("tension"), dict):
-        fail('this perspective needs a formulated tension: --needs lines with "tension", or relevance', EXIT_BAD_INPUT)
-    return Tension.model_validate(one["tension"])
-
-
-def _whole(model: str) -> str:
-    """A folder by its whole path: the worker stands elsewhere."""
-    return str(Path(model).resolve()) if Path(model).is_dir() else model

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
-from functools import partial
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tongyao.app.context import AppContext
-from tongyao.app.operators.roles import read_roles
-from tongyao.app.people import tokens
-from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.commands.shared.common import OPERATOR, app_context, settings, validated
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 from tongyao.commands.shared.options import complete_person
-from tongyao.commands.shared.references import find_person
-from tongyao.commands.shared.ways_in import gateway_address
-from tongyao.records.people.tokens import Token
-from tongyao.runtime import installation
-from tongyao.runtime.observability import logs
-
-TOKEN_VARIABLE = "TY_TOKEN"
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 
 token = typer.Typer(no_args_is_help=True, help="Tokens: keys to the gateway, each shown once.")
 
@@ -41,33 +25,9 @@ def gateway() -> None:
     It listens on TONGYAO_GATEWAY_HOST and TONGYAO_GATEWAY_PORT. `tongyao up` has one of its own. People get their tokens by
     registering (POST /profiles, or the tool `join`), operators by `tongyao token create --operator`. docs/api.md goes on.
     """
-    run(_gateway())
+    from tongyao.commands.actions import gateway as actions
 
-
-async def _gateway() -> None:
-    from tongyao.runtime.observability.telemetry import Telemetry, records_answer
-    from tongyao.runtime.serve import gateway_running  # imports the web server: a second that other commands save
-
-    stop = asyncio.Event()
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
-    config = settings()
-    logs.configure(config)
-    telemetry = Telemetry(config, service="gateway")
-    async with (
-        telemetry.served(),
-        installation.running(config, runtime=telemetry.runtime) as joined,
-        gateway_running(joined, stop) as url,
-    ):
-        context = joined.context
-        telemetry.records = context.repositories.pool
-        telemetry.roles = partial(read_roles, context.client)
-        telemetry.checks = {
-            "records": records_answer(context.repositories.pool),
-            "temporal": context.client.service_client.check_health,
-        }
-        console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
-        await context.relay.run(stop)
+    run(actions.gateway())
 
 
 def mcp() -> None:
@@ -76,15 +36,9 @@ def mcp() -> None:
     For clients that start their servers themselves (docs/mcp.md has their configuration), beside a service that runs
     already under the same TONGYAO_HOME. Clients that speak HTTP use /mcp of `tongyao up` or `tongyao gateway`.
     """
-    run(_mcp())
+    from tongyao.commands.actions import gateway as actions
 
-
-async def _mcp() -> None:
-    from tongyao.gateway.mcp.server import make_server
-    from tongyao.runtime.serve import gateway_context
-
-    async with installation.running(settings()) as joined:
-        await make_server(gateway_context(joined), token=os.environ.get(TOKEN_VARIABLE, "")).run_stdio_async()
+    run(actions.mcp())
 
 
 @token.command("create")
@@ -101,26 +55,16 @@ def create(
 
     It is sent as `Authorization: Bearer …`, or given to MCP clients. A person's opens what is theirs and the processes they are in.
     """
+    from tongyao.app.people import tokens
+    from tongyao.commands.actions import gateway as actions
+    from tongyao.commands.shared.common import validated
+
     if operator == (person is not None):
         fail("say --person ID or --operator", EXIT_BAD_INPUT)
     seconds = int(days * 24 * 3600) if days is not None else None
     role = "operator" if operator else "person"
     body = validated(tokens.IssueTokenBody, {"role": role, "person": person, "label": label, "seconds": seconds})
-    typer.echo(run(_create(body)))
-
-
-async def _create(body: tokens.IssueTokenBody) -> str:
-    async with app_context() as context:
-        if body.person is not None:
-            body = body.model_copy(update={"person": await _known(context, body.person)})
-        return (await tokens.issue_token(context, OPERATOR, body)).secret
-
-
-async def _known(context: AppContext, person: str) -> str:
-    """The id of a demander without a profile, else that of the profile `person` means. Raises `BadInput`, `NotFound`."""
-    if (await context.repositories.processes.list(demander=person, limit=1)).rows:
-        return person
-    return await find_person(context, person)
+    typer.echo(run(actions.create(body)))
 
 
 @token.command("link")
@@ -135,21 +79,19 @@ def link(
 
     It begins with TONGYAO_PUBLIC_URL where that is set, else with the address of a gateway on this machine.
     """
+    from tongyao.commands.actions import gateway as actions
+
     if operator == (person is not None):
         fail("say --person ID or --operator", EXIT_BAD_INPUT)
-    typer.echo(run(_link(person)))
-
-
-async def _link(person: str | None) -> str:
-    config = settings()
-    async with app_context() as context:
-        issued = await issue_link(context, OPERATOR, person and await _known(context, person))
-    return link_address(gateway_address(config), issued.secret)
+    typer.echo(run(actions.link(person)))
 
 
 @token.command("list")
 def list_tokens(person: Annotated[str | None, typer.Option(help="Only theirs.")] = None) -> None:
     """All tokens, newest first, without their secrets."""
+    from tongyao.app.people import tokens
+    from tongyao.commands.shared.common import OPERATOR, app_context
+    from tongyao.records.people.tokens import Token
 
     async def found() -> list[Token]:
         async with app_context() as context:
@@ -165,6 +107,8 @@ def list_tokens(person: Annotated[str | None, typer.Option(help="Only theirs.")]
 @token.command("revoke")
 def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list` shows it.")]) -> None:
     """From now on this token opens nothing."""
+    from tongyao.app.people import tokens
+    from tongyao.commands.shared.common import OPERATOR, app_context
 
     async def work() -> None:
         async with app_context() as context:

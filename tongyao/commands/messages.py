@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tongyao.app.action_permissions import Role
-from tongyao.app.authorization import Caller
-from tongyao.app.context import AppContext
-from tongyao.app.errors import NotFound, Refused
-from tongyao.app.messaging.messages import Receipt, send_message
-from tongyao.app.messaging.wire import MessageBody
-from tongyao.app.operators.resume_all import Resumed, resume_all
-from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
-from tongyao.commands.shared.common import OPERATOR, app_context, validated
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_PENDING, console, fail, run
-from tongyao.commands.shared.next_steps import next_step
 from tongyao.commands.shared.options import Process, Who, complete_person, complete_process, find_process
-from tongyao.commands.shared.references import alias_in, find_person
-from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text
-from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.rules.consent import Consent
-from tongyao.records.process.processes import ProcessRow
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 
-OPERATORS: Final = "operator"
 Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
 
 
@@ -62,22 +45,11 @@ def confirm(
     key: Key = None,
 ) -> None:
     """Confirm the tension as it stands. `tongyao show` lists the names in it that others will not read."""
+    from tongyao.commands.actions import messages as actions
+
     if hide or show:
-        _report(*run(_renamed(process, hide or [], show or [])))
-    _send(process, "confirm_tension", key)
-
-
-async def _renamed(process: str, hide: list[str], show: list[str]) -> tuple[Receipt, str]:
-    """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
-    async with app_context() as context:
-        tension = (await context.repositories.record(process)).tension
-        if tension is None:
-            fail(f"{process} has no tension yet")
-        names = [one.model_dump() for one in tension.names if one.name not in (*hide, *show)]
-        names += [{"name": one} for one in dict.fromkeys(hide)]
-        parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
-        body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
-        return await _deliver(process, body, uuid.uuid4().hex, DEMANDER, "")
+        actions.report(*run(actions.renamed(process, hide or [], show or [])))
+    actions.send(process, "confirm_tension", key)
 
 
 def revise(
@@ -93,6 +65,9 @@ def revise(
 
     Barriers are replaced together: name all of them.
     """
+    from tongyao.commands.actions import messages as actions
+    from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text
+
     tension = {"transition": transition, "initial_state": initial_state, "barriers": barrier, "exchange": exchange}
     changes = {name: part for name, part in tension.items() if part is not None}
     if not changes and not edit:
@@ -104,7 +79,7 @@ def revise(
         if written == shown:
             fail("nothing was changed in the editor, and nothing was sent", EXIT_BAD_INPUT)
         whole = tension_of_text(written)
-    _send(process, "revise_tension", key, tension=whole)
+    actions.send(process, "revise_tension", key, tension=whole)
 
 
 def select(
@@ -113,7 +88,9 @@ def select(
     key: Key = None,
 ) -> None:
     """Choose who takes part, and start the rounds."""
-    _send(process, "select_participants", key, participants=participant)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "select_participants", key, participants=participant)
 
 
 def decide(
@@ -125,12 +102,16 @@ def decide(
     key: Key = None,
 ) -> None:
     """Decide how a process goes on that has come to a limit."""
-    _send(process, "decide", key, decision=decision, participants=participant or [], tokens=tokens, cost=cost)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "decide", key, decision=decision, participants=participant or [], tokens=tokens, cost=cost)
 
 
 def conclude(process: Process, key: Key = None) -> None:
     """End the rounds after the present one, and plan."""
-    _send(process, "conclude", key)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "conclude", key)
 
 
 def resume(
@@ -149,12 +130,14 @@ def resume(
     key: Key = None,
 ) -> None:
     """Go on with a suspended process, or with all of them, once the cause is mended."""
+    from tongyao.commands.actions import messages as actions
+
     if bool(process) == every:
         fail("name one process, or say --all", EXIT_BAD_INPUT)
     if not every:
-        _send(process, "resume", key, sender=OPERATORS)
+        actions.send(process, "resume", key, sender=actions.OPERATORS)
         return
-    resumed = run(_resume_all(reason, scene, dry_run, key or uuid.uuid4().hex))
+    resumed = run(actions.resume_suspended(reason, scene, dry_run, key or uuid.uuid4().hex))
     for one in resumed:
         console.print(f"{one.process_id}  {', '.join(one.suspended)}  {one.result}", highlight=False)
     console.print(
@@ -162,16 +145,13 @@ def resume(
     )
 
 
-async def _resume_all(cause: str | None, scene: str | None, dry_run: bool, key: str) -> list[Resumed]:
-    async with app_context() as context:
-        return await resume_all(context, OPERATOR, key=key, cause=cause, scene=scene, dry_run=dry_run, via="cli")
-
-
 def cancel(
     process: Process, branch: Annotated[bool, typer.Option(help="With everything below it.")] = False, key: Key = None
 ) -> None:
     """Cancel a process. What was said stays in the records."""
-    _send(process, "cancel", key, branch=branch)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "cancel", key, branch=branch)
 
 
 def say(
@@ -185,9 +165,11 @@ def say(
     key: Key = None,
 ) -> None:
     """Speak in a turn that waits for a person."""
+    from tongyao.commands.actions import messages as actions
+
     if round_number is None:
-        round_number = run(_present(process)).round
-    _send(process, "submit_projection", key, sender=who, round=round_number, text=text, nothing_new=nothing_new)
+        round_number = run(actions.present(process)).round
+    actions.send(process, "submit_projection", key, sender=who, round=round_number, text=text, nothing_new=nothing_new)
 
 
 def answer(
@@ -201,9 +183,11 @@ def answer(
     key: Key = None,
 ) -> None:
     """Answer a plan for a participant."""
+    from tongyao.commands.actions import messages as actions
+
     if revision is None:
-        revision = run(_latest_revision(process))
-    _send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text)
+        revision = run(actions.latest_revision(process))
+    actions.send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text)
 
 
 def replan(
@@ -215,8 +199,10 @@ def replan(
     key: Key = None,
 ) -> None:
     """Have the plan made once more: without people who declined, with what others proposed."""
-    aliases = run(_aliases(process, [without or [], proposal or []]))
-    _send(process, "replan", key, without=aliases[0], proposals=aliases[1])
+    from tongyao.commands.actions import messages as actions
+
+    aliases = run(actions.aliases(process, [without or [], proposal or []]))
+    actions.send(process, "replan", key, without=aliases[0], proposals=aliases[1])
 
 
 def branch(
@@ -226,7 +212,9 @@ def branch(
     key: Key = None,
 ) -> None:
     """Say whether a residual tension goes back to the field, in a process of its own; also after the process has ended."""
-    _send(process, "approve_residual", key, residual=residual, approve=not no)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "approve_residual", key, residual=residual, approve=not no)
 
 
 def switch(
@@ -236,19 +224,25 @@ def switch(
     key: Key = None,
 ) -> None:
     """Change what speaks for a participant."""
-    _send(process, "switch_endpoint", key, sender=OPERATORS, about=who, endpoint=endpoint)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "switch_endpoint", key, sender=actions.OPERATORS, about=who, endpoint=endpoint)
 
 
 def extend(
     process: Process, who: Who, hours: Annotated[float, typer.Option(help="So much longer.")] = 24, key: Key = None
 ) -> None:
     """Give a participant more time for the present turn."""
-    _send(process, "extend_deadline", key, sender=OPERATORS, about=who, seconds=int(hours * 3600))
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "extend_deadline", key, sender=actions.OPERATORS, about=who, seconds=int(hours * 3600))
 
 
 def leave(process: Process, who: Who, key: Key = None) -> None:
     """A participant leaves the process."""
-    _send(process, "leave", key, sender=OPERATORS, about=who)
+    from tongyao.commands.actions import messages as actions
+
+    actions.send(process, "leave", key, sender=actions.OPERATORS, about=who)
 
 
 def consent(
@@ -261,114 +255,25 @@ def consent(
     key: Key = None,
 ) -> None:
     """Answer whether a proxy may speak for somebody in a process. No answer is no."""
+    from tongyao.app.messaging.wire import MessageBody
+    from tongyao.commands.actions import messages as actions
+    from tongyao.commands.shared.common import validated
+
     body = validated(MessageBody, {"kind": "consent", "allow": allow})
-    _report(*run(_answer(process, body, key or uuid.uuid4().hex, person)))
-
-
-async def _answer(process: str, body: MessageBody, key: str, person: str) -> tuple[Receipt, str]:
-    async with app_context() as context:
-        asked = await find_person(context, person)
-        receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
-        return receipt, await next_step(context.repositories, process)
+    actions.report(*run(actions.answer(process, body, key or uuid.uuid4().hex, person)))
 
 
 def consents(
     person: Annotated[str, typer.Argument(help="Id of the profile.")],
     scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
-    decision: Annotated[
-        Consent | None, typer.Option("--set", help="ask: each time; allow: in this scene; never.")
-    ] = None,
+    decision: Annotated[str | None, typer.Option("--set", help="ask: each time; allow: in this scene; never.")] = None,
 ) -> None:
     """Show where a proxy may speak for somebody, or decide it for a scene."""
+    from tongyao.commands.actions import messages as actions
+
     if (scene is None) != (decision is None):
         fail("to decide, say both --scene and --set", EXIT_BAD_INPUT)
     table = Table("scene", "consent", "", box=None)
-    for one in run(_consents(person, scene, decision)):
+    for one in run(actions.consents(person, scene, decision)):
         table.add_row(one.scene, one.consent.value, "" if one.own else f"by default ({one.origin.value})")
     console.print(table)
-
-
-async def _consents(person: str, scene: str | None, decision: Consent | None) -> list[ConsentView]:
-    caller = Caller(Role.PERSON, person)
-    async with app_context() as context:
-        if scene is not None and decision is not None:
-            return [await set_consent(context, caller, person, scene, ConsentBody(consent=decision))]
-        return await read_consents(context, caller, person)
-
-
-def _send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, about: str = "", **fields: Any) -> None:
-    """Send a message for `sender`: an alias, a person in the process (`P00`: the demander) or an operator.
-
-    `about`: the participant whom an operator's message is about.
-    """
-    body = validated(MessageBody, {"kind": kind, **fields})
-    _report(*run(_deliver(process, body, key or uuid.uuid4().hex, sender, about)))
-
-
-def _report(receipt: Receipt, then: str) -> None:
-    """One line of what happened, one of what comes next."""
-    if receipt.state == "waiting":
-        console.print(f"accepted and kept as {receipt.id}: it is delivered as soon as a worker answers", style="yellow")
-        raise typer.Exit(EXIT_PENDING)
-    repeated = " (it had been applied before)" if receipt.repeated else ""
-    console.print(f"{receipt.en or receipt.kind}{repeated}", highlight=False, markup=False, soft_wrap=True)
-    if receipt.id.startswith("c-"):
-        then = f"Next: tongyao watch {receipt.id}"
-    console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
-
-
-async def _deliver(process: str, body: MessageBody, key: str, sender: str, about: str) -> tuple[Receipt, str]:
-    async with app_context() as context:
-        row = await context.repositories.processes.get(process)
-        if about:
-            body = body.model_copy(update={"alias": await alias_in(context, row, about)})
-        caller = await _caller(context, row, sender)
-        try:
-            receipt = await send_message(context, caller, process, body, key=key, via="cli")
-        except Refused as refused:
-            refused.add_note(await next_step(context.repositories, process))
-            raise
-        if receipt.state == "applied":
-            await _until_written(context, row)
-        return receipt, await next_step(context.repositories, process)
-
-
-async def _until_written(context: AppContext, before: ProcessRow) -> None:
-    """Wait a moment for the records to show what the message changed: the workflow writes them after it has applied it."""
-    for _ in range(15):
-        if (await context.repositories.processes.get(before.id)).seq > before.seq:
-            return
-        await asyncio.sleep(0.1)
-
-
-async def _caller(context: AppContext, row: ProcessRow, sender: str) -> Caller:
-    """The caller in whose role a message is sent. Raises `NotFound`."""
-    if sender == OPERATORS:
-        return OPERATOR
-    alias = await alias_in(context, row, sender)
-    if alias == DEMANDER:
-        return Caller(Role.PERSON, row.demander)
-    seats = await context.repositories.seats.seats(row.id)
-    person = next((seat.person for seat in seats if seat.alias == alias), None)
-    if person is None:
-        raise NotFound("no_such_seat", f"{row.id} has no {alias}")
-    return Caller(Role.PARTICIPANT, person, process_id=row.id, alias=alias)
-
-
-async def _aliases(process: str, given: list[list[str]]) -> list[list[str]]:
-    if not any(given):
-        return given
-    async with app_context() as context:
-        row = await context.repositories.processes.get(process)
-        return [[await alias_in(context, row, one) for one in names] for names in given]
-
-
-async def _present(process: str) -> ProcessRow:
-    async with app_context() as context:
-        return await context.repositories.processes.get(process)
-
-
-async def _latest_revision(process: str) -> int:
-    async with app_context() as context:
-        plan = await context.repositories.plans.latest(process)
-        return plan.revision if plan is not None else 1

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal, cast, get_args
 
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.common import app_context, settings
-from tongyao.commands.shared.terminal import console, fail, print_json, run
 from tongyao.commands.shared.options import Process
-from tongyao.llm import prices
-from tongyao.llm.cost_estimate import estimate as estimated
-from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.steps import STEPS
+from tongyao.commands.shared.terminal import console, fail, print_json, run
 
-Group = Literal["process", "step", "model", "day"]
 prompts_app = typer.Typer(help="The prompts as models get them.", no_args_is_help=True)
 
 
@@ -34,11 +27,13 @@ def cost(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """Calls, tokens and dollars; failed calls are counted, they cost as well."""
+    from tongyao.commands.actions import models as actions
+
     groups = tuple(by or ["day"])
-    wrong = [one for one in groups if one not in get_args(Group)]
+    wrong = [one for one in groups if one not in get_args(actions.Group)]
     if wrong:
-        fail(f"--by {wrong[0]!r}: one of {', '.join(get_args(Group))}", 2)
-    run(_cost(cast(tuple[Group, ...], groups), process, as_json))
+        fail(f"--by {wrong[0]!r}: one of {', '.join(get_args(actions.Group))}", 2)
+    run(actions.cost(cast(tuple[actions.Group, ...], groups), process, as_json))
 
 
 def estimate(
@@ -49,6 +44,10 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """What a process would cost on the models of the settings. Nothing is asked; proxies only, no repairs, thinking guessed."""
+    from tongyao.commands.shared.common import settings
+    from tongyao.llm import prices
+    from tongyao.llm.cost_estimate import estimate as estimated
+
     if lang not in ("en", "zh"):
         fail(f"--lang {lang!r}: en or zh", 2)
     config = settings()
@@ -75,53 +74,18 @@ def estimate(
     console.print(table)
 
 
-async def _cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> None:
-    async with app_context() as context:
-        rows = await context.repositories.ledger.totals(by, process_id=process)
-    if as_json:
-        print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
-        return
-    table = Table(*by, "calls", "failed", "orphaned", "input", "cache written", "cache read", "output", "$", box=None)
-    for row in rows:
-        key = {"process": row.process_id, "step": row.step, "model": row.model or "(none)", "day": row.day}
-        dollars = f"{row.cost:.4f}" + ("" if row.cost_known else " or more")
-        counts = (row.calls, row.failed, row.orphaned, row.input_tokens, row.cache_write_tokens, row.cache_read_tokens,
-                  row.output_tokens)  # fmt: skip
-        table.add_row(*(str(key[one]) for one in by), *(f"{count:,}" for count in counts), dollars)
-    console.print(table)
-
-
 def record(
     process: Process,
     to: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Keep every settled answer of a process in a file, for the `recorded` engine to play back without any key."""
-    count = run(_record(process, to))
+    from tongyao.commands.actions import models as actions
+
+    count = run(actions.record(process, to))
     console.print(
         f"{count} answers in [bold]{to}[/bold]; play: TONGYAO_ENGINE=recorded TONGYAO_ENGINE_FILE={to} "
         "TONGYAO_PROCESS__ALIASES_AS_NAMED=true, with the participants in the order of its first line"
     )
-
-
-async def _record(process: str, to: Path) -> int:
-    from tongyao.llm.engine import CallKey
-    from tongyao.llm.recorded import Row, Tokens, write_recording
-
-    async with app_context() as context:
-        await context.repositories.processes.get(process)
-        rows = []
-        for call in await context.repositories.ledger.calls(process):
-            key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
-            settled = (
-                await context.repositories.ledger.settled(key, call.input_hash) if call.state == "settled" else None
-            )
-            if settled is None:
-                continue
-            counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
-            usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
-            rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        seats = [seat.person for seat in await context.repositories.seats.seats(process) if seat.alias != DEMANDER]
-        return write_recording(rows, to, title=process, seats=seats)
 
 
 @prompts_app.command("show")
@@ -133,6 +97,7 @@ def show_prompt(
     """Show a prompt: as written, or with an example's data as the model would get it."""
     from tongyao.llm import prompts
     from tongyao.llm.example import render_example
+    from tongyao.protocol.model.steps import STEPS
 
     if step not in STEPS or lang not in ("zh", "en"):
         fail(f"steps: {', '.join(STEPS)}; languages: zh, en", 2)
@@ -144,6 +109,7 @@ def show_prompt(
 def list_prompts() -> None:
     """List every prompt with its version and hash, as a manifest freezes them."""
     from tongyao.llm import prompts
+    from tongyao.protocol.model.steps import STEPS
 
     table = Table("step", "language", "version", "sha256", box=None)
     for step in STEPS:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tongyao.app.operators.project_again import project_again
-from tongyao.app.operators.signals import signed_payload
-from tongyao.commands.shared.common import OPERATOR, app_context
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json, run
 from tongyao.commands.shared.options import Process
-from tongyao.records.process.operators import OperatorAct
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json, run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,7 +26,9 @@ def show_log(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array on standard output.")] = False,
 ) -> None:
     """What operators did, the newest first: who resumed, cancelled, extended, projected again, decoded payloads."""
-    acts = run(_acts(process, operator, limit))
+    from tongyao.commands.actions import operators as actions
+
+    acts = run(actions.acts(process, operator, limit))
     if as_json:
         print_json([act.model_dump(mode="json") for act in acts])
         return
@@ -41,22 +39,14 @@ def show_log(
     console.print(table, highlight=False)
 
 
-async def _acts(process: str | None, operator: str | None, limit: int) -> list[OperatorAct]:
-    async with app_context() as context:
-        return await context.repositories.operators.acts(process_id=process, login=operator, limit=limit)
-
-
 def project_process_again(process: Process) -> None:
     """Make the records of a process anew from its workflow: after a reset, or when a server was restored from a backup."""
-    sent_again = run(_project_again(process))
+    from tongyao.commands.actions import operators as actions
+
+    sent_again = run(actions.project_process_again(process))
     console.print(
         f"{process} stands as its workflow has it; {sent_again} messages are delivered again", highlight=False
     )
-
-
-async def _project_again(process: str) -> int:
-    async with app_context() as context:
-        return await project_again(context.repositories, context.client, process, login=OPERATOR.login, via="cli")
 
 
 def sign_signal(
@@ -66,18 +56,15 @@ def sign_signal(
     hours: Annotated[float, typer.Option(help="How long the signature is good for.")] = 1,
 ) -> None:
     """Print the payload of a signal with a signature, for `temporal workflow signal --input` or the Temporal UI. It is good once."""
+    from tongyao.commands.actions import operators as actions
+
     try:
         given = json.loads(payload)
     except ValueError as error:
         fail(f"the payload is no JSON: {error}", EXIT_BAD_INPUT)
     if not isinstance(given, dict):
         fail('the payload is a JSON object: {}, {"alias": "P01"}', EXIT_BAD_INPUT)
-    print_json(run(_signed(process, kind, given, timedelta(hours=hours))))
+    print_json(run(actions.signed(process, kind, given, timedelta(hours=hours))))
     errors.print(
         f"send it with: temporal workflow signal --workflow-id {process} --name {kind} --input-file FILE", markup=False
     )
-
-
-async def _signed(process: str, kind: str, payload: dict[str, Any], lifetime: timedelta) -> dict[str, Any]:
-    async with app_context() as context:
-        return await signed_payload(context, process, kind, payload, lifetime=lifetime)

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.table import Column, Table
-from rich.text import Text
 
-from tongyao.app import processes
-from tongyao.app.context import AppContext
-from tongyao.app.errors import NotFound, Unavailable
-from tongyao.commands.shared.common import OPERATOR, app_context
-from tongyao.commands.shared.terminal import console, print_json, run
-from tongyao.commands.shared.live_view import asks_of, live_view
 from tongyao.commands.shared.options import Process
-from tongyao.commands.shared.showing import (
-    audited,
-    print_audit,
-    print_before_rounds,
-    print_choices,
-    print_plan,
-    shown_as_json,
-)
-from tongyao.protocol.model.process import Phase
-from tongyao.records.repositories import Repositories
-
-_FACETS = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
-"""The facets of a person that a search result names, in words."""
+from tongyao.commands.shared.terminal import run
+from tongyao.protocol.model.phase import Phase
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,61 +19,16 @@ def add_to(app: typer.Typer) -> None:
     app.command("list")(list_processes)
 
 
-def watch(process: Process) -> None:
+def watch(
+    process: Process,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A JSON object a line at each change, as `list --json` has them.")
+    ] = False,
+) -> None:
     """Watch a process live: its phase, rounds × participants, and who is waited for. Ctrl-C leaves it running."""
-    run(_watch(process))
+    from tongyao.commands.actions import processes as actions
 
-
-async def _watch(process: str) -> None:
-    async with app_context() as context:
-        await follow(context.repositories, process)
-
-
-async def follow(repositories: Repositories, process_id: str, *, quiet: bool = False) -> Phase:
-    """Show the process until it ends, or until it waits for people to answer a finished plan; returns its phase."""
-    await repositories.processes.get(process_id)
-    if quiet:
-        while not (phase := await _phase(repositories, process_id)).ended and phase is not Phase.ANSWERING:
-            await asyncio.sleep(0.3)
-        return phase
-    if not console.is_terminal:
-        return await _follow_in_lines(repositories, process_id)
-    from rich.live import Live
-
-    with Live(console=console, refresh_per_second=4, transient=False) as live:
-        while True:
-            phase = await _phase(repositories, process_id)
-            live.update(await live_view(repositories, process_id))
-            if phase.ended or phase is Phase.ANSWERING:
-                return phase
-            await asyncio.sleep(0.3)
-
-
-async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
-    """For a log: a line for each phase and round as it begins, the picture once at the end."""
-    shown = ""
-    while True:
-        row = await repositories.processes.get(process_id)
-        line = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
-        if line != shown:
-            console.print(line, style="dim")
-            shown = line
-        phase = Phase(row.phase)
-        if phase.ended or phase is Phase.ANSWERING:
-            console.print(await live_view(repositories, process_id, with_asks=False))
-            _print_asks(await asks_of(repositories, row))
-            return phase
-        await asyncio.sleep(0.3)
-
-
-def _print_asks(lines: list[str]) -> None:
-    """Whole lines, so that the commands can be pasted."""
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-async def _phase(repositories: Repositories, process_id: str) -> Phase:
-    return Phase((await repositories.processes.get(process_id)).phase)
+    run(actions.watch(process, as_json))
 
 
 def show(
@@ -102,52 +37,16 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Show how a process stands, and its plan when there is one."""
-    run(_show(process, with_audit, as_json))
+    from tongyao.commands.actions import processes as actions
 
-
-async def _show(process: str, with_audit: bool, as_json: bool) -> None:
-    async with app_context() as context:
-        repositories = context.repositories
-        if as_json:
-            shown = await shown_as_json(context, process)
-            if with_audit:
-                shown["audit"] = [finding.model_dump() for finding in await audited(repositories, process)]
-            print_json(shown)
-            return
-        console.print(await live_view(repositories, process, with_asks=False))
-        asks = await asks_of(repositories, await repositories.processes.get(process))
-        _print_asks(asks)
-        if not asks:
-            await print_why(context, process)
-        await print_before_rounds(context, process)
-        await print_choices(repositories, process)
-        await print_plan(context, process)
-        if with_audit:
-            await print_audit(repositories, process)
+    run(actions.show(process, with_audit, as_json))
 
 
 def why(process: Process) -> None:
     """Say what a process waits for, since when, and what would move it."""
-    run(_why(process))
+    from tongyao.commands.actions import processes as actions
 
-
-async def _why(process: str) -> None:
-    async with app_context() as context:
-        await context.repositories.processes.get(process)  # raises for an unknown id
-        await print_why(context, process)
-
-
-async def print_why(context: AppContext, process_id: str) -> None:
-    """One line for each thing that is waited for. Where no worker answers, that is said."""
-    from tongyao.app.why import read_why
-
-    try:
-        told = await read_why(context, OPERATOR, process_id)
-    except (NotFound, Unavailable) as error:
-        console.print(Text(str(error), style="yellow"))
-        return
-    for line in [reason.sentence for reason in told.reasons] or [told.sentence]:
-        console.print(Text(line))
+    run(actions.why(process))
 
 
 def list_processes(
@@ -162,6 +61,8 @@ def list_processes(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
 ) -> None:
     """List processes, newest first."""
+    from tongyao.commands.actions import processes as actions
+
     wanted: dict[str, Any] = {
         "scene": scene,
         "phase": [phase.value] if phase else None,
@@ -171,43 +72,4 @@ def list_processes(
         "since": since,
         "until": until,
     }
-    run(_list(wanted, limit, as_json))
-
-
-async def _list(wanted: dict[str, Any], limit: int, as_json: bool) -> None:
-    async with app_context() as context:
-        found = await processes.list_processes(context, OPERATOR, **wanted, limit=limit)
-    if as_json:
-        print_json([one.model_dump(mode="json") for one in found.processes])
-        return
-    none = "no process is like this" if any(wanted.values()) else "no processes yet: `tongyao start --help`"
-    console.print(_table(found.processes) if found.processes else Text(none))
-    if found.next:
-        console.print(f"more than {limit}: --limit shows more", style="dim")
-
-
-def _table(shown: list[processes.ProcessSummary]) -> Table:
-    """A line each; columns in which nothing stands are left out, and ids are never cut."""
-    rows = [
-        {
-            "id": one.id,
-            "phase": one.phase,
-            "round": str(one.round),
-            "people": str(one.participants),
-            "waits for": "\n".join(
-                f"{ask.alias or 'operator'}: {ask.ask.replace('_', ' ')}" for ask in one.waits or ()
-            ),
-            "suspended": ", ".join(one.suspended or ()),
-            "outcome": one.outcome or "",
-            "scene": one.scene or "",
-            "created": f"{one.created_at:%m-%d %H:%M}",
-        }
-        for one in shown
-    ]
-    columns = [name for name in rows[0] if any(row[name] for row in rows)]
-    table = Table(
-        *[Column(name, no_wrap=name == "created", min_width=18 if name == "id" else None) for name in columns], box=None
-    )
-    for row in rows:
-        table.add_row(*(Text(row[name]) for name in columns))
-    return table
+    run(actions.list_processes(wanted, limit, as_json))

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput
-from tongyao.commands.processes import follow
-from tongyao.commands.shared.common import OPERATOR, settings, validated
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, print_json, run
-from tongyao.commands.shared.next_steps import next_step
-from tongyao.commands.shared.profile_files import profile_id_of, read_text
-from tongyao.commands.shared.showing import print_plan, shown_as_json
-from tongyao.commands.shared.ways_in import WayIn, ways_in
-from tongyao.protocol.model.process import Phase
-from tongyao.runtime import installation
+from tongyao.commands.shared.terminal import run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,6 +36,9 @@ def start(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Start a process from a raw intent."""
+    from tongyao.app.errors import BadInput
+    from tongyao.commands.actions import start as actions
+
     changes: dict[str, Any] = {"auto_confirm": yes, "auto_start": auto_start}
     for one in setting or []:
         name, equals, value = one.partition("=")
@@ -61,72 +52,4 @@ def start(
     ]
     given = {"intent": intent, "demander": demander, "participants": named, "scene": scene or None,
              "settings": changes, "strategy": strategy}  # fmt: skip
-    run(_start(given, wait=wait, as_json=as_json))
-
-
-async def _start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
-    config = settings()
-    async with installation.brought_up(config) if wait else installation.running(config) as installed:
-        context = installed.context
-        pid, people = await start_from_files(context, given)
-        speaking = [one["profile_id"] for one in given["participants"] if one["endpoint"] == "human"]
-        doors = await ways_in(context, config, [people[one] for one in speaking])
-        if not as_json:
-            _print_started(pid, people, doors)
-        if not wait:
-            if as_json:
-                print_json({"id": pid, "people": people, "ways_in": {one.person: one.as_json() for one in doors}})
-            else:
-                console.print(f"Next: tongyao show {pid}", style="dim", highlight=False, soft_wrap=True)
-            return
-        phase = await follow(context.repositories, pid, quiet=as_json)
-        if as_json:
-            print_json(await shown_as_json(context, pid))
-        else:
-            await print_plan(context, pid)
-            console.print(await next_step(context.repositories, pid), style="dim", highlight=False, soft_wrap=True)
-        if phase not in (Phase.COMPLETED, Phase.ANSWERING):
-            raise typer.Exit(EXIT_FAILED)
-
-
-def _print_started(pid: str, people: dict[str, str], doors: list[WayIn]) -> None:
-    """The process, the ids of the people that were given as files, and how those who speak for themselves come in."""
-    console.print(f"started [bold]{pid}[/bold]: its tension is being formulated", highlight=False)
-    for file, id in people.items():
-        if file != id:
-            console.print(f"  {file} is the profile {id}", markup=False, highlight=False, soft_wrap=True)
-    for one in doors:
-        console.print(f"{one.person} speaks for themself. Shown once:", markup=False, highlight=False, soft_wrap=True)
-        for line in (
-            f"  console: {one.link} (opens once, within {one.days} days)",
-            f"  token for the API and MCP: {one.token}",
-            f'  from here: tongyao say {pid} --as {one.person} --text "…"',
-        ):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if people:
-        console.print(
-            "In the process they are P01, P02, … in random order; after the plan those who commit are shown by name.",
-            style="dim", highlight=False, soft_wrap=True,
-        )  # fmt: skip
-
-
-async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[str, dict[str, str]]:
-    """Start a process from the fields of `StartProcessBody`, where files may stand for texts and profiles.
-
-    `intent` may be `@FILE`; `demander` and participants may be files, which are registered first. Returns the id of the
-    process, and the profile id of each demander or participant as they were given. Raises `BadInput`.
-    """
-    intent, demander, scene = given["intent"], given.get("demander"), given.get("scene") or ""
-    if intent.startswith("@"):
-        intent = read_text(Path(intent[1:]), field="intent")
-    people: dict[str, str] = {}
-    for one in [*([demander] if demander else []), *(named["profile_id"] for named in given["participants"])]:
-        people[one] = await profile_id_of(context, one, scene)
-    owner = people[demander] if demander else f"person:{secrets.token_hex(4)}"
-    if demander and not owner.startswith("person:") and not await context.repositories.profiles.get_many([owner]):
-        raise BadInput("unknown_profiles", f"there is no profile {owner}, and no such file", field="demander")
-    participants = [{**one, "profile_id": people[one["profile_id"]]} for one in given["participants"]]
-    from tongyao.app.start import StartProcessBody, start_process
-
-    body = validated(StartProcessBody, {**given, "intent": intent, "demander": owner, "participants": participants})
-    return await start_process(context, OPERATOR, body, key=secrets.token_hex(8)), people
+    run(actions.start(given, wait=wait, as_json=as_json))

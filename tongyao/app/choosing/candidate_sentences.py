@@ -7,7 +7,7 @@ from typing import Final
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.context import AppContext
+from tongyao.app.reading import Reading
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent
 from tongyao.records.process.seats import CandidateRow
@@ -18,7 +18,7 @@ MOST_CHARS: Final = 300
 
 
 async def matching_sentences(
-    context: AppContext, caller: Caller, process_id: str, candidates: Sequence[CandidateRow]
+    context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow]
 ) -> dict[Span, str]:
     """By profile, start and end of a reason's span: the words there, without names and addresses.
 

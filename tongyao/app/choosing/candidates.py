@@ -7,7 +7,7 @@ from typing import Any
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
-from tongyao.app.context import AppContext
+from tongyao.app.reading import Reading
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
@@ -35,7 +35,7 @@ class Candidate(Value):
     because: tuple[Because, ...]
 
 
-async def candidates(context: AppContext, caller: Caller, process_id: str) -> list[Candidate]:
+async def candidates(context: Reading, caller: Caller, process_id: str) -> list[Candidate]:
     """Each person once, those who would be taken first, in the order in which the field names them. Raises `NotFound`."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories, row = context.repositories, access.process

@@ -14,12 +14,12 @@ from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidates import Because, candidates
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.findings import nothing_found
-from tongyao.app.context import AppContext
+from tongyao.app.reading import Reading
 from tongyao.commands.shared.common import OPERATOR
 from tongyao.commands.shared.next_steps import commands_for
 from tongyao.commands.shared.terminal import console
 from tongyao.protocol.documents.markdown import tension_markdown
-from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.audit import audit
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.read_access import PartyView
@@ -34,31 +34,38 @@ _FOUND_BY: Final = {
 }
 
 
-async def shown_as_json(context: AppContext, process_id: str) -> dict[str, Any]:
-    """The summary of a process as `list --json` and the API have it, and besides the tension, the plan and what was answered."""
+async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
+    """A process as `list --json`, `watch --json` and `GET /processes` have it for an operator. What there is not is left out."""
+    access = await authorize_in_process(context.repositories, OPERATOR, process_id, Action.READ_PROCESS)
+    return (await processes.summary(context, access)).model_dump(mode="json", exclude_none=True)
+
+
+async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
+    """The summary, and everything that `GET /processes/{id}` tells the demander or an operator, under the same names.
+
+    Besides: `nothing_found`, why no relation was found; `commands`, which answer what is waited for.
+    """
     repositories = context.repositories
     row = await repositories.processes.get(process_id)
-    access = await authorize_in_process(repositories, OPERATOR, process_id, Action.READ_PROCESS)
-    summary = (await processes.summary(context, access)).model_dump(mode="json")
-    view = await _of_demander(context, process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)
+    views = (await processes.read_process(context, OPERATOR, process_id), await _of_demander(context, process_id))
+    seen = [view.model_dump(mode="json", exclude_none=True, exclude={"you"}) for view in views]
     return {
-        **summary,
-        "tension": view.tension.model_dump(mode="json") if view.tension is not None else None,
-        "plan": view.plan.markdown if view.plan is not None else None,
-        "answer_words": view.answer_words,
+        **seen[0],
+        **seen[1],
+        **await summary_as_json(context, process_id),
         "nothing_found": await nothing_found(repositories, row),
         "commands": [command for ask in asks for command in await commands_for(repositories, ask, row)],
     }
 
 
-async def _of_demander(context: AppContext, process_id: str) -> PartyView:
+async def _of_demander(context: Reading, process_id: str) -> PartyView:
     """What the demander may see: on the machine it is read for them."""
     row = await context.repositories.processes.get(process_id)
     return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
 
 
-async def print_before_rounds(context: AppContext, process_id: str) -> None:
+async def print_before_rounds(context: Reading, process_id: str) -> None:
     """What the demander is asked about before the rounds: the tension as formulated, the people that were found."""
     repositories = context.repositories
     record = await repositories.record(process_id)
@@ -78,7 +85,7 @@ async def print_before_rounds(context: AppContext, process_id: str) -> None:
         await _print_candidates(context, process_id)
 
 
-async def _print_candidates(context: AppContext, process_id: str) -> None:
+async def _print_candidates(context: Reading, process_id: str) -> None:
     """Whom the field found, from which side, and why; those who would be taken are marked."""
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
@@ -131,28 +138,14 @@ def markdown(text: str) -> RenderableType:
     return Markdown(text)
 
 
-async def print_plan(context: AppContext, process_id: str) -> None:
+async def print_plan(context: Reading, process_id: str) -> None:
     """The plan that holds, how it was answered, and, where the rounds found no relation, that and why."""
     view = await _of_demander(context, process_id)
     if view.plan is not None:
-        console.print(markdown(view.plan.markdown))
-        print_answers(view)
+        console.print(markdown(view.plan.markdown))  # ends with how it was answered
     said = await nothing_found(context.repositories, await context.repositories.processes.get(process_id))
     if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may say so itself
         console.print(Text(said, style="yellow"))
-
-
-def print_answers(view: PartyView) -> None:
-    """Who committed, declined or proposed what, with their words."""
-    if view.plan is None or not view.roster:
-        return
-    table = Table("who", "answer", "words", box=None, title="Answers", title_justify="left")
-    names, answers, words = view.identities or {}, view.answers or {}, view.answer_words or {}
-    for alias in view.roster:
-        if alias != DEMANDER:
-            who = f"{alias} ({names[alias]})" if alias in names else alias
-            table.add_row(Text(who), answers.get(alias, "no answer"), Text(words.get(alias, "")))
-    console.print(table)
 
 
 async def audited(repositories: Repositories, process_id: str) -> Any:

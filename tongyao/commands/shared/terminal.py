@@ -35,6 +35,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
+def print_json_line(value: Any) -> None:
+    """One JSON document on a line of its own, at once: for programs that read while a command runs."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()
+
+
 def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:
     errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)

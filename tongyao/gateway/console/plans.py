@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tongyao.protocol.documents.delivery_page import delivery_page
+from tongyao.protocol.documents.plan_answers import GivenAnswer
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.plan import Delivery, Plan, Task
+from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -74,12 +76,13 @@ def _layers(tasks: Sequence[Task]) -> list[int]:
 
 def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
     """What `parts/plan.html` needs besides `view` and `plan`."""
-    laid_out = plan_page(plan)
+    answers = given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
+    laid_out = plan_page(plan, answers)
     return {
         "laid_out": laid_out,
         "notes": {note.number: note for note in laid_out.notes},
         "graph": task_graph(plan),
-        "settled": settled(plan),
+        "settled": settled(plan, answers),
         "inferred": inferred_in(view),
     }
 
@@ -94,9 +97,13 @@ def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def settled(plan: Plan) -> list[bool]:
-    """For each task whether somebody offered or agreed to it."""
-    return [task.agreed or task.offered for task in plan.tasks]
+def settled(plan: Plan, answers: Sequence[GivenAnswer]) -> list[bool]:
+    """For each task whether its assignee committed to the plan, or offered it and has neither declined nor asked for a change."""
+    decisions = {one.alias: one.decision for one in answers}
+    return [
+        decisions.get(task.assignee) == "commit" or ((task.agreed or task.offered) and not decisions.get(task.assignee))
+        for task in plan.tasks
+    ]
 
 
 def inferred_in(view: PartyView) -> frozenset[str]:

@@ -38,7 +38,7 @@ def report_html(
     values = {
         "view": view,
         "plan": view.plan,
-        "title": reading.title_of(view) or view.process_id,
+        "title": reading.title_of(view) or view.id,
         "observed": reading.observed(view),
         "observations": [reading.observed(view, one.round) for one in view.observations or ()],
         "matrix": reading.matrix(view),

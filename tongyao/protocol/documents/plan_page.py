@@ -1,16 +1,17 @@
 """A plan laid out for somebody who reads nothing else (docs/plans.md). Pure.
 
 The order: what this is about; what is possible now; who would do what, for what, on which condition; what stands against
-it; what nobody here has; what happens first.
+it; what nobody here has; what happens first; how it was answered, where that is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
+from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section
 from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import Language
@@ -42,6 +43,9 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "open": "Still open when the rounds ended",
         "agreed": "{who}; both sides said so",
         "offered": "{who} offered it; not agreed",
+        "commit": "{who} has committed to this plan",
+        "decline": "{who} has declined this plan",
+        "propose": "{who} has proposed a change of this plan",
         "decides": "for {who} to decide; not answered yet",
         "asked": "a question to {who}; not answered yet",
         "unasked": "{who} has not offered it; nobody has asked yet",
@@ -80,6 +84,9 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "open": "各轮结束时还开着的",
         "agreed": "{who}；双方都说过",
         "offered": "{who} 提出的，还没有谈定",
+        "commit": "{who} 已经接下这份方案",
+        "decline": "{who} 不接这份方案",
+        "propose": "{who} 对这份方案提了修改",
         "decides": "要 {who} 来定，还没有答",
         "asked": "向 {who} 提的问题，还没有答",
         "unasked": "{who} 没有说过愿意，也还没有人问过他",
@@ -96,14 +103,17 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 
 
-def plan_markdown(plan: Plan) -> str:
+def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = ()) -> str:
     """The whole plan as Markdown."""
-    return markdown(plan_page(plan))
+    return markdown(plan_page(plan, answers))
 
 
-def plan_page(plan: Plan) -> Page:
-    """The whole plan as a page. Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`; empty ones are left out."""
-    return _Layout(plan).page()
+def plan_page(plan: Plan, answers: Sequence[GivenAnswer] = ()) -> Page:
+    """The whole plan as a page; empty sections are left out.
+
+    Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`, `answers`. `answers`: of everybody who is asked.
+    """
+    return _Layout(plan, answers).page()
 
 
 def people(plan: Plan, language: Language) -> dict[str, str]:
@@ -112,8 +122,9 @@ def people(plan: Plan, language: Language) -> dict[str, str]:
 
 
 class _Layout:
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, answers: Sequence[GivenAnswer]) -> None:
+        self._plan, self._answers = plan, answers
+        self._decisions = {one.alias: one.decision for one in answers if one.decision}
         language: Language = "zh" if plan.language == "zh" else "en"
         self._language, self._words = language, _WORDS[language]
         self._notes = Footnotes(language, plan.references)
@@ -133,11 +144,12 @@ class _Layout:
             Section(kind="lacking", heading=words["lacking"], groups=self._lacking()),
             Section(kind="first", heading=words["first"], groups=self._steps()),
         )
+        answered = answers_section(self._answers, self._language)
         return Page(
             language=self._language,
             title=words["title"] if plan.revision == 1 else words["revision"].format(revision=plan.revision),
             remarks=tuple(remarks),
-            sections=tuple(section for section in sections if section.groups),
+            sections=tuple(section for section in (*sections, answered) if section is not None and section.groups),
             notes_heading=words["notes"],
             notes=self._notes.notes(),
         )
@@ -217,14 +229,15 @@ class _Layout:
         return f"{title}{ends}"
 
     def _standing(self, task: Task, numbers: Mapping[str, int]) -> str:
-        """Who does it, whether that is agreed, and after which steps."""
+        """Who does it, whether that is agreed or was answered, and after which steps."""
         words = self._words
         if task.assignee == OUTSIDE:
             who = words["outside" if task.outside else "outside_unknown"].format(who=task.outside)
         elif not task.has_doer:
             who = words["nobody"]
         else:
-            who = words[task.standing].format(who=task.assignee)
+            decision = self._decisions.get(task.assignee) if task.standing != "asked" else None  # a question stays one
+            who = words[decision or task.standing].format(who=task.assignee)
         steps = [words["step"].format(number=numbers[one]) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
         return words["apart"].join([who, *after])

@@ -33,6 +33,7 @@ from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.plans.absent import absences
+from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, given_answers
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -137,9 +138,12 @@ class TurnCount(Value):
 
 
 class PartyView(Value):
-    """What one person or agent gets of a process. What they may not see is absent, not blank."""
+    """What one person or agent gets of a process. What they may not see is absent, not blank.
 
-    process_id: str
+    `asked`: whose answer the plan that holds asks for. `answers` and `answer_words`: what they have answered so far, by alias.
+    """
+
+    id: str
     phase: Phase
     round: int
     you: str
@@ -154,6 +158,7 @@ class PartyView(Value):
     plan: Plan | None = None
     delivery: Delivery | None = None
     deliveries: tuple[Delivery, ...] | None = None
+    asked: tuple[str, ...] | None = None
     answers: dict[str, str] | None = None
     answer_words: dict[str, str] | None = None
     identities: dict[str, str] | None = None
@@ -173,14 +178,17 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
 
     if role == "participant":
         record.participant(alias)
-    plan = record.plans[-1] if record.plans else None
+    identities = _identities(record, role, alias)
     deliveries = tuple(names.model(delivery, author=delivery.alias) for delivery in record.deliveries)
     own = tuple(projection for projection in record.projections if projection.alias == alias)
     reader = DEMANDER if role == "demander" else alias
     words = {who: said if who == reader else names.text(said, author=who) for who, said in record.answer_words.items()}
+    reads_answers = role != "operator" and sees(Part.ANSWERS)
+    asked = asked_about(record) if reads_answers else ()
+    plan = answered_plan(record, names, given_answers(asked, record.answers, words, identities))
     open_projections = sees(Part.PROJECTIONS) and record.open_record
     return PartyView(
-        process_id=record.process_id,
+        id=record.process_id,
         phase=record.phase,
         round=record.round,
         you=reader,
@@ -192,12 +200,13 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         turns=_turns(record) if sees(Part.TURNS) else None,
         observations=tuple(names.model(o) for o in record.observations) if sees(Part.OBSERVATIONS) else None,
         projections=tuple(_from(p, reader, names) for p in record.projections) if open_projections else None,
-        plan=names.model(plan) if sees(Part.PLAN) and plan else None,
+        plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
+        asked=asked if reads_answers else None,
         answers=dict(record.answers) if sees(Part.ANSWERS) else None,
-        answer_words=words if role != "operator" and sees(Part.ANSWERS) else None,
-        identities=_identities(record, role, alias) if sees(Part.IDENTITIES) else None,
+        answer_words=words if reads_answers else None,
+        identities=identities if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )
 
@@ -213,8 +222,10 @@ def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | Non
 def for_export(record: Record) -> PartyView:
     """The whole record for whoever runs the installation, under aliases, with what people wrote to their answers."""
     names = anonymizer(record)
+    asked = asked_about(record)
+    words = {who: names.text(said, author=who) for who, said in record.answer_words.items()}
     return PartyView(
-        process_id=record.process_id,
+        id=record.process_id,
         phase=record.phase,
         round=record.round,
         you="",
@@ -223,9 +234,10 @@ def for_export(record: Record) -> PartyView:
         turns=_turns(record),
         observations=tuple(names.model(one) for one in record.observations),
         projections=tuple(names.model(_as_said(one), author=one.alias) for one in record.projections),
-        plan=names.model(record.plans[-1]) if record.plans else None,
+        plan=answered_plan(record, names, given_answers(asked, record.answers, words, {})),
+        asked=asked,
         answers=dict(record.answers),
-        answer_words={who: names.text(said, author=who) for who, said in record.answer_words.items()},
+        answer_words=words,
     )
 
 

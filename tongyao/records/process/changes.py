@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 import psycopg
-import structlog
 from psycopg import AsyncConnection
 
 from tongyao.records.database import Pool
@@ -24,8 +23,6 @@ ALIVE_SECONDS: Final = 30.0
 """How often the connection is asked whether it lives, where nothing is notified."""
 AGAIN_SECONDS: Final = 1.0
 """How long after a broken connection the next one is made."""
-
-log = structlog.get_logger()
 
 
 class Watch:
@@ -85,7 +82,9 @@ class Changes:
                                 watch.wake()
                         await connection.execute("SELECT 1")
             except psycopg.Error as error:
-                log.warning(
+                import structlog  # late: commands that only read never come here
+
+                structlog.get_logger().warning(
                     "the connection that listens for events is lost: a new one is made", error=type(error).__name__
                 )
             await asyncio.sleep(AGAIN_SECONDS)

@@ -1,0 +1,117 @@
+"""What `export` does: one process as a folder of files that people and programs can read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tongyao.app.choosing.findings import nothing_found
+from tongyao.app.pictures.files import pictures
+from tongyao.commands.shared.common import records_context
+from tongyao.commands.shared.showing import audited
+from tongyao.gateway.console.reading import news_by_round
+from tongyao.gateway.console.report import report_html
+from tongyao.protocol.documents.markdown import (
+    note_names,
+    observation_markdown,
+    projection_markdown,
+    tension_markdown,
+)
+from tongyao.protocol.documents.plan_machine import machine_of
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules.identity.anonymity import Anonymizer
+from tongyao.records.repositories import Repositories
+
+
+async def export(process: str, place: Path, *, html: bool) -> None:
+    async with records_context() as context:
+        if not html:
+            await write_export(context.repositories, process, place)
+            return
+        report = await report_of(context.repositories, process)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(report, encoding="utf-8")
+
+
+async def report_of(repositories: Repositories, process: str) -> str:
+    """`report.html`: the whole process in one file, under aliases, in its own language."""
+    row = await repositories.processes.get(process)
+    ready = await repositories.events.of_kind(process, EventKind.OBSERVATION_READY)
+    return report_html(
+        read_access.for_export(await repositories.record(row)),
+        language="zh" if row.language == "zh" else "en",
+        news=news_by_round(ready),
+        max_rounds=int(row.settings.get("max_rounds") or 7),
+        findings=await audited(repositories, process),
+    )
+
+
+async def write_export(repositories: Repositories, process: str, folder: Path) -> None:
+    """Write the files; existing ones are overwritten. People appear under their aliases only."""
+    record = await repositories.record(process)
+    names = read_access.anonymizer(record)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def write(name: str, text: str) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+
+    def dump(name: str, value: Any) -> None:
+        write(name, json.dumps(value, ensure_ascii=False, indent=2))
+
+    if record.tension is not None:
+        write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER)))
+        dump("tension.json", names.model(record.tension, author=DEMANDER).model_dump(mode="json"))
+    named = note_names(names.model(seen) for seen in record.observations)
+    for projection in record.projections:
+        write(
+            f"rounds/R{projection.round}-{projection.alias}.md",
+            projection_markdown(names.model(projection, author=projection.alias), named),
+        )
+    for seen in record.observations:
+        write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
+    relations = await repositories.rounds.relations(process)
+    dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
+    _plans(record, names, write, dump)
+    aliases = [one.alias for one in record.participants]
+    latest = names.model(record.plans[-1]) if record.plans else None
+    seen_by_all = [names.model(seen) for seen in record.observations]
+    for name, picture in pictures(aliases, seen_by_all, latest, language=record.language).items():
+        write(f"pictures/{name}", picture)
+    if latest is not None:
+        dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
+        dump("feedback.json", [one.model_dump(mode="json") for one in await repositories.feedback.of_process(process)])
+    for delivery in record.deliveries:
+        write(
+            f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
+            names.text(delivery.markdown, author=delivery.alias),
+        )
+    if record.answers:
+        dump("answers.json", _answers(record, names))
+    if said := await nothing_found(repositories, await repositories.processes.get(process)):
+        write("nothing-found.md", said)
+    write("report.html", await report_of(repositories, process))
+    dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(repositories, process)])
+
+
+def _answers(record: Record, names: Anonymizer) -> dict[str, dict[str, str]]:
+    """By alias what was answered to the plan that holds, and what was said with it."""
+    words = record.answer_words
+    return {
+        alias: {"answer": answer, "words": names.text(words.get(alias, ""), author=alias)}
+        for alias, answer in record.answers.items()
+    }
+
+
+def _plans(record: Record, names: Anonymizer, write: Any, dump: Any) -> None:
+    """The plan that holds, with how it was answered, and those before it under their numbers."""
+    earlier = {f"-{plan.revision}": names.model(plan) for plan in record.plans[:-1]}
+    latest = read_access.for_export(record).plan
+    for suffix, plan in {**earlier, **({"": latest} if latest is not None else {})}.items():
+        write(f"plan{suffix}.md", plan.markdown)
+        dump(f"plan{suffix}.json", plan.model_dump(mode="json", exclude={"markdown"}))

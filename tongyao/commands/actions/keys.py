@@ -1,0 +1,81 @@
+"""What `keys` does: which master keys are in use, a new one, and when an old one can go (docs/erasure.md)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from temporalio.client import Client
+
+from tongyao.commands.actions.field_index import records
+from tongyao.commands.shared.common import app_context
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, fail
+from tongyao.records.privacy import master_keys
+from tongyao.records.privacy.keys import keep_first, put_in_front
+from tongyao.records.privacy.master_keys import MasterKeyUse
+from tongyao.runtime.master_key import key_file, keyring
+
+MARGIN = timedelta(hours=1)
+"""How long after a new key's first use a worker may still have written with the one before: a rolling restart."""
+
+
+async def rotate(dry_run: bool) -> None:
+    async with records() as (settings, repositories):
+        path, given = key_file(settings), keyring(settings)
+        own = settings.master_key is None
+        if not own and len(given.ids) == 1:
+            fail(
+                "TONGYAO_MASTER_KEY holds one key. Make another (`openssl rand -base64 32`), give workers and gateways "
+                '"<old>,<new>" and restart them, then "<new>,<old>" and restart them again, then repeat this command',
+                EXIT_BAD_INPUT,
+            )
+        if dry_run:
+            uses = await master_keys.uses(repositories.pool, given)
+            wrapped = sum(use.data_keys for use in (uses if own else uses[1:]))
+            console.print(f"{wrapped} data keys would be wrapped anew" + (f", with a new key in {path}" if own else ""))
+            return
+        if own:
+            put_in_front(path)
+        count = await master_keys.rewrap(repositories.pool, keyring(settings))
+    console.print(f"{count} data keys wrapped anew: older master keys open no text here any more", highlight=False)
+    where = f"they stay in {path}" if own else "keep them behind the new one"
+    console.print(f"Histories in Temporal may need the older keys: {where} until `tongyao keys retire` allows it.")
+
+
+async def retire(dry_run: bool) -> None:
+    uses, runs = await key_uses()
+    needed = sum(use.data_keys for use in uses[1:])
+    if len(uses) == 1:
+        console.print("there is no older key")
+        return
+    if needed:
+        fail(f"{needed} data keys are wrapped with an older key: run `tongyao keys rotate` first", EXIT_REFUSED)
+    if runs:
+        fail(
+            f"{runs} histories in Temporal may need an older key. They go when Temporal's retention ends", EXIT_REFUSED
+        )
+    async with records() as (settings, _):
+        older = ", ".join(use.id for use in uses[1:])
+        if settings.master_key is not None:
+            console.print(f"nothing needs {older}: take them out of TONGYAO_MASTER_KEY", highlight=False)
+        elif dry_run:
+            console.print(f"{older} would be removed from {key_file(settings)}", highlight=False)
+        else:
+            keep_first(key_file(settings))
+            console.print(f"{older}: removed from {key_file(settings)}", highlight=False)
+
+
+async def key_uses() -> tuple[list[MasterKeyUse], int]:
+    """The keys that are given, and how many runs in Temporal began before the active one was in use everywhere."""
+    async with records() as (settings, repositories):
+        uses = await master_keys.uses(repositories.pool, keyring(settings))
+    if len(uses) == 1:
+        return uses, 0
+    async with app_context() as context:
+        return uses, await _runs_before(context.client, uses[0])
+
+
+async def _runs_before(client: Client, active: MasterKeyUse) -> int:
+    if active.first_used is None:
+        return (await client.count_workflows()).count
+    until = (active.first_used + MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (await client.count_workflows(f"StartTime < '{until}'")).count

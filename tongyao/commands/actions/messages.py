@@ -1,0 +1,138 @@
+"""What `confirm`, `say`, `answer` and the like do: messages to a process, for its demander, a participant, or an operator."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any, Final
+
+import typer
+
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.context import AppContext
+from tongyao.app.errors import NotFound, Refused
+from tongyao.app.messaging.messages import Receipt, send_message
+from tongyao.app.messaging.wire import MessageBody
+from tongyao.app.operators.resume_all import Resumed, resume_all
+from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
+from tongyao.commands.shared.common import OPERATOR, app_context, records_context, validated
+from tongyao.commands.shared.next_steps import next_step
+from tongyao.commands.shared.references import alias_in, find_person
+from tongyao.commands.shared.terminal import EXIT_PENDING, console, fail, run
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.records.process.processes import ProcessRow
+
+OPERATORS: Final = "operator"
+
+
+async def renamed(process: str, hide: list[str], show: list[str]) -> tuple[Receipt, str]:
+    """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
+    async with app_context() as context:
+        tension = (await context.repositories.record(process)).tension
+        if tension is None:
+            fail(f"{process} has no tension yet")
+        names = [one.model_dump() for one in tension.names if one.name not in (*hide, *show)]
+        names += [{"name": one} for one in dict.fromkeys(hide)]
+        parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
+        body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
+        return await _deliver(process, body, uuid.uuid4().hex, DEMANDER, "")
+
+
+async def resume_suspended(cause: str | None, scene: str | None, dry_run: bool, key: str) -> list[Resumed]:
+    async with app_context() as context:
+        return await resume_all(context, OPERATOR, key=key, cause=cause, scene=scene, dry_run=dry_run, via="cli")
+
+
+async def answer(process: str, body: MessageBody, key: str, person: str) -> tuple[Receipt, str]:
+    async with app_context() as context:
+        asked = await find_person(context, person)
+        receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
+        return receipt, await next_step(context.repositories, process)
+
+
+async def consents(person: str, scene: str | None, decision: str | None) -> list[ConsentView]:
+    caller = Caller(Role.PERSON, person)
+    async with app_context() as context:
+        if scene is not None and decision is not None:
+            body = validated(ConsentBody, {"consent": decision})
+            return [await set_consent(context, caller, person, scene, body)]
+        return await read_consents(context, caller, person)
+
+
+def send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, about: str = "", **fields: Any) -> None:
+    """Send a message for `sender`: an alias, a person in the process (`P00`: the demander) or an operator.
+
+    `about`: the participant whom an operator's message is about.
+    """
+    body = validated(MessageBody, {"kind": kind, **fields})
+    report(*run(_deliver(process, body, key or uuid.uuid4().hex, sender, about)))
+
+
+def report(receipt: Receipt, then: str) -> None:
+    """One line of what happened, one of what comes next."""
+    if receipt.state == "waiting":
+        console.print(f"accepted and kept as {receipt.id}: it is delivered as soon as a worker answers", style="yellow")
+        raise typer.Exit(EXIT_PENDING)
+    repeated = " (it had been applied before)" if receipt.repeated else ""
+    console.print(f"{receipt.en or receipt.kind}{repeated}", highlight=False, markup=False, soft_wrap=True)
+    if receipt.id.startswith("c-"):
+        then = f"Next: tongyao watch {receipt.id}"
+    console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+async def _deliver(process: str, body: MessageBody, key: str, sender: str, about: str) -> tuple[Receipt, str]:
+    async with app_context() as context:
+        row = await context.repositories.processes.get(process)
+        if about:
+            body = body.model_copy(update={"alias": await alias_in(context, row, about)})
+        caller = await _caller(context, row, sender)
+        try:
+            receipt = await send_message(context, caller, process, body, key=key, via="cli")
+        except Refused as refused:
+            refused.add_note(await next_step(context.repositories, process))
+            raise
+        if receipt.state == "applied":
+            await _until_written(context, row)
+        return receipt, await next_step(context.repositories, process)
+
+
+async def _until_written(context: AppContext, before: ProcessRow) -> None:
+    """Wait a moment for the records to show what the message changed: the workflow writes them after it has applied it."""
+    for _ in range(15):
+        if (await context.repositories.processes.get(before.id)).seq > before.seq:
+            return
+        await asyncio.sleep(0.1)
+
+
+async def _caller(context: AppContext, row: ProcessRow, sender: str) -> Caller:
+    """The caller in whose role a message is sent. Raises `NotFound`."""
+    if sender == OPERATORS:
+        return OPERATOR
+    alias = await alias_in(context, row, sender)
+    if alias == DEMANDER:
+        return Caller(Role.PERSON, row.demander)
+    seats = await context.repositories.seats.seats(row.id)
+    person = next((seat.person for seat in seats if seat.alias == alias), None)
+    if person is None:
+        raise NotFound("no_such_seat", f"{row.id} has no {alias}")
+    return Caller(Role.PARTICIPANT, person, process_id=row.id, alias=alias)
+
+
+async def aliases(process: str, given: list[list[str]]) -> list[list[str]]:
+    if not any(given):
+        return given
+    async with records_context() as context:
+        row = await context.repositories.processes.get(process)
+        return [[await alias_in(context, row, one) for one in names] for names in given]
+
+
+async def present(process: str) -> ProcessRow:
+    async with records_context() as context:
+        return await context.repositories.processes.get(process)
+
+
+async def latest_revision(process: str) -> int:
+    async with records_context() as context:
+        plan = await context.repositories.plans.latest(process)
+        return plan.revision if plan is not None else 1

@@ -1,0 +1,125 @@
+"""What `up`, `prepare`, `doctor`, `operators/reconcile` do: the installation itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import webbrowser
+
+from pydantic import BaseModel
+from rich.markup import escape
+from rich.table import Table
+
+from tongyao.app.operators import reconcile as reconciliation
+from tongyao.commands.shared.common import app_context, settings
+from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail
+from tongyao.runtime import installation
+from tongyao.runtime.settings import every_variable
+
+_WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
+
+STYLES = {"ok": "green", "optional": "dim", "later": "yellow", "missing": "red"}
+
+
+async def up() -> None:
+    from tongyao.runtime.local.processes import make_private
+    from tongyao.runtime.observability import logs
+    from tongyao.runtime.serve import gateway_running  # imports the web server: a second that other commands save
+
+    stop = asyncio.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    config = settings()
+    make_private(config.home)
+    logs.configure(config, file=config.home / "logs" / "service.log")
+    traces = None
+    if config.traces_endpoint is not None:
+        from tongyao.runtime.observability.traces import start_traces  # brings the OpenTelemetry SDK
+
+        traces = start_traces(config.traces_endpoint, "gateway")
+    with console.status("bringing up Temporal and PostgreSQL"):
+        service = installation.brought_up(config)
+        started = await service.__aenter__()
+    try:
+        if started.joined:
+            fail(f"a service runs in {config.home} already (pid {started.addresses.owner_pid})", EXIT_FAILED)
+        async with gateway_running(started, stop) as url:
+            if console.is_terminal and _has_screen():
+                webbrowser.open(f"{url}/console/")
+            for name, where in addresses(started, url).items():
+                console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False, soft_wrap=True)
+            console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
+            await stop.wait()
+            console.print("Stopping: the gateway, the worker, Temporal, PostgreSQL.", style="dim")
+    finally:
+        await service.__aexit__(None, None, None)
+        if traces is not None:
+            await asyncio.to_thread(traces.shutdown)
+    console.print("Stopped.", style="dim")
+
+
+def _has_screen() -> bool:
+    """Whether a browser would open in a window. In a terminal it would take the place of this command."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def addresses(installed: installation.Installation, gateway_url: str = "") -> dict[str, str]:
+    """Where everything is, the console first."""
+    shown = {"Console": f"{gateway_url}/console/"} if gateway_url else {}
+    shown |= {
+        "Temporal UI": installed.addresses.temporal_ui or "(of the server you named)",
+        "Temporal": installed.addresses.temporal_address,
+        "PostgreSQL": _WITHOUT_PASSWORD.sub("…", installed.addresses.database_url),
+        "State": str(installed.settings.home),
+        "Logs": str(installed.settings.home / "logs"),
+        "Engine": installed.settings.chosen_engine,
+    }
+    if gateway_url:
+        shown |= {"API": f"{gateway_url} (documents: /docs)", "MCP": f"{gateway_url}/mcp"}
+    return shown
+
+
+async def register() -> None:
+    from tongyao.app.operators.schedules import ensure_schedules
+    from tongyao.records.database import open_pool
+    from tongyao.records.maintenance import DutyLog
+    from tongyao.runtime.temporal.connection import connect
+    from tongyao.runtime.temporal.namespaces import ensure_namespace
+    from tongyao.runtime.temporal.search_attributes import register_search_attributes
+
+    config = settings()
+    client = await connect(config, new_namespace=True)
+    await ensure_namespace(client)
+    await register_search_attributes(client)
+    turned_off = await ensure_schedules(client, config.maintenance.every)
+    assert config.database_url is not None
+    pool = await open_pool(config.database_url.get_secret_value())
+    try:
+        await DutyLog(pool).forget(turned_off)
+    finally:
+        await pool.close()
+
+
+def print_settings() -> None:
+    """No value is printed that somebody set: it may be a secret."""
+    table = Table("variable", "default", "meaning", box=None)
+    for variable in every_variable():
+        default = "(its parts below)" if isinstance(variable.default, BaseModel) else _shown(variable.default)
+        table.add_row(
+            min(variable.names, key=len), "[bold]set[/bold]" if variable.is_set else default, variable.description
+        )
+    console.print(table, highlight=False)
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return "1" if default else "0"
+    return "" if default is None else escape(str(default))
+
+
+async def reconcile() -> reconciliation.Report:
+    async with app_context() as context:
+        return await reconciliation.reconcile(context)

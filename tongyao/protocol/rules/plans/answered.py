@@ -1,0 +1,44 @@
+"""The plan that holds, with how it was answered as far as its reader may know. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tongyao.protocol.documents.plan_answers import GivenAnswer
+from tongyao.protocol.documents.plan_page import plan_markdown
+from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.record import Record
+from tongyao.protocol.rules.identity.anonymity import Anonymizer
+
+
+def asked_about(record: Record) -> tuple[str, ...]:
+    """Whose answer the plan that holds asks for: of those who have their part of it, in order."""
+    if not record.plans:
+        return ()
+    latest = record.plans[-1].revision
+    given = {one.alias for one in record.deliveries if one.plan_revision == latest}
+    return tuple(sorted((given | set(record.answers)) - {DEMANDER}))
+
+
+def given_answers(
+    asked: Sequence[str], answers: Mapping[str, str], words: Mapping[str, str], identities: Mapping[str, str]
+) -> tuple[GivenAnswer, ...]:
+    """What each of those who are asked answered. Decisions, words and names are by alias, as their reader may read them."""
+    return tuple(
+        GivenAnswer(
+            alias=alias,
+            decision=answers.get(alias, ""),
+            words=words.get(alias, ""),
+            name=identities.get(alias, ""),
+        )
+        for alias in asked
+    )
+
+
+def answered_plan(record: Record, names: Anonymizer, answers: Sequence[GivenAnswer]) -> Plan | None:
+    """The last plan under aliases. With `answers` its text says how it was answered."""
+    if not record.plans:
+        return None
+    plan = names.model(record.plans[-1])
+    return plan.model_copy(update={"markdown": plan_markdown(plan, answers)}) if answers else plan
