@@ -1,1 +1,0 @@
-"""The command line: arguments, options and help. What a command does is in `actions`."""

@@ -102,26 +102,12 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
     },
     "invited": {**dict.fromkeys(Part, _NEVER), Part.TENSION: frozenset({Phase.CONSENTING})},
     "operator": {
+        **dict.fromkeys(Part, _NEVER),
         Part.ROSTER: _ALWAYS,
         Part.TURNS: _ALWAYS,
         Part.ENDPOINTS: _ALWAYS,
         Part.ANSWERS: _ALWAYS,
         Part.COST: _ALWAYS,
-        **dict.fromkeys(
-            (
-                Part.INTENT,
-                Part.TENSION,
-                Part.CANDIDATES,
-                Part.OWN_WORDS,
-                Part.OBSERVATIONS,
-                Part.PROJECTIONS,
-                Part.PLAN,
-                Part.OWN_DELIVERY,
-                Part.DELIVERIES,
-                Part.IDENTITIES,
-            ),
-            _NEVER,
-        ),
     },
 }
 """Two cells have a condition besides the phase: `PROJECTIONS` needs `open_record`, and `IDENTITIES` are shown only to
