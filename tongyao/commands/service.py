@@ -49,13 +49,23 @@ def prepare() -> None:
 
 def doctor(
     every: bool = typer.Option(False, "--settings", help="List every setting instead: its name, default and meaning."),
+    deployment: bool = typer.Option(
+        False, "--deployment", help="Look at what runs instead: servers, schema, workers, schedules, backlog, keys, backup."
+    ),
 ) -> None:
-    """Say what is present, what is missing, and what to do."""
+    """Say what is present, what is missing, and what to do.
+
+    With --deployment: how the running deployment stands, in lines that can be pasted; exit code 1 when something is to be mended.
+    """
     from tongyao.commands.actions import service as actions
     from tongyao.commands.shared.common import settings
 
     if every:
         actions.print_settings()
+        return
+    if deployment:
+        if not actions.print_deployment():
+            raise typer.Exit(EXIT_FAILED)
         return
     from tongyao.runtime.doctor import examine, is_well
 

@@ -5,10 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
+from psycopg.errors import UndefinedTable
 from yoyo import get_backend, read_migrations
+
+from tongyao.records.database import Pool, session
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK_KEY = 0x746F6E67  # any constant will do, so long as no other program uses it in this database
+
+
+def names(migrations: Path = MIGRATIONS) -> set[str]:
+    """The migrations that this build knows, without `.sql`."""
+    return {path.stem for path in migrations.glob("*.sql")}
+
+
+async def applied(pool: Pool) -> set[str]:
+    """The migrations that the database has; none where it was never migrated. Nothing is changed."""
+    async with session(pool) as connection:
+        try:
+            cursor = await connection.execute("SELECT migration_id FROM _yoyo_migration")
+        except UndefinedTable:
+            return set()
+        return {row["migration_id"] for row in await cursor.fetchall()}
 
 
 def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:

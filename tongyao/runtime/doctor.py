@@ -38,6 +38,8 @@ class Finding(StrEnum):
     OPTIONAL = "optional"  # missing, and nothing but a named extra needs it
     LATER = "later"  # missing, and will be fetched or built at the first start
     MISSING = "missing"  # Tongyao cannot start
+    ATTENTION = "attention"  # of a running deployment: it works, and something is to be looked at
+    FAILED = "failed"  # of a running deployment: something is to be mended
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ def examine(settings: Settings) -> list[Row]:
 
 
 def is_well(rows: list[Row]) -> bool:
-    """Whether Tongyao can start."""
-    return all(row.finding is not Finding.MISSING for row in rows)
+    """Whether Tongyao can start, or, of a running deployment, whether nothing is to be mended."""
+    return all(row.finding not in (Finding.MISSING, Finding.FAILED) for row in rows)
 
 
 def _python() -> Row:

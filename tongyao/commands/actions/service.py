@@ -12,16 +12,17 @@ import webbrowser
 from pydantic import BaseModel
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from tongyao.app.operators import reconcile as reconciliation
 from tongyao.commands.shared.common import app_context, settings
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail
+from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, run
 from tongyao.runtime import installation
 from tongyao.runtime.settings import every_variable
 
 _WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
-STYLES = {"ok": "green", "optional": "dim", "later": "yellow", "missing": "red"}
+STYLES = {"ok": "green", "optional": "dim", "later": "yellow", "missing": "red", "attention": "yellow", "failed": "red"}
 
 
 async def up() -> None:
@@ -101,6 +102,21 @@ async def register() -> None:
         await DutyLog(pool).forget(turned_off)
     finally:
         await pool.close()
+
+
+def print_deployment() -> bool:
+    """What is to be mended first. Returns whether nothing is."""
+    from tongyao.runtime.deployment_doctor import examine_deployment
+    from tongyao.runtime.doctor import Finding, is_well
+
+    rows = run(examine_deployment(settings()))
+    order = [Finding.FAILED, Finding.ATTENTION, Finding.OK]
+    for row in sorted(rows, key=lambda one: order.index(one.finding)):
+        line = Text(f"{row.finding.value:<10}", style=STYLES[row.finding])
+        console.print(line.append(f"{row.subject:<20}{row.found}", style="default"), soft_wrap=True)
+        if row.advice:
+            console.print(Text(f"{'':<30}{row.advice}"), soft_wrap=True)
+    return is_well(rows)
 
 
 def print_settings() -> None:

@@ -39,6 +39,9 @@ from workflows.reindex import Reindex
 
 Role = Literal["all", "process", "models", "field"]
 
+DEPLOYMENT = "tongyao"
+"""The name under which workers report their build."""
+
 
 class NotReady(Exception):
     """The server is not as a worker needs it; the message says what to run."""
@@ -105,7 +108,7 @@ def _worker(
         client,
         task_queue=queue,
         deployment_config=WorkerDeploymentConfig(
-            version=WorkerDeploymentVersion("tongyao", build_id()), use_worker_versioning=False
+            version=WorkerDeploymentVersion(DEPLOYMENT, build_id()), use_worker_versioning=False
         ),
         workflows=workflows or [],
         activities=activities,
