@@ -50,7 +50,9 @@ def prepare() -> None:
 def doctor(
     every: bool = typer.Option(False, "--settings", help="List every setting instead: its name, default and meaning."),
     deployment: bool = typer.Option(
-        False, "--deployment", help="Look at what runs instead: servers, schema, workers, schedules, backlog, keys, backup."
+        False,
+        "--deployment",
+        help="Look at what runs instead: servers, schema, workers, schedules, backlog, keys, backup.",
     ),
 ) -> None:
     """Say what is present, what is missing, and what to do.
