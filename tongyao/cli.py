@@ -63,7 +63,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Crystallization processes: from a raw intent to a plan with a source for every claim.\n\n"
+    help="Tongyao runs crystallization processes: from a person's request to a plan that names a source for every claim.\n\n"
     "Exit codes: 0 done, 1 it failed, 2 bad input, 3 no service or server reached, 4 refused by the process, "
     "5 accepted and not yet applied.",
 )
@@ -81,7 +81,9 @@ def _version(asked: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="The build: version and digest of the code."),
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the build: version and digest of the code."
+        ),
     ] = False,
 ) -> None: ...
 

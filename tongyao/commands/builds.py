@@ -18,9 +18,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def versions(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Show which builds work, how many open processes each carries, and when an old one can go."""
+    """Show which builds run, how many open processes each has, and when an old one can be stopped."""
     from tongyao.commands.actions import builds as actions
 
     found = run(actions.versions())
@@ -33,15 +33,15 @@ def versions(
 
 
 def replay(
-    process: Annotated[list[str] | None, typer.Argument(help="Ids of processes. None: all that are open.")] = None,
+    process: Annotated[list[str] | None, typer.Argument(help="Ids of processes. Default: all open ones.")] = None,
     file: Annotated[
-        list[Path] | None, typer.Option(help="A history as JSON (.json, .json.gz) instead; repeat it.")
+        list[Path] | None, typer.Option(help="Replay this history file (.json, .json.gz) instead. May be repeated.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the histories into this directory too.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many of the open ones.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array on standard output.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Also write the histories into this directory.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The largest number of open processes to replay.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
-    """Replay histories of open processes against this build: its commands, and what it would ask every step.
+    """Replay histories of open processes with this build, and compare its commands and the inputs of all steps.
 
     It reads from Temporal and changes nothing. Run it with the build that you are about to roll out.
     """
@@ -57,10 +57,12 @@ def replay(
 def upgrade(
     process: Annotated[str | None, typer.Argument(help="Id of the process.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every open process.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
-    key: Annotated[str | None, typer.Option(help="The same key twice is one message.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the processes and change nothing.")] = False,
+    key: Annotated[
+        str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")
+    ] = None,
 ) -> None:
-    """Have open processes follow the newest rules: each continues as new once no step of it runs. People notice nothing."""
+    """Make open processes follow the newest rules. Each continues as new when no step of it runs. People notice nothing."""
     from tongyao.commands.actions import builds as actions
 
     if (process is None) != every:

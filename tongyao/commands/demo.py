@@ -26,7 +26,7 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """Run one example process on a real Temporal server and a real PostgreSQL, and print its rounds live and a screenful of what came of it."""
+    """Run one example process on a real Temporal server and a real PostgreSQL. Prints its rounds live and a summary of the result."""
     from tongyao.commands.actions import demo as actions
 
     if lang not in actions.CASES:

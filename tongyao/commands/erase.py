@@ -15,11 +15,11 @@ def add_to(app: typer.Typer) -> None:
 
 def erase(
     person: Annotated[str, typer.Argument(help="Id of a profile, or of a demander without one.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: this cannot be undone.")] = False,
-    patience: Annotated[float, typer.Option(help="Seconds to wait for steps that are under way.")] = 180,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation. Erasing cannot be undone.")] = False,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for running steps.")] = 180,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Erase a person: their key is destroyed, what quotes them is rewritten or removed. It cannot be undone."""
+    """Erase a person: destroy their key, and rewrite or remove what quotes them. This cannot be undone."""
     from tongyao.commands.actions import erase as actions
 
     if not yes and not typer.confirm(f"Erase {person} for good?", err=True):

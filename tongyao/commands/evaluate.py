@@ -18,28 +18,32 @@ def add_to(app: typer.Typer) -> None:
 def evaluate(
     cases: Annotated[list[Path], typer.Argument(help="Folders of cases (examples/cases/*).")],
     people: Annotated[
-        str | None, typer.Option(help="Only these of a case's participants, in this order: a,b,c")
+        str | None, typer.Option(help="Only these participants of each case, in this order: a,b,c")
     ] = None,
     swap: Annotated[
         bool,
-        typer.Option("--swap", help="Run each case's people before the next case's intent too: what do they repeat?"),
+        typer.Option(
+            "--swap", help="Also run each case's people with the next case's intent, and count what they repeat."
+        ),
     ] = False,
     without: Annotated[
-        str, typer.Option(help="Run each case a second time without this participant: do the others say the same?")
+        str, typer.Option(help="Run each case a second time without this participant, and compare what the others say.")
     ] = "",
     judge: Annotated[
-        bool, typer.Option("--judge", help="Let a Claude model judge each run by the rubric as well.")
+        bool, typer.Option("--judge", help="Also have a Claude model judge each run by the rubric.")
     ] = False,
     cap: Annotated[
         float | None,
-        typer.Option(help="US dollars that one case may use at most; then its plan is made of what there is."),
+        typer.Option(
+            help="US dollars that one case may use. When they are used up, its plan is made of what there is."
+        ),
     ] = None,
     beside: Annotated[
-        Path | None, typer.Option(help="A file that `eval --json` wrote: its rows stand in the tables too.")
+        Path | None, typer.Option(help="A file that `eval --json` wrote. Its rows are added to the tables.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """Run cases one after another, confirmed at once, and count what was found by the rounds it should be found in."""
+    """Run cases one after another, and count which of their known links were found, and in which round."""
     from tongyao.commands.actions import evaluate as actions
     from tongyao.evals.cases import CaseError, load, only
 

@@ -17,8 +17,12 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     process: Process,
-    to: Annotated[Path | None, typer.Option(help="Folder to write, or with --html the file; default: the id.")] = None,
-    html: Annotated[bool, typer.Option("--html", help="Only the report: one page that loads nothing.")] = False,
+    to: Annotated[
+        Path | None, typer.Option(help="The folder to write (with --html the file). Default: the id.")
+    ] = None,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write only the report: one page that loads nothing from the network.")
+    ] = False,
 ) -> None:
     """Write tension, projections, observations, relations, plan, deliveries, answers, audit and a report of all, under aliases."""
     from tongyao.commands.actions import export as actions

@@ -11,9 +11,9 @@ from tongyao.commands import field_index
 from tongyao.commands.field_index import AsJson, Scene
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail, run
 
-app = typer.Typer(help="The intent field: people, and who is near a need.", no_args_is_help=True)
+app = typer.Typer(help="The search for people: import, search and index scenes.", no_args_is_help=True)
 
-scenes_app = typer.Typer(help="The scenes that come with Tongyao.", no_args_is_help=True)
+scenes_app = typer.Typer(help="The sample scenes that are included.", no_args_is_help=True)
 
 app.add_typer(scenes_app, name="scenes")
 
@@ -30,7 +30,7 @@ def import_file(
     scene: Scene,
     as_json: AsJson = False,
 ) -> None:
-    """Bring profiles into a scene, which is made when missing. Repeating it changes nothing."""
+    """Import profiles into a scene. Creates the scene if it does not exist. Repeating it changes nothing."""
     from tongyao.commands.actions import field as actions
 
     run(actions.import_file(file, scene, as_json))
@@ -38,10 +38,10 @@ def import_file(
 
 @app.command("list")
 def list_people(
-    scene: Annotated[str, typer.Option("--scene", help="Only of this scene; of all by default.")] = "",
+    scene: Annotated[str, typer.Option("--scene", help="Only plans of this scene. Default: all.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List the people: their ids, and what is known of their profiles. No text and no name is shown."""
+    """List people with their ids and what is known of their profiles. No text and no name is shown."""
     from tongyao.commands.actions import field as actions
 
     run(actions.list_people(scene, as_json))
@@ -49,15 +49,17 @@ def list_people(
 
 @app.command()
 def search(
-    scene: Annotated[str, typer.Option("--scene", help="The scene's id; with --near it is the profile's own.")] = "",
+    scene: Annotated[
+        str, typer.Option("--scene", help="A scene id. With --near the default is the profile's own scene.")
+    ] = "",
     text: Annotated[str | None, typer.Argument(help="A need in plain words.")] = None,
     needs: Annotated[Path | None, typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
-    near: Annotated[str | None, typer.Option(help="A profile's id: who is near this person?")] = None,
-    top: Annotated[int, typer.Option(min=1, max=1000, help="People per need.")] = 10,
+    near: Annotated[str | None, typer.Option(help="A profile id. Finds people near this person.")] = None,
+    top: Annotated[int, typer.Option(min=1, max=1000, help="The number of people per need.")] = 10,
     perspective: Annotated[str, typer.Option(help="relevance, resonance, complement, interference.")] = "relevance",
     as_json: AsJson = False,
 ) -> None:
-    """Who is near a need, best first, and why. With --json one line per need."""
+    """Find people near a need, best first, with the reasons. With --json one line per need."""
     from tongyao.commands.actions import field as actions
     from tongyao.commands.actions.field_index import read_lines
 
@@ -75,7 +77,7 @@ def search(
 
 @app.command()
 def stats(as_json: AsJson = False) -> None:
-    """Scenes, how many people are in each, and how they are searched."""
+    """List scenes with the number of people and how they are searched."""
     from tongyao.commands.actions import field as actions
 
     run(actions.stats(as_json))
@@ -84,19 +86,23 @@ def stats(as_json: AsJson = False) -> None:
 @app.command()
 def tune(
     scene: Scene,
-    k: Annotated[int | None, typer.Option(help="People of a discovery, at most.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="The least score; 3 is one standard deviation.")] = None,
-    shares: Annotated[str | None, typer.Option(help="resonance,complement,interference: 2,1,2")] = None,
+    k: Annotated[int | None, typer.Option(help="The largest number of people that a discovery returns.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="The smallest score; 3 is one standard deviation above the mean.")
+    ] = None,
+    shares: Annotated[
+        str | None, typer.Option(help="Shares of resonance,complement,interference, for example 2,1,2")
+    ] = None,
 ) -> None:
-    """The scene's settings of discovery: shown, or set."""
+    """Show or change a scene's settings of discovery."""
     from tongyao.commands.actions import field as actions
 
     run(actions.tune(scene, k, threshold, shares))
 
 
 @app.command()
-def delete(profile: Annotated[str, typer.Argument(help="The profile's id.")]) -> None:
-    """Take a profile out of its scene and out of every index. Processes keep the versions they froze."""
+def delete(profile: Annotated[str, typer.Argument(help="A profile id.")]) -> None:
+    """Remove a profile from its scene and from every index. Processes keep the versions they froze."""
     from tongyao.commands.actions import field as actions
 
     run(actions.delete(profile))

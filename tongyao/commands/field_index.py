@@ -10,13 +10,15 @@ from rich.table import Table
 
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
 
-Scene = Annotated[str, typer.Option("--scene", help="The scene's id.")]
+Scene = Annotated[str, typer.Option("--scene", help="A scene id.")]
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
 
-Model = Annotated[str | None, typer.Option("--model", help="An encoder with weights: a hub's name or a folder.")]
+Model = Annotated[str | None, typer.Option("--model", help="An embedding model: the name on a hub, or a folder.")]
 
-Languages = Annotated[list[str] | None, typer.Option("--language", help="The model's, zh or en; none: all.")]
+Languages = Annotated[
+    list[str] | None, typer.Option("--language", help="Languages of the model: zh or en. Default: all.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,13 +28,13 @@ def add_to(app: typer.Typer) -> None:
 
 def reindex(
     scene: Scene,
-    kind: Annotated[str, typer.Option(help="lexical, or model: the encoder with weights.")] = "lexical",
+    kind: Annotated[str, typer.Option(help="lexical, or model (an embedding model).")] = "lexical",
     model: Model = None,
     language: Languages = None,
-    refit: Annotated[bool, typer.Option(help="Fit the lexical encoder anew, however little changed.")] = False,
-    per_second: Annotated[float | None, typer.Option(min=0.01, help="People a second, at most.")] = None,
+    refit: Annotated[bool, typer.Option(help="Fit the lexical encoder again, even if little has changed.")] = False,
+    per_second: Annotated[float | None, typer.Option(min=0.01, help="The largest number of people per second.")] = None,
 ) -> None:
-    """Make a scene's index: filled beside the live one, then switched. Interrupted, it goes on where it was.
+    """Build a scene's index beside the live one, then switch to it. Interrupted, it goes on where it was.
 
     Where a service runs it is a workflow there, and this command watches; else it is done here.
     """
@@ -51,9 +53,11 @@ def reindex(
 
 
 def evaluate(
-    needs: Annotated[Path | None, typer.Argument(help="Labelled needs, JSON lines (scenes/README.md).")] = None,
-    scene: Annotated[str | None, typer.Option("--scene", help="Whose people; none: those of --folder.")] = None,
-    folder: Annotated[Path, typer.Option(help="Scenes with labelled needs, all people in one pool.")] = Path("scenes"),
+    needs: Annotated[Path | None, typer.Argument(help="Labelled needs as JSON lines (scenes/README.md).")] = None,
+    scene: Annotated[str | None, typer.Option("--scene", help="A scene id. Default: the scenes of --folder.")] = None,
+    folder: Annotated[
+        Path, typer.Option(help="The folder of scenes with labelled needs. All people form one pool.")
+    ] = Path("scenes"),
     model: Model = None,
     language: Languages = None,
     as_json: AsJson = False,

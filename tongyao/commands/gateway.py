@@ -10,7 +10,7 @@ from rich.table import Table
 from tongyao.commands.shared.options import complete_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 
-token = typer.Typer(no_args_is_help=True, help="Tokens: keys to the gateway, each shown once.")
+token = typer.Typer(no_args_is_help=True, help="Tokens for the API, MCP and console. A token is shown once.")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,11 +45,13 @@ def mcp() -> None:
 def create(
     person: Annotated[
         str | None,
-        typer.Option(help="Whose: the id of a profile or a demander, or a part of it.", autocompletion=complete_person),
+        typer.Option(help="The id of a profile or a demander, or a part of it.", autocompletion=complete_person),
     ] = None,
-    operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
-    days: Annotated[float | None, typer.Option(help="Good for so many days; left out: until revoked.")] = None,
-    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    operator: Annotated[bool, typer.Option("--operator", help="Make a token for an operator.")] = False,
+    days: Annotated[
+        float | None, typer.Option(help="Days for which the token is valid. Default: until it is revoked.")
+    ] = None,
+    label: Annotated[str, typer.Option(help="A label that says what the token is for.")] = "",
 ) -> None:
     """Make a token and print it. It is not kept: only its hash is.
 
@@ -71,9 +73,9 @@ def create(
 def link(
     person: Annotated[
         str | None,
-        typer.Option(help="Whose: the id of a profile or a demander, or a part of it.", autocompletion=complete_person),
+        typer.Option(help="The id of a profile or a demander, or a part of it.", autocompletion=complete_person),
     ] = None,
-    operator: Annotated[bool, typer.Option("--operator", help="For an operator instead.")] = False,
+    operator: Annotated[bool, typer.Option("--operator", help="Make a token for an operator.")] = False,
 ) -> None:
     """Make a personal link to the console and print it. It works once, within seven days.
 
@@ -87,7 +89,7 @@ def link(
 
 
 @token.command("list")
-def list_tokens(person: Annotated[str | None, typer.Option(help="Only theirs.")] = None) -> None:
+def list_tokens(person: Annotated[str | None, typer.Option(help="Only the tokens of this person.")] = None) -> None:
     """All tokens, newest first, without their secrets."""
     from tongyao.app.people import tokens
     from tongyao.commands.shared.common import OPERATOR, app_context

@@ -9,9 +9,9 @@ from rich.table import Table
 
 from tongyao.commands.shared.terminal import console, run
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and change nothing.")]
 
-app = typer.Typer(help="Master keys: which are in use, a new one, when an old one can go.", no_args_is_help=True)
+app = typer.Typer(help="Master keys: show, rotate, retire.", no_args_is_help=True)
 
 
 def add_to(parent: typer.Typer) -> None:

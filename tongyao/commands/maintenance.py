@@ -17,9 +17,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def schedules(
-    pause: Annotated[str | None, typer.Option(help="Pause this duty: it is not run until it is resumed.")] = None,
+    pause: Annotated[str | None, typer.Option(help="Pause this duty. It does not run until it is resumed.")] = None,
     resume: Annotated[str | None, typer.Option(help="Let this duty go on.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the schedules of maintenance: when each ran last and runs next, and what its last run came to.
 

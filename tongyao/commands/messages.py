@@ -11,7 +11,7 @@ from rich.table import Table
 from tongyao.commands.shared.options import Process, Who, complete_person, complete_process, find_process
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 
-Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
+Key = Annotated[str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,9 +39,12 @@ def add_to(app: typer.Typer) -> None:
 def confirm(
     process: Process,
     hide: Annotated[
-        list[str] | None, typer.Option(help="What else identifies: others read a mark instead; repeat it.")
+        list[str] | None,
+        typer.Option(help="A name to hide, in addition to those found. Others read a mark instead. May be repeated."),
     ] = None,
-    show: Annotated[list[str] | None, typer.Option(help="A name that was found and may stay; repeat it.")] = None,
+    show: Annotated[
+        list[str] | None, typer.Option(help="A name in the list that others may read. May be repeated.")
+    ] = None,
     key: Key = None,
 ) -> None:
     """Confirm the tension as it stands. `tongyao show` lists the names in it that others will not read."""
@@ -54,14 +57,16 @@ def confirm(
 
 def revise(
     process: Process,
-    transition: Annotated[str | None, typer.Option(help="T: the structure of the change.")] = None,
-    initial_state: Annotated[str | None, typer.Option(help="I: where you stand, facts.")] = None,
-    barrier: Annotated[list[str] | None, typer.Option(help="B: what stands in the way; repeat it.")] = None,
+    transition: Annotated[str | None, typer.Option(help="T: the change that is wanted, in general words.")] = None,
+    initial_state: Annotated[str | None, typer.Option(help="I: your situation, as facts.")] = None,
+    barrier: Annotated[
+        list[str] | None, typer.Option(help="B: a barrier, what stands in the way. May be repeated.")
+    ] = None,
     exchange: Annotated[str | None, typer.Option(help="E: what you can give.")] = None,
     edit: Annotated[bool, typer.Option("--edit", help="Open the whole tension in your editor ($EDITOR).")] = False,
     key: Key = None,
 ) -> None:
-    """Change the tension before it is confirmed. What you do not name stays as it is; "" empties a part.
+    """Change the tension before it is confirmed. Parts that you do not name stay as they are; "" empties a part.
 
     Barriers are replaced together: name all of them.
     """
@@ -84,7 +89,7 @@ def revise(
 
 def select(
     process: Process,
-    participant: Annotated[list[str], typer.Option(help="A profile id; repeat it.")],
+    participant: Annotated[list[str], typer.Option(help="A profile id. May be repeated.")],
     key: Key = None,
 ) -> None:
     """Choose who takes part, and start the rounds."""
@@ -96,19 +101,21 @@ def select(
 def decide(
     process: Process,
     decision: Annotated[str, typer.Argument(help="accept_as_is, extend, raise_budget, add_participants or abandon")],
-    participant: Annotated[list[str] | None, typer.Option(help="With add_participants: a profile id.")] = None,
-    tokens: Annotated[int | None, typer.Option(help="With raise_budget: the new limit.")] = None,
+    participant: Annotated[
+        list[str] | None, typer.Option(help="With add_participants: a profile id. May be repeated.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option(help="With raise_budget: the new limit in tokens.")] = None,
     cost: Annotated[str | None, typer.Option(help="With raise_budget: the new limit in US dollars.")] = None,
     key: Key = None,
 ) -> None:
-    """Decide how a process goes on that has come to a limit."""
+    """Decide how a process continues after it has reached a limit."""
     from tongyao.commands.actions import messages as actions
 
     actions.send(process, "decide", key, decision=decision, participants=participant or [], tokens=tokens, cost=cost)
 
 
 def conclude(process: Process, key: Key = None) -> None:
-    """End the rounds after the present one, and plan."""
+    """End the rounds after the current one, and make the plan."""
     from tongyao.commands.actions import messages as actions
 
     actions.send(process, "conclude", key)
@@ -118,18 +125,22 @@ def resume(
     process: Annotated[
         str,
         typer.Argument(
-            help="Id of the process; empty with --all.", callback=find_process, autocompletion=complete_process
+            help="Id of the process, or the beginning of the id. Leave it out with --all.",
+            callback=find_process,
+            autocompletion=complete_process,
         ),
     ] = "",
-    every: Annotated[bool, typer.Option("--all", help="Every suspended process.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Resume all suspended processes.")] = False,
     reason: Annotated[
-        str | None, typer.Option(help="With --all: those with this cause, as `list --suspended` shows it.")
+        str | None, typer.Option(help="With --all: only processes with this cause, as `list --suspended` shows it.")
     ] = None,
-    scene: Annotated[str | None, typer.Option(help="With --all: of this scene only.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --all: list them and change nothing.")] = False,
+    scene: Annotated[str | None, typer.Option(help="With --all: only processes of this scene.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --all: list the processes and change nothing.")
+    ] = False,
     key: Key = None,
 ) -> None:
-    """Go on with a suspended process, or with all of them, once the cause is mended."""
+    """Resume a suspended process, or all of them, after the cause has been fixed."""
     from tongyao.commands.actions import messages as actions
 
     if bool(process) == every:
@@ -146,9 +157,11 @@ def resume(
 
 
 def cancel(
-    process: Process, branch: Annotated[bool, typer.Option(help="With everything below it.")] = False, key: Key = None
+    process: Process,
+    branch: Annotated[bool, typer.Option(help="Also cancel all child processes.")] = False,
+    key: Key = None,
 ) -> None:
-    """Cancel a process. What was said stays in the records."""
+    """Cancel a process. Everything that was said stays in the records."""
     from tongyao.commands.actions import messages as actions
 
     actions.send(process, "cancel", key, branch=branch)
@@ -158,13 +171,13 @@ def say(
     process: Process,
     who: Who,
     round_number: Annotated[
-        int | None, typer.Option("--round", help="The round it answers; the present one by default.")
+        int | None, typer.Option("--round", help="The round to answer. Default: the current one.")
     ] = None,
-    text: Annotated[str, typer.Option(help="What you have to say, in your own words.")] = "",
-    nothing_new: Annotated[bool, typer.Option(help="There is nothing new.")] = False,
+    text: Annotated[str, typer.Option(help="The text to say.")] = "",
+    nothing_new: Annotated[bool, typer.Option(help="Say that there is nothing new.")] = False,
     key: Key = None,
 ) -> None:
-    """Speak in a turn that waits for a person."""
+    """Answer a turn that waits for a person."""
     from tongyao.commands.actions import messages as actions
 
     if round_number is None:
@@ -177,9 +190,9 @@ def answer(
     who: Who,
     decision: Annotated[str, typer.Argument(help="commit, decline or propose")],
     revision: Annotated[
-        int | None, typer.Option(help="Which revision of the plan it answers; the latest by default.")
+        int | None, typer.Option(help="The revision of the plan to answer. Default: the latest.")
     ] = None,
-    text: Annotated[str, typer.Option(help="Your own words with it: what you propose instead.")] = "",
+    text: Annotated[str, typer.Option(help="The text of the answer: what you propose, or why you decline.")] = "",
     key: Key = None,
 ) -> None:
     """Answer a plan for a participant."""
@@ -192,13 +205,16 @@ def answer(
 
 def replan(
     process: Process,
-    without: Annotated[list[str] | None, typer.Option(help="Who declined, as P03 or by their id; repeat it.")] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="A person who declined: an alias (P03) or an id. May be repeated.")
+    ] = None,
     proposal: Annotated[
-        list[str] | None, typer.Option(help="Whose proposal to take up, as P03 or by their id; repeat it.")
+        list[str] | None,
+        typer.Option(help="A person whose proposal to include: an alias (P03) or an id. May be repeated."),
     ] = None,
     key: Key = None,
 ) -> None:
-    """Have the plan made once more: without people who declined, with what others proposed."""
+    """Have the plan made once more, without people who declined and with changes that others proposed."""
     from tongyao.commands.actions import messages as actions
 
     aliases = run(actions.aliases(process, [without or [], proposal or []]))
@@ -207,11 +223,13 @@ def replan(
 
 def branch(
     process: Process,
-    residual: Annotated[str, typer.Argument(help="plan/1/residual/2, or plan/1/hole/P03: of who declined.")],
-    no: Annotated[bool, typer.Option("--no", help="It does not go back to the field.")] = False,
+    residual: Annotated[
+        str, typer.Argument(help="plan/1/residual/2, or plan/1/hole/P03 for the part of a person who declined.")
+    ],
+    no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
     key: Key = None,
 ) -> None:
-    """Say whether a residual tension goes back to the field, in a process of its own; also after the process has ended."""
+    """Start a process for a residual tension, or refuse it with --no. Also possible after the process has ended."""
     from tongyao.commands.actions import messages as actions
 
     actions.send(process, "approve_residual", key, residual=residual, approve=not no)
@@ -230,7 +248,7 @@ def switch(
 
 
 def extend(
-    process: Process, who: Who, hours: Annotated[float, typer.Option(help="So much longer.")] = 24, key: Key = None
+    process: Process, who: Who, hours: Annotated[float, typer.Option(help="Hours to add.")] = 24, key: Key = None
 ) -> None:
     """Give a participant more time for the present turn."""
     from tongyao.commands.actions import messages as actions
@@ -251,10 +269,12 @@ def consent(
         str,
         typer.Option("--as", help="Id of the profile that is asked, or a part of it.", autocompletion=complete_person),
     ],
-    allow: Annotated[bool, typer.Option("--allow/--refuse", help="Whether a proxy may speak for them here.")],
+    allow: Annotated[
+        bool, typer.Option("--allow/--refuse", help="Whether a proxy may speak for them in this process.")
+    ],
     key: Key = None,
 ) -> None:
-    """Answer whether a proxy may speak for somebody in a process. No answer is no."""
+    """Answer whether a proxy may speak for a person in a process. No answer means no."""
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.actions import messages as actions
     from tongyao.commands.shared.common import validated
@@ -266,9 +286,11 @@ def consent(
 def consents(
     person: Annotated[str, typer.Argument(help="Id of the profile.")],
     scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
-    decision: Annotated[str | None, typer.Option("--set", help="ask: each time; allow: in this scene; never.")] = None,
+    decision: Annotated[
+        str | None, typer.Option("--set", help="ask: in each process; allow: in every process of the scene; never.")
+    ] = None,
 ) -> None:
-    """Show where a proxy may speak for somebody, or decide it for a scene."""
+    """Show for each scene whether a proxy may speak for a person, or decide it for one scene."""
     from tongyao.commands.actions import messages as actions
 
     if (scene is None) != (decision is None):

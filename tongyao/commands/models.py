@@ -11,7 +11,7 @@ from rich.table import Table
 from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.terminal import console, fail, print_json, run
 
-prompts_app = typer.Typer(help="The prompts as models get them.", no_args_is_help=True)
+prompts_app = typer.Typer(help="Show prompts as models get them.", no_args_is_help=True)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,11 +22,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def cost(
-    by: Annotated[list[str] | None, typer.Option(help="process, step, model or day (the default); repeat it.")] = None,
-    process: Annotated[str | None, typer.Option(help="Of this process only.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Group by process, step, model or day (the default). May be repeated.")
+    ] = None,
+    process: Annotated[str | None, typer.Option(help="Only of this process.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """Calls, tokens and dollars; failed calls are counted, they cost as well."""
+    """Show model calls, tokens and dollars. Failed calls are included."""
     from tongyao.commands.actions import models as actions
 
     groups = tuple(by or ["day"])
@@ -37,13 +39,13 @@ def cost(
 
 
 def estimate(
-    people: Annotated[int, typer.Option(min=2, max=8, help="How many take part.")] = 4,
+    people: Annotated[int, typer.Option(min=2, max=8, help="The number of participants.")] = 4,
     profile_chars: Annotated[int, typer.Option(min=0, help="Characters of one profile.")] = 3_000,
     rounds: Annotated[int, typer.Option(min=1, max=9, help="Rounds until it converges; three to five are usual.")] = 4,
     lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """What a process would cost on the models of the settings. Nothing is asked; proxies only, no repairs, thinking guessed."""
+    """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; thinking is a guess."""
     from tongyao.commands.shared.common import settings
     from tongyao.llm import prices
     from tongyao.llm.cost_estimate import estimate as estimated
@@ -78,7 +80,7 @@ def record(
     process: Process,
     to: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
-    """Keep every settled answer of a process in a file, for the `recorded` engine to play back without any key."""
+    """Write every settled answer of a process to a file, which the `recorded` engine can play without a key."""
     from tongyao.commands.actions import models as actions
 
     count = run(actions.record(process, to))
@@ -92,7 +94,9 @@ def record(
 def show_prompt(
     step: Annotated[str, typer.Argument(help="formulate, project, observe, plan or deliver")],
     lang: Annotated[str, typer.Option(help="zh or en")] = "en",
-    example: Annotated[bool, typer.Option("--example", help="With the data of a small example, as sent.")] = False,
+    example: Annotated[
+        bool, typer.Option("--example", help="Include the data of a small example, as it is sent.")
+    ] = False,
 ) -> None:
     """Show a prompt: as written, or with an example's data as the model would get it."""
     from tongyao.llm import prompts

@@ -23,9 +23,9 @@ def show_log(
     process: Annotated[str | None, typer.Argument(help="Only this process.")] = None,
     operator: Annotated[str | None, typer.Option(help="Only what this operator did.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000)] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
-    """What operators did, the newest first: who resumed, cancelled, extended, projected again, decoded payloads."""
+    """List what operators did, newest first: resumed, cancelled, extended, made records again, decoded payloads."""
     from tongyao.commands.actions import operators as actions
 
     acts = run(actions.acts(process, operator, limit))
@@ -40,7 +40,7 @@ def show_log(
 
 
 def project_process_again(process: Process) -> None:
-    """Make the records of a process anew from its workflow: after a reset, or when a server was restored from a backup."""
+    """Write the records of a process again from the state of its workflow, after a reset or a restore from a backup."""
     from tongyao.commands.actions import operators as actions
 
     sent_again = run(actions.project_process_again(process))
@@ -51,11 +51,13 @@ def project_process_again(process: Process) -> None:
 
 def sign_signal(
     process: Process,
-    kind: Annotated[str, typer.Argument(help="The signal: cancel, submit_projection, … (docs/protocol.md §8.2).")],
+    kind: Annotated[
+        str, typer.Argument(help="The kind of the signal: cancel, submit_projection, … (docs/protocol.md §8.2).")
+    ],
     payload: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
-    hours: Annotated[float, typer.Option(help="How long the signature is good for.")] = 1,
+    hours: Annotated[float, typer.Option(help="Hours for which the signature is valid.")] = 1,
 ) -> None:
-    """Print the payload of a signal with a signature, for `temporal workflow signal --input` or the Temporal UI. It is good once."""
+    """Print the payload of a signal with a signature, for `temporal workflow signal --input` or the Temporal UI. It can be used once."""
     from tongyao.commands.actions import operators as actions
 
     try:

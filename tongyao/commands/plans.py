@@ -12,7 +12,9 @@ import typer
 from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
 
-plan = typer.Typer(no_args_is_help=True, help="A plan as a document: its schema, whether it stands, its machine.")
+plan = typer.Typer(
+    no_args_is_help=True, help="Plans as documents: schema, validation, workflow draft, acceptance rate."
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 @plan.command()
 def schema(
-    machine: Annotated[bool, typer.Option("--machine", help="Of a machine draft instead.")] = False,
+    machine: Annotated[bool, typer.Option("--machine", help="The schema of the workflow draft.")] = False,
 ) -> None:
     """Print the JSON Schema of a plan."""
     from tongyao.protocol.documents.plan_machine import machine_schema
@@ -35,8 +37,8 @@ def schema(
 @plan.command()
 def validate(
     file: Annotated[Path, typer.Argument(help="A plan as JSON.")],
-    process: Annotated[str | None, typer.Option(help="Hold it against the record of this process as well.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON list of what is wrong.")] = False,
+    process: Annotated[str | None, typer.Option(help="Also check the plan against the record of this process.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
 ) -> None:
     """Say whether a plan stands. Exit codes: 0 it does, 1 it does not, 2 the file cannot be read as JSON."""
     from tongyao.commands.actions import plans as actions
@@ -66,7 +68,7 @@ def validate(
 @plan.command()
 def machine(
     process: Process,
-    revision: Annotated[int | None, typer.Option(help="Of the plan; the latest by default.")] = None,
+    revision: Annotated[int | None, typer.Option(help="Revision of the plan. Default: the latest.")] = None,
 ) -> None:
     """Print a plan as a neutral workflow machine (JSON). It is a draft: nothing is run, no chain is contacted."""
     from tongyao.commands.actions import plans as actions
@@ -77,9 +79,9 @@ def machine(
 @plan.command()
 def acceptance(
     process: Annotated[str | None, typer.Argument(help="Id of one process; all by default.")] = None,
-    scene: Annotated[str | None, typer.Option(help="Of this scene only.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="Plans made since then (UTC).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    scene: Annotated[str | None, typer.Option(help="Only processes of this scene.")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Only plans made on this day (UTC) or later.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Say how plans were answered: of each, the revision that holds. The rate is of those who answered."""
     from tongyao.commands.actions import plans as actions
@@ -97,16 +99,18 @@ def acceptance(
 
 def feedback(
     process: Process,
-    alias: Annotated[str, typer.Option("--as", help="Who says it: P01, P02, …, or P00 for the demander.")] = "P00",
-    usefulness: Annotated[int | None, typer.Option(min=1, max=5, help="1: of no use, 5: it changed much.")] = None,
+    alias: Annotated[str, typer.Option("--as", help="The author: P01, P02, …, or P00 for the demander.")] = "P00",
+    usefulness: Annotated[
+        int | None, typer.Option(min=1, max=5, help="From 1 (of no use) to 5 (it changed much).")
+    ] = None,
     outcome: Annotated[str | None, typer.Option(help="done, partly, not_done or too_early")] = None,
-    text: Annotated[str, typer.Option(help="What came of it, in your own words.")] = "",
-    revision: Annotated[int | None, typer.Option(help="Of the plan; the latest by default.")] = None,
+    text: Annotated[str, typer.Option(help="What became of the plan, in your own words.")] = "",
+    revision: Annotated[int | None, typer.Option(help="Revision of the plan. Default: the latest.")] = None,
     to_profile: Annotated[
-        bool, typer.Option("--to-profile", help="Also add your words to your own profile, as a new version.")
+        bool, typer.Option("--to-profile", help="Also add the text to the author's profile, as a new version.")
     ] = False,
 ) -> None:
-    """Say what became of a plan, now or long after its process has ended. Your profile changes only with --to-profile."""
+    """Give feedback on a plan, also long after its process has ended. Changes the profile only with --to-profile."""
     from tongyao.app.feedback import FeedbackBody
     from tongyao.commands.actions import plans as actions
     from tongyao.commands.shared.common import validated
@@ -122,9 +126,9 @@ def feedback(
 
 def tree(
     process: Process,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Show everything that grew out of the same intent: parents above, children below, and the tree's budget."""
+    """Show a process with its parents and children, and the budget of the tree."""
     from tongyao.commands.actions import plans as actions
 
     run(actions.tree(process, as_json))

@@ -25,7 +25,7 @@ def watch(
         bool, typer.Option("--json", help="A JSON object a line at each change, as `list --json` has them.")
     ] = False,
 ) -> None:
-    """Watch a process live: its phase, rounds × participants, and who is waited for. Ctrl-C leaves it running."""
+    """Follow a process live: its phase, its rounds and participants, and whom it waits for. Ctrl-C leaves it running."""
     from tongyao.commands.actions import processes as actions
 
     run(actions.watch(process, as_json))
@@ -33,32 +33,38 @@ def watch(
 
 def show(
     process: Process,
-    with_audit: Annotated[bool, typer.Option("--audit", help="The 13 properties, each with its figure.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    with_audit: Annotated[
+        bool, typer.Option("--audit", help="Print the 13 measured properties of the protocol with their figures.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Show how a process stands, and its plan when there is one."""
+    """Show the state of a process, what it waits for, and its plan if there is one."""
     from tongyao.commands.actions import processes as actions
 
     run(actions.show(process, with_audit, as_json))
 
 
 def why(process: Process) -> None:
-    """Say what a process waits for, since when, and what would move it."""
+    """Say what a process waits for, since when, and how it can continue."""
     from tongyao.commands.actions import processes as actions
 
     run(actions.why(process))
 
 
 def list_processes(
-    scene: Annotated[str | None, typer.Option(help="Of this scene only.")] = None,
+    scene: Annotated[str | None, typer.Option(help="Only processes of this scene.")] = None,
     phase: Annotated[Phase | None, typer.Option(help="In this phase only.")] = None,
-    open_only: Annotated[bool, typer.Option("--open", help="Those that have not ended.")] = False,
-    suspended: Annotated[bool, typer.Option("--suspended", help="Suspended ones, with their causes.")] = False,
-    person: Annotated[str | None, typer.Option(help="Who brought the intent, or sits in the room.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="Announced on this day (UTC) or later.")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Announced before this day (UTC).")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON list on standard output.")] = False,
+    open_only: Annotated[bool, typer.Option("--open", help="Only processes that have not ended.")] = False,
+    suspended: Annotated[
+        bool, typer.Option("--suspended", help="Only suspended processes, with their causes.")
+    ] = False,
+    person: Annotated[
+        str | None, typer.Option(help="Only processes in which this person is demander or participant.")
+    ] = None,
+    since: Annotated[datetime | None, typer.Option(help="Started on this day (UTC) or later.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Started before this day (UTC).")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The largest number of processes to list.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List processes, newest first."""
     from tongyao.commands.actions import processes as actions

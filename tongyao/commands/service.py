@@ -17,9 +17,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def up() -> None:
-    """Bring everything up and keep it running until Ctrl-C: Temporal, PostgreSQL, a worker, the relay, the gateway.
+    """Start the service and keep it running until Ctrl-C: Temporal, PostgreSQL, a worker, the relay, the gateway.
 
-    At a terminal the console is opened in a browser. Logs go to logs/ in TONGYAO_HOME, so that the addresses stay on the screen.
+    Opens the console in a browser if run at a terminal. Logs are written to logs/ in TONGYAO_HOME.
     """
     from tongyao.commands.actions import service as actions
 
@@ -27,7 +27,7 @@ def up() -> None:
 
 
 def prepare() -> None:
-    """For a deployment: bring the schema up to date, register namespace and search attributes, make the schedules of maintenance.
+    """Prepare a deployment: migrate the schema, register namespace and search attributes, create the maintenance schedules.
 
     Safe to repeat. Run it after a change of TONGYAO_MAINTENANCE__…, too: it brings the schedules up to date.
     """
@@ -52,12 +52,12 @@ def doctor(
     deployment: bool = typer.Option(
         False,
         "--deployment",
-        help="Look at what runs instead: servers, schema, workers, schedules, backlog, keys, backup.",
+        help="Check the running deployment instead: servers, schema, workers, schedules, backlog, keys, backup.",
     ),
 ) -> None:
-    """Say what is present, what is missing, and what to do.
+    """Say what is installed, what is missing, and what to do.
 
-    With --deployment: how the running deployment stands, in lines that can be pasted; exit code 1 when something is to be mended.
+    With --deployment: the state of the running deployment, in lines that can be pasted. Exit code 1 if something must be fixed.
     """
     from tongyao.commands.actions import service as actions
     from tongyao.commands.shared.common import settings
@@ -82,8 +82,8 @@ def doctor(
         raise typer.Exit(EXIT_FAILED)
 
 
-def reconcile(json: bool = typer.Option(False, "--json", help="One JSON object on standard output.")) -> None:
-    """Find processes that were terminated, never started, or lag behind in the records; mend what can be mended."""
+def reconcile(json: bool = typer.Option(False, "--json", help="Print a JSON object.")) -> None:
+    """Find processes that were terminated, never started, or whose records are behind; repair what can be repaired."""
     from tongyao.commands.actions import service as actions
 
     report = run(actions.reconcile())

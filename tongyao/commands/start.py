@@ -14,26 +14,32 @@ def add_to(app: typer.Typer) -> None:
 
 
 def start(
-    intent: Annotated[str, typer.Option(help="The raw intent: text, or @FILE.")],
-    demander: Annotated[str | None, typer.Option(help="Whose it is: a profile id, or a profile FILE.")] = None,
+    intent: Annotated[str, typer.Option(help="The request: a text, or @FILE.")],
+    demander: Annotated[str | None, typer.Option(help="The person who asks: a profile id, or a profile FILE.")] = None,
     participant: Annotated[
-        list[str] | None, typer.Option(help="A profile id or FILE; repeat it. None: the nearest of the scene.")
+        list[str] | None,
+        typer.Option(help="A participant: a profile id or FILE. May be repeated. Without it the scene is searched."),
     ] = None,
     human: Annotated[
-        list[str] | None, typer.Option(help="As --participant, for somebody who speaks for themself.")
+        list[str] | None, typer.Option(help="Like --participant, for a person who speaks for themselves.")
     ] = None,
-    agent: Annotated[list[str] | None, typer.Option(help="As --participant, where one's own agent speaks.")] = None,
-    scene: Annotated[str, typer.Option(help="Where participants are found.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm the tension at once, grade C included.")] = False,
-    auto_start: Annotated[bool, typer.Option("--auto-start", help="Start with the nearest, without asking.")] = False,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Like --participant, for a person whose own agent speaks.")
+    ] = None,
+    scene: Annotated[str, typer.Option(help="The scene to search for participants.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the tension at once, even if its grade is C.")] = False,
+    auto_start: Annotated[
+        bool, typer.Option("--auto-start", help="Start with the people who were found, without asking.")
+    ] = False,
     setting: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE of the process's settings (docs/protocol.md §10).")
+        list[str] | None,
+        typer.Option(help="A setting of the process, NAME=VALUE (docs/protocol.md §10). May be repeated."),
     ] = None,
     strategy: Annotated[str, typer.Option(help="What the catalyst should attend to.")] = "",
     wait: Annotated[
-        bool, typer.Option("--wait", help="Watch it to its end; brings a service up if none runs.")
+        bool, typer.Option("--wait", help="Follow the process to its end. Starts a service for that time if none runs.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Start a process from a raw intent."""
     from tongyao.app.errors import BadInput

@@ -46,14 +46,16 @@ def complete_person(incomplete: str) -> list[str]:
 
 Process = Annotated[
     str,
-    typer.Argument(help="Id of the process, or its beginning.", callback=find_process, autocompletion=complete_process),
+    typer.Argument(
+        help="Id of the process, or the beginning of the id.", callback=find_process, autocompletion=complete_process
+    ),
 ]
 Who = Annotated[
     str,
     typer.Option(
         "--as",
-        help="Whom it is for: an alias (P01; P00: the demander), a profile id or a unique part of one, or the file.",
+        help="The participant to act for: an alias (P01; P00 is the demander), a profile id or a unique part of it, or the profile's file.",
         autocompletion=complete_person,
     ),
 ]
-Key = Annotated[str | None, typer.Option(help="The same key again is the same message.")]
+Key = Annotated[str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")]
