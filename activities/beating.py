@@ -1,4 +1,4 @@
-"""Heartbeats for steps that await one long piece of work."""
+"""Sends heartbeats while a step awaits one long operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Announces the child process of a residual tension; the workflow starts it (docs/protocol.md §3.6)."""
+"""Inserts the row of the child process of a residual tension. The workflow starts it (docs/protocol.md §3.6)."""
 
 from __future__ import annotations
 

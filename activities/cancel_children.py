@@ -1,4 +1,4 @@
-"""A process was cancelled with everything below it: its children are told (docs/protocol.md §3.6)."""
+"""Sends `cancel` to the children of a process that was cancelled with its branch (docs/protocol.md §3.6)."""
 
 from __future__ import annotations
 

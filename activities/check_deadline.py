@@ -1,4 +1,4 @@
-"""Somebody's time is over: is a message of theirs on its way, and could they hand one in (docs/protocol.md §3.3)?"""
+"""Checks a deadline that has passed: undelivered messages, and times without a gateway (docs/protocol.md §3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is to be asked whether a proxy may speak for them, before they get a seat (docs/protocol.md §3.11)."""
+"""Finds the people who must be asked for consent before they get a seat (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each participant gets their own part of a plan (docs/protocol.md §7.5)."""
+"""Writes each participant's part of a plan (docs/protocol.md §7.5)."""
 
 from __future__ import annotations
 

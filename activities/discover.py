@@ -1,4 +1,4 @@
-"""Asks the field for candidates and stores them with its reasons (docs/field.md)."""
+"""Asks the field for candidates and stores them with the reasons (docs/field.md)."""
 
 from __future__ import annotations
 

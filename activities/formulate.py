@@ -1,4 +1,4 @@
-"""Raw intent → tension (docs/protocol.md §2). Where that fails, the raw text is T and the grade is C."""
+"""Formulates a tension from the raw intent (docs/protocol.md §2). If that fails, the raw text is T and the grade is C."""
 
 from __future__ import annotations
 

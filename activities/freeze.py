@@ -1,4 +1,4 @@
-"""The start of a process: seats the participants and freezes the manifest (docs/protocol.md §3.4)."""
+"""Seats participants and records the manifest (docs/protocol.md §3.4)."""
 
 from __future__ import annotations
 

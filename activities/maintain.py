@@ -1,4 +1,4 @@
-"""The step of every duty of maintenance (docs/operations.md §11). What a duty does is given from outside."""
+"""Runs one maintenance duty (docs/operations.md §11). The implementations are passed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalyst's observation of a round (docs/protocol.md §5)."""
+"""Asks the catalyst for the observation of a round (docs/protocol.md §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan (docs/protocol.md §7): asked for, repaired once, else assembled from the record."""
+"""Makes the plan (docs/protocol.md §7): a model writes it, with one repair; if that fails, it is assembled from the record."""
 
 from __future__ import annotations
 

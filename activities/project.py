@@ -1,4 +1,4 @@
-"""Endpoints' turns (docs/protocol.md §4): a proxy is asked, or a person's words are sorted; both are checked."""
+"""Turns of a round (docs/protocol.md §4): asks a proxy, or sorts a person's words into items, and checks the answer."""
 
 from __future__ import annotations
 

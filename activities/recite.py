@@ -1,4 +1,4 @@
-"""Recites one level of a profile version (docs/highway.md)."""
+"""Indexes one level of a profile version for the Highway (docs/highway.md)."""
 
 from __future__ import annotations
 

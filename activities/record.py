@@ -1,4 +1,4 @@
-"""The outbox of a workflow into the records, before anything else a step does (docs/protocol.md §11)."""
+"""Writes the outbox of a workflow to the records, before a step does anything else (docs/protocol.md §11.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of making a scene's index anew (docs/field.md §6). Each step is idempotent."""
+"""The steps of building a new index of a scene (docs/field.md §6). Each step is idempotent."""
 
 from __future__ import annotations
 

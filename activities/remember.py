@@ -1,4 +1,4 @@
-"""Strengthens the memories of long profiles where a process used them (docs/highway.md). No text of the tension is kept."""
+"""Adds to the Highway counts of long profiles what a process used (docs/highway.md). Stores no text of the tension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting a child process. It lives its own life: its end comes back as a message (docs/protocol.md §3.6)."""
+"""Starts a child process, which runs independently and reports its end by a message (docs/protocol.md §3.6)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One crystallization process as an entity workflow: the shell around the state machine of `tongyao.protocol.life`.
 
-The state machine decides; this module only starts the steps that are wanted, feeds it messages, results and time, and keeps what
-operators see in the Temporal UI up to date. Cancelling the workflow in the UI is the message `cancel`.
+The state machine decides. This module starts the wanted steps, passes messages, results and the time to the state machine, and
+updates what the Temporal UI shows. Cancelling the workflow in the UI is the message `cancel`.
 """
 
 from __future__ import annotations

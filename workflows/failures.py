@@ -1,4 +1,4 @@
-"""What a failed step means for the process: an operator is needed, or infrastructure was away (docs/protocol.md §3.7)."""
+"""Sorts failures of steps into two kinds: an operator is needed, or infrastructure failed (docs/protocol.md §3.7)."""
 
 from __future__ import annotations
 

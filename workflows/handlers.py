@@ -1,8 +1,8 @@
 """The message handlers of a process: an update and a signal of the same name for each kind (docs/protocol.md §8).
 
-Updates carry typed messages whose texts are stored already; the relay sends them. Validators refuse, handlers apply. Signals are
-the operators' door (command line, Temporal UI): loose JSON, which may carry a text. Their refusals are events. Where the start input
-has a key, both are signed: the relay signs updates, `tongyao signal` signs payloads.
+The relay sends updates, which carry typed messages; their texts are stored already. Validators refuse, and handlers apply.
+Operators send signals (command line, Temporal UI): untyped JSON, which may carry a text. A refused signal becomes an event. If the
+start input has a key, both must be signed: the relay signs updates, and `tongyao signal` signs payloads.
 """
 
 from __future__ import annotations

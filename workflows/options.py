@@ -1,7 +1,7 @@
 """How steps are run: queues, time-outs and retries (docs/operations.md §4).
 
-Retries of one try last about a minute. Then the state machine hears of the failure: what infrastructure failed is tried again
-later, what only an operator can mend suspends the process. What must not be retried says so itself, when it fails.
+An activity is retried for about a minute. Then the failure is passed to the state machine, which suspends the process, and
+retries failures of infrastructure later. An error that must not be retried is raised as non-retryable.
 """
 
 from __future__ import annotations

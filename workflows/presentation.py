@@ -1,4 +1,4 @@
-"""State → what operators read in the Temporal UI, without a text of anybody (docs/operations.md §2)."""
+"""What the Temporal UI shows of a state: search attributes and details, without people's texts (docs/operations.md §2)."""
 
 from __future__ import annotations
 

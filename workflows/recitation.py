@@ -1,4 +1,4 @@
-"""Recites one profile version in the background, a level at a time; a retry goes on where it was."""
+"""Builds the Highway index of one profile version in the background, level by level. A retry continues where the last try stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a scene's index anew in the background: opened, filled batch by batch, switched; goes on wherever it stopped."""
+"""Builds a new index of a scene in the background: opens it, fills it in batches, switches to it. Continues where it was stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a message or a signal was signed by this installation (docs/protocol.md §8.2). Pure, so a replay finds the same."""
+"""Checks that a message or a signal was signed by this installation (docs/protocol.md §8.2). Pure, so a replay gives the same result."""
 
 from __future__ import annotations
 

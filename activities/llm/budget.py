@@ -1,4 +1,4 @@
-"""One budget per tree: the most that a call can cost is reserved before it, then settled (docs/protocol.md §10)."""
+"""Budgets, one per tree: reserves the most that a call can cost, and settles the actual cost after it (docs/protocol.md §10.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scene's own prompts, which replace the shipped ones (docs/models.md §2) and are frozen when a process starts."""
+"""A scene's own prompts, which replace the included ones (docs/models.md §2). They are stored with a process when it starts."""
 
 from __future__ import annotations
 

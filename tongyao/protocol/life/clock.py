@@ -1,4 +1,4 @@
-"""Process time, and the causes that make it stand (docs/protocol.md §3.7)."""
+"""Process time, and the causes of suspensions, which stop it (docs/protocol.md §3.7)."""
 
 from __future__ import annotations
 

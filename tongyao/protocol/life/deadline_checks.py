@@ -1,7 +1,7 @@
-"""The end of somebody's time. A step checks the deadline before anything follows from it (docs/protocol.md §3.3).
+"""Checks of deadlines that have passed (docs/protocol.md §3.3).
 
-Before anything lapses or confirms itself, the step looks for messages that were handed in and have not arrived, and for how long
-messages could not be handed in. That time is given back.
+Before a deadline has an effect, a step looks for messages that were handed in and are not delivered yet, and for the time in
+which no message could be handed in. That time is added to the deadline.
 """
 
 from __future__ import annotations

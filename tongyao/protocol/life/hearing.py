@@ -1,4 +1,4 @@
-"""What an accepted message does (docs/protocol.md §8.3)."""
+"""Applies accepted messages to the state (docs/protocol.md §8.3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The life of a process as a pure, level-triggered state machine (docs/protocol.md §3).
 
-A process begins with `begin`. From then on the workflow calls `refuse`, `hear`, `finish`, `tick`, `wanted` and `wake`; `repeated` finds messages that were applied before. None of them emits commands: whoever runs
-the process starts every step that is wanted and missing, and cancels every step that runs and is not wanted.
+`begin` makes the state of a new process. From then on the workflow calls `refuse`, `hear`, `finish`, `tick`, `wanted` and `wake`.
+`repeated` recognises messages that were applied before. No function issues commands. The workflow starts every wanted step that
+does not run, and cancels every running step that is not wanted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Who may say what when (docs/protocol.md §8). It only reads the state, and never the clock.
+"""Decides whether a message may be applied now (docs/protocol.md §8.3). Reads the state only, not the clock.
 
-Order of the questions: is there still a process, is it yours to say, are there too many, is it the time, is it whole.
+Order of the checks: the process has not ended; the author may send this; the lane has not sent too many messages; the phase
+allows it; the message is complete.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The state of one process: everything that decides what happens next, and no text but what an operator signalled.
+"""The state of one process: everything that decides what happens next. It holds no text, except what an operator signalled.
 
-Models are changed in place. Points in time that belong to deadlines are kept in *process time*: the time since the start,
-without the time in which the process was suspended. So nothing has to be shifted when a process is resumed.
+Models are changed in place. Deadlines are kept in *process time*: the time since the start without the time in which the
+process was suspended. Therefore no deadline has to be moved when a process is resumed.
 """
 
 from __future__ import annotations

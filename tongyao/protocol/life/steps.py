@@ -1,4 +1,4 @@
-"""What a process wants done outside of it, and how that ended."""
+"""Steps: the activities that a process wants to run, and how they ended."""
 
 from __future__ import annotations
 

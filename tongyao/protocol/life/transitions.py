@@ -1,4 +1,4 @@
-"""From one phase to the next (docs/protocol.md §3)."""
+"""Transitions between phases (docs/protocol.md §3)."""
 
 from __future__ import annotations
 

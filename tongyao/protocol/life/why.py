@@ -1,4 +1,4 @@
-"""What a process waits for, since when, and what would move it: from `wanted`, `wake` and the causes of a suspension."""
+"""What a process waits for, since when, and how it can continue. Derived from `wanted`, `wake` and the causes of a suspension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Residual tensions go back to the field, each in a child process of its own (docs/protocol.md §3.6)."""
+"""Child processes, one for each approved residual tension (docs/protocol.md §3.6)."""
 
 from __future__ import annotations
 

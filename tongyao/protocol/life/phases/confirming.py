@@ -1,4 +1,4 @@
-"""Formulating and confirming: from the raw intent to a tension that its owner stands by (docs/protocol.md §3.1)."""
+"""The phases formulating and confirming: the raw intent becomes a confirmed tension (docs/protocol.md §3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When rounds cannot go on by themselves the demander decides (docs/protocol.md §3.8)."""
+"""The phase deciding: rounds cannot continue by themselves, and the demander decides (docs/protocol.md §3.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan, and each participant's part of it (docs/protocol.md §7)."""
+"""The phases planning and delivering: the plan, and each participant's part of it (docs/protocol.md §7)."""
 
 from __future__ import annotations
 

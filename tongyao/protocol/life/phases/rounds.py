@@ -1,4 +1,4 @@
-"""Rounds: every endpoint speaks blind to the others, a gate waits for all, the catalyst observes (docs/protocol.md §3.2)."""
+"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md §3.2)."""
 
 from __future__ import annotations
 

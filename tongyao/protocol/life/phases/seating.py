@@ -1,4 +1,4 @@
-"""Who takes part: found by the field, selected by the demander, asked for consent, seated (docs/protocol.md §3.1, §3.2)."""
+"""Participants: found by the field, selected by the demander, asked for consent, seated (docs/protocol.md §3.1, §3.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One seat's turn in a round: waited for, heard, ended (docs/protocol.md §3.3)."""
+"""One participant's turn in a round: waiting for it, taking its words, ending it (docs/protocol.md §3.3)."""
 
 from __future__ import annotations
 
