@@ -11,7 +11,7 @@ from temporalio.converter import DataConverter
 
 from tests.gateway.conftest import GatewayHarness
 from tongyao.app.people.sessions import open_session
-from tongyao.gateway.console.visit import SESSION
+from tongyao.gateway.access.authentication import SESSION
 from tongyao.records.privacy.keys import Keyring
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption

@@ -16,8 +16,10 @@ from tests.gateway.conftest import GatewayHarness, until_served
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tongyao.app.context import GatewayOptions
+from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
 from tongyao.gateway.access.admission import Admission
+from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.server import application, listen, serve, url_of
 
@@ -175,6 +177,28 @@ async def test_a_client_that_sends_slowly_is_cut_off(whole: GatewayHarness) -> N
     finally:
         stop.set()
         await serving
+
+
+@pytest.mark.parametrize("path", ["/console/enter", "/console/language", "/console/codec/decode", "/console/join"])
+async def test_a_stranger_has_no_long_form_parsed(whole: GatewayHarness, path: str) -> None:
+    for cookie in ({}, {"Cookie": "tongyao_session=ty_made-up"}):
+        headers = {"Content-Type": "application/x-www-form-urlencoded", **cookie}
+        answer = await whole.ask("POST", path, content=b"&" * 200_000, headers=headers)
+        assert answer.status_code == 413
+
+
+async def test_whoever_is_signed_in_sends_a_long_form(whole: GatewayHarness) -> None:
+    person = await whole.join(await whole.scene())
+    session = await open_session(whole.context, person["token"], place="http://127.0.0.1:8700")
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"{SESSION}={session.secret}"}
+    answer = await whole.ask("POST", "/console/me", content=b"text=" + b"a" * 200_000, headers=headers)
+    assert answer.status_code == 403, "it is read, and has no token of a form"
+
+
+async def test_no_answer_of_the_api_is_kept_by_a_cache(whole: GatewayHarness) -> None:
+    for path in ("/me", "/scenes", "/profiles/p-unknown", "/nowhere"):
+        headers = (await whole.ask("GET", path)).headers
+        assert (headers["cache-control"], headers["x-content-type-options"]) == ("no-store", "nosniff")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "gateway", ""])

@@ -64,6 +64,7 @@ class GatewayOptions(BaseModel):
         default=64, ge=1, description="Live pages of the console of one address; of one person, `most_streams`."
     )
     most_connections: int = Field(default=1_000, ge=1, description="Open connections, of everybody.")
+    most_address_connections: int = Field(default=200, ge=1, description="Open connections of one address.")
     proxies: tuple[str, ...] = Field(
         default=(), description="JSON list of addresses or networks whose X-Forwarded-For is believed."
     )

@@ -14,8 +14,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
-from tongyao.gateway.access.addresses import accepted_hosts
-from tongyao.gateway.access.head_timeout import patient_protocol
+from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
+from tongyao.gateway.access.connections import OpenConnections, patient_protocol
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.console.app import make_console
@@ -77,14 +77,16 @@ def url_of(bound: socket.socket) -> str:
 
 async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
     """Serve on `bound` until `stop`; open streams of events are ended after three seconds."""
+    options = context.options
+    room = OpenConnections(most=options.most_connections, most_of_address=options.most_address_connections)
     config = uvicorn.Config(
         application(context),
         log_level="warning",
         timeout_graceful_shutdown=3,
-        limit_concurrency=context.options.most_connections,
         proxy_headers=False,  # `Admission` reads them, from the proxies that are named
         server_header=False,
-        http=patient_protocol(context.options.head_seconds),
+        http=patient_protocol(options.head_seconds, room, ClientAddresses(options.proxies).of_peer),
+        ws="none",
     )
     server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[bound]))

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 UNKNOWN: Final = "unknown"
+LOOPBACK: Final = "127.0.0.1"
 _NETWORK_OF_ONE_CLIENT: Final = 64
 """Bits of the prefix that one IPv6 client is given: it may send from any address in it."""
 
@@ -21,7 +22,7 @@ class ClientAddresses:
         self._proxies = [ip_network(one) for one in proxies]
 
     def of(self, scope: Scope) -> str:
-        """The address of the client; of IPv6 its /64."""
+        """The address of the client, as it is counted."""
         peer = _parsed((scope.get("client") or ("",))[0])
         if peer is not None and self._is_proxy(peer):
             forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
@@ -32,14 +33,26 @@ class ClientAddresses:
                 peer = said
                 if not self._is_proxy(said):
                     break
-        if peer is None:
-            return UNKNOWN
-        if isinstance(peer, IPv6Address):
-            return str(ip_network((peer, _NETWORK_OF_ONE_CLIENT), strict=False))
-        return str(peer)
+        return _counted(peer)
+
+    def of_peer(self, address: str) -> str:
+        """As `of`, of a connection without a request; empty for a proxy."""
+        peer = _parsed(address)
+        return "" if peer is not None and self._is_proxy(peer) else _counted(peer)
 
     def _is_proxy(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self._proxies)
+
+
+def _counted(address: IPv4Address | IPv6Address | None) -> str:
+    """IPv6 by its /64; this machine, which has sixteen million addresses of its own, as one client."""
+    if address is None:
+        return UNKNOWN
+    if address.is_loopback:
+        return LOOPBACK
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, _NETWORK_OF_ONE_CLIENT), strict=False))
+    return str(address)
 
 
 def accepted_hosts(public_url: str, bound: str) -> list[str]:

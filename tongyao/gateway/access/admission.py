@@ -7,20 +7,22 @@ from collections import Counter
 from typing import Final
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
+from tongyao.app.people.sessions import find_session
 from tongyao.gateway.access.addresses import ClientAddresses
-from tongyao.gateway.access.authentication import authenticate, bearer_token
+from tongyao.gateway.access.authentication import SESSION, authenticate, bearer_token, caller_of
 from tongyao.gateway.access.body_limit import WORDS_BYTES, most_bytes
 from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
 
-STREAMS: Final = ("/events", "/live")
+STREAMS: Final = ("/events", "/live", "/mcp")
 CONSOLE: Final = "/console"
-"""Its visitors have sessions, which it looks up and counts itself."""
+"""Its visitors have sessions. It counts their requests itself."""
 
 
 class Admission:
@@ -61,7 +63,7 @@ class Admission:
     async def _caller_of(self, scope: Scope, address: str) -> Caller | Problem:
         """Who calls, counted by person, else by address. What is wrong with a token is for the route to say."""
         if scope["path"].startswith(CONSOLE):
-            return ANONYMOUS
+            return await self._visitor(scope) if scope["method"] == "POST" else ANONYMOUS
         caller: Caller | Problem
         try:
             secret = bearer_token(Headers(scope=scope).get("authorization"))
@@ -70,6 +72,16 @@ class Admission:
             caller = unknown
         await self._limits.count_request(caller, address)
         return caller
+
+    async def _visitor(self, scope: Scope) -> Caller:
+        """Who sends a form of the console, by their session: what they may send depends on it. The console counts them itself."""
+        headers = Headers(scope=scope)
+        secret = cookie_parser(headers.get("cookie", "")).get(SESSION, "")
+        place = f"{scope['scheme']}://{headers.get('host', '')}"
+        try:
+            return caller_of(await find_session(self._context, secret, place=place)) if secret else ANONYMOUS
+        except Unauthenticated:
+            return ANONYMOUS
 
     def _share_of(self, scope: Scope, caller: Caller | Problem, address: str) -> tuple[str, int]:
         """Under which name requests at a time are counted, and how many there may be.

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.errors import Unauthenticated
 from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
+
+SESSION: Final = "tongyao_session"
+"""The cookie of a session of the console."""
 
 
 def bearer_token(authorization: str | None) -> str | None:

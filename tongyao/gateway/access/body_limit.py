@@ -92,6 +92,8 @@ def most_bytes(scope: Scope, caller: object, options: GatewayOptions) -> int:
     known = isinstance(caller, Caller) and not caller.anonymous
     if known and _LARGE.fullmatch(scope["path"]):
         return options.max_body_bytes
-    if (known and _WORDS.fullmatch(scope["path"])) or scope["path"].startswith("/console/"):
+    if known and (_WORDS.fullmatch(scope["path"]) or scope["path"].startswith("/console/")):
         return max(WORDS_BYTES, options.small_body_bytes)
+    if scope["path"] == "/console/join":  # a form spends three bytes on each byte of an introduction that is not ASCII
+        return 3 * options.small_body_bytes
     return options.small_body_bytes

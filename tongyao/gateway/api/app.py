@@ -16,7 +16,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from tongyao.app.context import AppContext
 from tongyao.app.errors import location, problem_of, reason
 from tongyao.gateway.access.addresses import accepted_hosts
-from tongyao.gateway.access.admission import Admission
+from tongyao.gateway.access.admission import CONSOLE, Admission
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
 from tongyao.gateway.access.rate_limits import RateLimits
@@ -77,14 +77,18 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
 
 
 async def _problems(request: Request, call_next: Callable[[Request], Any]) -> Any:
-    """Answer expected errors here, before any other middleware counts them as failures."""
+    """Answer expected errors here, before any other middleware counts them as failures. No answer is kept by a cache: it may hold a token."""
     try:
-        return await call_next(request)
+        response = await call_next(request)
     except Exception as error:
         problem = problem_of(error)
         if problem is None:
             raise
-        return problem_response(problem)
+        response = problem_response(problem)
+    if not request.url.path.startswith(CONSOLE):  # which says it of its own pages
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    return response
 
 
 async def _not_valid(request: Request, error: Exception) -> JSONResponse:

@@ -15,9 +15,10 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from tongyao.app.errors import Problem
+from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
-from tongyao.gateway.console.visit import BASE, SESSION, Visit, keep
+from tongyao.gateway.console.visit import BASE, Visit, keep
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _MARKDOWN: Final = MarkdownIt("zero").enable(

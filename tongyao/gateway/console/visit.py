@@ -16,7 +16,7 @@ from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unauthenticated
 from tongyao.app.people.sessions import find_session
-from tongyao.gateway.access.authentication import caller_of
+from tongyao.gateway.access.authentication import SESSION, caller_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.dates import zone
 from tongyao.gateway.console.texts import Language, preferred
@@ -24,7 +24,6 @@ from tongyao.gateway.problems import HttpProblem
 from tongyao.records.people.tokens import Token
 
 BASE: Final = "/console"
-SESSION: Final = "tongyao_session"
 LANGUAGE: Final = "tongyao_language"
 ZONE: Final = "tongyao_zone"
 _FORM_SECONDS: Final = 7 * 24 * 3600

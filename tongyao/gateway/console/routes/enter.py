@@ -13,6 +13,7 @@ from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, list_scenes, register
 from tongyao.app.people.sessions import close_session, open_session
+from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page
@@ -20,7 +21,6 @@ from tongyao.gateway.console.texts import preferred
 from tongyao.gateway.console.visit import (
     BASE,
     LANGUAGE,
-    SESSION,
     AnyVisit,
     Form,
     Visit,

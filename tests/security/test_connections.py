@@ -1,0 +1,117 @@
+"""Nobody fills the gateway's memory, holds up its loop or keeps others out before there is a request that a limit could be asked of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import GatewayHarness, until_served
+from tests.security.test_limits import limited, whole
+from tongyao.gateway.access.addresses import ClientAddresses
+from tongyao.gateway.access.connections import OpenConnections
+from tongyao.gateway.server import listen, serve, url_of
+
+__all__ = ["whole"]
+HEAD = b"GET /me HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = b"POST /profiles HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@asynccontextmanager
+async def open_gateway(whole: GatewayHarness, **options: Any) -> AsyncIterator[tuple[str, int]]:
+    """A gateway on a port of its own: its address and port."""
+    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+    serving = asyncio.create_task(serve(limited(whole, **options).context, stop, bound))
+    try:
+        await until_served(url_of(bound))
+        yield url_of(bound), bound.getsockname()[1]
+    finally:
+        stop.set()
+        await serving
+
+
+async def taken(port: int, first: bytes, again: bytes, times: int) -> int:
+    """How often `again` could be sent behind `first` before the gateway closed the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    closed = asyncio.create_task(reader.read())
+    sent = 0
+    try:
+        writer.write(first)
+        while sent < times and not closed.done():
+            writer.write(again)
+            await writer.drain()
+            await asyncio.sleep(0)
+            sent += 1
+    except OSError:
+        pass
+    finally:
+        writer.close()
+        closed.cancel()
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (HEAD + b"X: ", b"a" * 50_000),
+        (HEAD, b"a: \r\n" * 10_000),
+        (HEAD.split(b" HTTP")[0] + b"?", b"a" * 50_000),
+        (CHUNKED + b"1\r\n{\r\n0\r\n", b"a: \r\n" * 10_000),
+        (CHUNKED + b"1;", b"a" * 50_000),
+    ],
+    ids=["one long header", "many headers", "a long address", "trailers", "a chunk's extension"],
+)
+async def test_no_head_and_no_trailer_grows_without_end(whole: GatewayHarness, first: bytes, again: bytes) -> None:
+    async with open_gateway(whole, head_seconds=3_600, body_seconds=3_600) as (_, port):
+        assert await taken(port, first, again, 100) < 100
+
+
+async def test_who_only_holds_connections_keeps_nobody_out(whole: GatewayHarness) -> None:
+    async with open_gateway(whole, most_connections=10, most_address_connections=6) as (url, port):
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
+        async with httpx.AsyncClient(base_url=url) as http:
+            assert (await http.get("/me")).status_code == 200
+        async with asyncio.timeout(60):
+            for reader, _ in held[:30]:
+                with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                    await reader.readexactly(1)
+        for _, writer in held:
+            writer.close()
+
+
+class Held:
+    def __init__(self, *, waits: bool = True) -> None:
+        self.waits, self.open = waits, True
+
+    def abort(self) -> None:
+        self.open = False
+
+
+def test_the_oldest_that_waits_makes_room_and_nothing_that_is_answered_does() -> None:
+    room = OpenConnections(most=4, most_of_address=2)
+    answered, waiting, newest = Held(waits=False), Held(), Held()
+    for one in (answered, waiting, newest):
+        room.enter(one, "203.0.113.9")
+    assert (answered.open, waiting.open, newest.open) == (True, False, True)
+    others = [Held(waits=False) for _ in range(2)]
+    for number, one in enumerate(others):
+        room.enter(one, f"198.51.100.{number}")
+    newest.waits = False
+    late = Held()
+    room.enter(late, "192.0.2.1")
+    assert not late.open and all(one.open for one in (answered, newest, *others))
+    room.leave(answered)
+    again = Held()
+    room.enter(again, "192.0.2.1")
+    assert again.open
+
+
+def test_this_machine_is_one_client_whatever_address_of_its_own_it_calls_from() -> None:
+    addresses = ClientAddresses(("127.0.0.5", "10.0.0.0/24"))
+    assert {addresses.of_peer(one) for one in ("127.0.0.1", "127.9.8.7", "::1", "::ffff:127.3.3.3")} == {"127.0.0.1"}
+    assert addresses.of({"type": "http", "client": ("127.44.0.2", 1), "headers": []}) == "127.0.0.1"
+    assert addresses.of_peer("10.0.0.7") == "", "a proxy's connections are of many clients"
