@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -29,6 +30,7 @@ from tongyao.field.intent_field import IntentField
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.server import application
 from tongyao.highway.highway import Highway, UsedSpans
+from tongyao.llm.engine import Usage
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Projection
@@ -69,8 +71,8 @@ NOTHING_OF_ANYBODY: Final = {
 """Tables in which nothing stands when somebody has said everything that can be said."""
 
 ID_STAYS: Final = {
-    "answers", "data_keys", "events", "feedback", "inbox", "mandates", "manifests", "messages", "model_calls",
-    "notifications", "profile_versions", "profiles", "seats", "signalled", "texts", "tokens", "tombstones",
+    "answers", "data_keys", "events", "feedback", "inbox", "intent_readings", "mandates", "manifests", "messages",
+    "model_calls", "notifications", "profile_versions", "profiles", "seats", "signalled", "texts", "tokens", "tombstones",
 }  # fmt: skip
 """Where an erased person's id may still stand: their seat and what hangs on it, ids and counts (docs/erasure.md)."""
 
@@ -164,6 +166,7 @@ async def everywhere_beside_processes(here: Stack, gateway: GatewayHarness, ada:
     mandate = {"may_speak": True, "topics": [], "never": [f"{WORD} debts"], "addition": f"Be kind about {WORD}."}
     assert (await gateway.ask("PUT", f"/profiles/{ada}/mandate", token, json=mandate)).is_success
     await repositories.drafts.keep(ada, "start", f"Half a sentence of {WORD}.")
+    await repositories.ledger.count_reading(ada, engine="extractive", model="none", usage=Usage(), cost=Decimal(0))
     for kind, address in (("mail", MAIL), ("webhook", HOOK)):
         await repositories.notifications.set_channel(
             Channel(person=ada, kind=cast(Any, kind), address=address, confirmed=True)
