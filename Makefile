@@ -87,16 +87,20 @@ audit: $(VENV)/.bootstrap ## Compare what the image installs with published advi
 clean: ## Remove .venv and all caches; never .tongyao, which holds the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 
+# Bytecode is written here, once: where PYTHONDONTWRITEBYTECODE is set, every start of a command, a worker or a test would
+# compile thousands of modules anew.
 # The development environment is the runtime one and more, in the same place: packages are added, never removed.
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 	@echo "Installing what tests need (several minutes the first time: it includes torch)"
-	@$(UV) install --python $(BIN)/python --quiet --require-hashes -r requirements/dev.txt
+	@$(UV) install --python $(BIN)/python --quiet --compile-bytecode --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m compileall -q tests bench
 	@touch $@
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml $(VENV)/.bootstrap
 	@echo "Installing Tongyao"
-	@$(UV) install --python $(BIN)/python --quiet --require-hashes -r requirements/runtime.txt
+	@$(UV) install --python $(BIN)/python --quiet --compile-bytecode --require-hashes -r requirements/runtime.txt
 	@$(UV) install --python $(BIN)/python --quiet --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q tongyao workflows activities worker.py
 	@touch $@
 
 $(VENV)/.bootstrap: requirements/bootstrap.txt
