@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, Generic, NoReturn, Protocol, TypeVar
 
 from temporalio import activity
@@ -58,6 +59,10 @@ class Question(Generic[RequestT, DraftT]):
     owner: str
     seconds: float
     prompt_override: str | None = None
+
+    @cached_property
+    def request_json(self) -> str:
+        return self.request.model_dump_json()
 
 
 @dataclass(frozen=True)
@@ -171,10 +176,12 @@ class ModelCalls:
 
         A repair that another worker had settled before it died is found; the first question is not asked again.
         """
-        if await self._stored(question) is None and (stored := await self._stored(question, UNREADABLE)) is not None:
+        if (stored := await self._stored(question)) is not None:
+            return stored, False
+        if (stored := await self._stored(question, UNREADABLE)) is not None:
             return stored, True
         try:
-            return await self.call(question), False
+            return await self._new(question), False
         except Unreadable as error:
             told = complaint(question.request.language, "unreadable", error=error)
             return await self.call(question, replace(UNREADABLE, previous=error.text, complaints=(told,))), True
@@ -185,12 +192,14 @@ class ModelCalls:
         An answer that was given to another input does not count: a mandate changed, or the workflow was reset.
         Raises the errors of `tongyao.llm.errors`; the ledger keeps each failed attempt with its reason.
         """
-        if (stored := await self._stored(question, reask)) is not None:
-            return stored
+        return await self._stored(question, reask) or await self._new(question, reask)
+
+    async def _new(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
+        """The answer of a call that is made now, or the one that somebody else settled meanwhile. Raises as `call`."""
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = self.engine(step.name)
-        async with self._slot(), self._reserved(key, question, question.request.model_dump_json()) as charges:
+        async with self._slot(), self._reserved(key, question) as charges:
             attempt = await self._ledger.claim(
                 key,
                 input_hash=_input_hash(question, reask),
@@ -252,7 +261,7 @@ class ModelCalls:
 
     @asynccontextmanager
     async def _reserved(
-        self, key: CallKey, question: Question[RequestT, DraftT], request_json: str
+        self, key: CallKey, question: Question[RequestT, DraftT]
     ) -> AsyncIterator[list[tuple[Usage, Decimal]]]:
         """Reserve the most that one call can cost; afterwards count what the block appended to the charges.
 
@@ -263,7 +272,7 @@ class ModelCalls:
         if self._reservations is None or root is None:
             yield charges
             return
-        step, units = question.step, question.step.units(question.request)
+        step, units, request_json = question.step, question.step.units(question.request), question.request_json
         bound = self.engine(step.name).bound(step.name, request_json, units)
         plan = steps.PLAN.name
         keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
@@ -359,7 +368,7 @@ def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[
 def _input_hash(question: Question[RequestT, DraftT], reask: Reask | None) -> str:
     """What tells inputs of one key apart. Of an unreadable answer only that it was unreadable: its text is not kept."""
     complaints = () if reask is None else (UNREADABLE_MARK,) if reask.unreadable else reask.complaints
-    digest = hashlib.sha256(question.request.model_dump_json().encode())
+    digest = hashlib.sha256(question.request_json.encode())
     for part in (question.prompt_override or "", *complaints):
         digest.update(b"\x1f" + part.encode())
     return digest.hexdigest()

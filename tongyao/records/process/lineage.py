@@ -8,7 +8,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, session
 from tongyao.records.privacy.texts import get_texts
-from tongyao.records.process.processes import Processes, ProcessRow
+from tongyao.records.process.processes import SELECT_PROCESSES, Processes, ProcessRow
 
 
 class ProcessTree(Value):
@@ -33,8 +33,7 @@ class Lineage:
         """The processes made of this one's residuals, oldest first."""
         async with reading(self._pool, ProcessRow) as cursor:
             await cursor.execute(
-                """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants
-                   FROM processes p WHERE p.parent_id = %s ORDER BY p.created_at, p.id""",
+                SELECT_PROCESSES + " WHERE p.parent_id = %s ORDER BY p.created_at, p.id",
                 [process_id],
             )
             return await cursor.fetchall()
@@ -44,8 +43,7 @@ class Lineage:
         top = await self._processes.get(process_id)
         async with reading(self._pool, ProcessRow) as cursor:
             await cursor.execute(
-                """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants
-                   FROM processes p WHERE p.root_id = %s AND p.depth > %s ORDER BY p.created_at, p.id""",
+                SELECT_PROCESSES + " WHERE p.root_id = %s AND p.depth > %s ORDER BY p.created_at, p.id",
                 [top.root_id, top.depth],
             )
             below = await cursor.fetchall()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from psycopg import errors
 from psycopg.types.json import Jsonb
@@ -96,6 +96,12 @@ class ProcessRow(Value):
     participants: int
 
 
+_STORED = ", ".join(f"p.{name}" for name in ProcessRow.model_fields if name != "participants")
+SELECT_PROCESSES: Final = f"""SELECT {_STORED},
+    (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants FROM processes p"""
+"""For rows of `ProcessRow`. The columns are named, so that PostgreSQL prepares what every step asks."""
+
+
 class Page(Value):
     """Processes, newest first; `next` is the cursor of the following page, None at the end."""
 
@@ -137,7 +143,7 @@ class Processes:
 
     async def get(self, process_id: str) -> ProcessRow:
         """Raises `ProcessUnknown`."""
-        row = await fetch_one(self._pool, ProcessRow, _SELECT + " WHERE p.id = %s", [process_id])
+        row = await fetch_one(self._pool, ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", [process_id])
         if row is None:
             raise ProcessUnknown(f"there is no process {process_id!r}")
         return row
@@ -199,7 +205,7 @@ class Processes:
         where = " WHERE " + " AND ".join(wanted) if wanted else ""
         async with reading(self._pool, ProcessRow) as found:
             await found.execute(
-                _SELECT + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
+                SELECT_PROCESSES + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
                 {
                     "scene": scene, "phases": phases and list(phases), "demander": demander,
                     "participant": participant, "root": root, "parent": parent, "waiting": waiting,
@@ -239,10 +245,6 @@ class Processes:
                  new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
                  Jsonb(new.settings), new.open_record],
             )  # fmt: skip
-
-
-_SELECT = """SELECT p.*, (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants
-    FROM processes p"""
 
 
 def _read_cursor(cursor: str) -> tuple[datetime, str]:
