@@ -19,7 +19,8 @@ class TcpProxy:
     """
 
     def __init__(self, target: str) -> None:
-        self._target = target
+        self.target = target
+        """Where new connections go; may be changed."""
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._flows = asyncio.Event()
@@ -79,9 +80,9 @@ class TcpProxy:
                     one.close()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._target.startswith("/"):
-            return await asyncio.open_unix_connection(self._target)
-        host, _, port = self._target.rpartition(":")
+        if self.target.startswith("/"):
+            return await asyncio.open_unix_connection(self.target)
+        host, _, port = self.target.rpartition(":")
         return await asyncio.open_connection(host, int(port))
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -45,6 +45,8 @@ class Served:
     count: Count | None = None
     output_tokens: int = 0
     stop_reason: str = ""
+    began: float = field(default_factory=time.monotonic)
+    """Of answers: when the first byte was sent."""
 
 
 class MessagesServer:
@@ -82,6 +84,8 @@ class MessagesServer:
         self.vague, self.thoughts, self.old_header = vague, thoughts, old_header
         self.cache = cache or PromptCache()
         self.served: list[Served] = []
+        self.finished: dict[int, float] = {}
+        """Number of a request → when its answer had been sent whole, by `time.monotonic`."""
         self._attempts: Counter[str] = Counter()
         self._numbers = itertools.count(1)
         self._port = port
@@ -166,6 +170,8 @@ class MessagesServer:
         text, stop = self._answer(request, fault)
         try:
             await self._deliver(number, request, fault, text, stop, receive, send)
+            if fault not in (Fault.CUT_STREAM, Fault.STALLED_STREAM, Fault.ERROR_IN_STREAM):
+                self.finished[number] = time.monotonic()
         except TooManyBreakpoints as error:
             self.served.append(Served(number, request, fault, 400))
             await _error(send, 400, "invalid_request_error", str(error))
