@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -121,6 +121,26 @@ async def test_the_workflows_own_verdicts_are_final(room: Room) -> None:
     assert refused.verdict is not None and refused.verdict.code == "not_now"
     assert (again.id, again.attempts) == (applied.id, 1), "what has a verdict is not sent again"
     assert await room.repositories.messages.pending(room.process) == []
+
+
+async def test_a_message_that_is_leased_in_the_last_moment_is_delivered(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database driver may finish its query although the time of the sender is over and it was cancelled."""
+    take = room.repositories.messages.take
+
+    async def late(message: str, *, lease: float) -> StoredMessage | None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return await take(message, lease=lease)
+
+    monkeypatch.setattr(room.repositories.messages, "take", late)
+    async with working(room.client, room.process):
+        stored = await room.send(confirm("k1"), wait=1.0)
+        monkeypatch.undo()
+        while stored.verdict is None:  # the worker was slow
+            stored = await room.again(stored)
+    assert stored.verdict.accepted
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,10 @@ Kind = Literal[
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 WEIGHTS: Final[dict[Kind, int]] = {
-    "kill worker": 3, "kill worker in step": 5, "kill gateway": 3, "kill temporal": 3, "kill postgres": 3, "kill all": 1,
-    "pause": 4, "cut": 4, "slow": 3, "freeze": 3, "clock": 2, "disk full": 1,
+    "kill worker": 2, "kill worker in step": 4, "kill gateway": 2, "kill temporal": 4, "kill postgres": 4, "kill all": 1,
+    "pause": 6, "cut": 6, "slow": 3, "freeze": 4, "clock": 3, "disk full": 2,
 }  # fmt: skip
+"""Workers and gateways start slowly, so they are killed less often than the servers."""
 
 STEPS: Final = (
     steps.FORMULATE, steps.DISCOVER, steps.CONSENT, steps.FREEZE, steps.PROJECT, steps.OBSERVE, steps.PLAN, steps.DELIVER,

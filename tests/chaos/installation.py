@@ -111,6 +111,8 @@ class Installation:
         self.programs: dict[str, Program] = {}
         self.database_url = ""
         self.client: Client
+        self._ready: set[str] = set()
+        """Workers and gateway that poll and listen."""
         self.starts = 0
         """How often a worker or the gateway was started again."""
 
@@ -162,6 +164,7 @@ class Installation:
                 self.programs[name] = WorkerProcess(environment, log=log)
             self._exit.push_async_callback(self.programs[name].stop)
         await asyncio.gather(*(one.start() for one in self.programs.values()))
+        self._ready |= set(self.programs)
         supervising = asyncio.create_task(self._supervise())
         self._exit.push_async_callback(_cancelled, supervising)
 
@@ -182,11 +185,13 @@ class Installation:
 
     async def _supervise(self) -> None:
         while True:
-            for program in self.programs.values():
+            for name, program in self.programs.items():
                 if program.pid is None:
                     self.starts += 1
+                    self._ready.discard(name)
                     with suppress(LocalServiceError, TimeoutError):  # its log says why; tried again at once
                         await program.start()
+                        self._ready.add(name)
             await asyncio.sleep(0.1)
 
     def pid_of(self, part: str) -> int | None:
@@ -233,15 +238,7 @@ class Installation:
                     return True
             except psycopg.Error:
                 return False
-        if part != GATEWAY:
-            return True
-        line = self.lines[f"people/{GATEWAY}"]
-        host, _, port = line.target.rpartition(":")
-        with suppress(OSError):
-            _, writer = await asyncio.open_connection(host, int(port))
-            writer.close()
-            return True
-        return False
+        return part in self._ready
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

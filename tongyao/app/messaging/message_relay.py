@@ -91,19 +91,18 @@ class MessageRelay:
         except TooManyMessages:
             raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
         note_message(stored.id, process_id)
+        taken = None
         try:
-            async with asyncio.timeout(wait) as time_left:
-                while stored.verdict is None:
-                    if (taken := await self._take(stored, wait)) is not None:
-                        time_left.reschedule(None)
-                        return await self.deliver(taken, wait=wait)
+            async with asyncio.timeout(wait):
+                while stored.verdict is None and (taken := await self._take(stored, wait)) is None:
                     await asyncio.sleep(
                         0.05
                     )  # another of its lane goes first: a correction never overtakes what it corrects
                     stored = await self._library.messages.get(stored.id)
         except TimeoutError:
             log.info("message waits", why="behind another", **_named(stored))
-        return stored
+            return stored
+        return stored if taken is None else await self.deliver(taken, wait=wait)
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
         """Try once to deliver a message that was leased; returns it as it is stored then, with its verdict if there is one.
