@@ -148,7 +148,10 @@ async def _live(
                 _none_failed(living)
                 await asyncio.sleep(LOOK_SECONDS)
         say("all have ended")
-    except TimeoutError as error:
+    except (
+        TimeoutError,
+        AssertionError,
+    ) as error:  # a part did not come back, somebody got an answer that nobody may get
         processes = _known(starting)
         report.wrong["end"] = [str(error) or f"open after {size.end:g} s: {await checker.open_in_tree(processes)}"]
     finally:

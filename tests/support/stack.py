@@ -37,6 +37,7 @@ from tongyao.records.database import open_pool
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.signing import Signer
+from tongyao.records.process.messages import StoredMessage
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
@@ -137,8 +138,19 @@ class Stack:
         author = Author(role=role, alias="" if role == "operator" else alias)
         key = fields.pop("key", uuid.uuid4().hex)
         message = MESSAGE.validate_python({"kind": kind, "key": key, "author": author, **fields})
-        stored = await self.relay.send(process_id, message, author_id=f"{role}:{alias}", via="test")
-        assert stored.verdict is not None, "no verdict within the time of one delivery"
+        return await self._verdict(await self.relay.send(process_id, message, author_id=f"{role}:{alias}", via="test"))
+
+    async def _verdict(self, stored: StoredMessage) -> Verdict:
+        """The verdict of a message, once the relay has brought it."""
+
+        async def known() -> bool:
+            nonlocal stored
+            stored = await self.repositories.messages.get(stored.id)
+            return stored.verdict is not None
+
+        if stored.verdict is None:
+            await self.when(known)
+        assert stored.verdict is not None
         return stored.verdict
 
     async def until(self, process_id: str, phase: str, *, round_number: int | None = None) -> None:
@@ -237,9 +249,9 @@ class Stack:
             caller = Caller(Role.PERSON, next(seat.person for seat in seats if seat.alias == alias))
         access: ProcessAccess = await authorize_in_process(self.repositories, caller, process_id, Action.SEND_MESSAGE)
         message, text = build_message(body, access, key or uuid.uuid4().hex)
-        stored = await self.relay.send(process_id, message, author_id=access.author_id, via="test", text=text)
-        assert stored.verdict is not None, "no verdict within the time of one delivery"
-        return stored.verdict
+        return await self._verdict(
+            await self.relay.send(process_id, message, author_id=access.author_id, via="test", text=text)
+        )
 
     async def kinds(self, process_id: str) -> list[str]:
         return [event.kind.value for event in await self.repositories.events.events(process_id, limit=1_000)]
