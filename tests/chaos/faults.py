@@ -40,7 +40,7 @@ STEPS: Final = (
 STEP_SECONDS: Final = 4.0
 """How long a fault waits for somebody to be in its step. Then it comes at random."""
 
-LOOK_SECONDS: Final = 0.1
+LOOK_SECONDS: Final = 0.25
 JUMPS: Final = (-86_400, -3_600, -61, 61, 3_600, 86_400, 8 * 86_400)
 SLOW_SECONDS: Final = (0.05, 0.2)
 """Before each piece of data, in each direction."""
@@ -75,26 +75,30 @@ class Span:
 
 
 class Faults:
-    """Draws faults from a seed, and does them. `open_processes`: of which somebody may be in a step."""
+    """Draws faults from a seed, and does them."""
 
     def __init__(
-        self, here: Installation, rng: Random, *, disk: SmallDisk | None, clock: ShiftedClock | None, longest: float
+        self,
+        here: Installation,
+        rng: Random,
+        *,
+        kinds: Sequence[Kind],
+        disk: SmallDisk | None,
+        clock: ShiftedClock | None,
+        longest: float,
     ) -> None:
+        """`kinds`: of which to draw; those that are not possible here are left out. `longest`: seconds that a fault lasts at most."""
         self._here, self._rng, self._disk, self._clock, self._longest = here, rng, disk, clock, longest
+        impossible = {"disk full": disk is None, "clock": clock is None}
+        self._kinds = [kind for kind in kinds if not impossible.get(kind, False)]
         self._steps = [step.name for step in STEPS]
         self.spans: list[Span] = []
         self.met: set[str] = set()
         """Steps in which a worker was killed."""
 
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """Those that are possible here."""
-        impossible = {"disk full": self._disk is None, "clock": self._clock is None}
-        return tuple(kind for kind in KINDS if not impossible.get(kind, False))
-
     def order(self, count: int) -> list[Kind]:
         """So many kinds: each at least once where there are enough, the others by their weights."""
-        kinds = list(self.kinds)
+        kinds = self._kinds
         drawn = self._rng.choices(kinds, [WEIGHTS[kind] for kind in kinds], k=max(0, count - len(kinds)))
         order = [*kinds, *drawn]
         self._rng.shuffle(order)
@@ -122,7 +126,10 @@ class Faults:
                 return Fault(kind)
 
     async def apply(self, fault: Fault, open_processes: Sequence[str]) -> None:
-        """Do it, undo it, and return when everything runs again. Raises `TimeoutError`."""
+        """Do it, undo it, and return when everything runs again. Raises `TimeoutError`.
+
+        `open_processes`: of which some may be in the step in which a worker is to be killed.
+        """
         if fault.kind == "kill worker in step":
             victims = [await self._worker_in(fault.target, open_processes)]
         else:

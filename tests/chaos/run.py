@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -16,7 +16,7 @@ from typing import Any, Final
 from tests.chaos.answers import SHARE, WEATHER, Answers, whole
 from tests.chaos.clock import ShiftedClock, library
 from tests.chaos.disk import small_disk
-from tests.chaos.faults import Faults
+from tests.chaos.faults import KINDS, Faults, Kind
 from tests.chaos.installation import Installation
 from tests.chaos.paid_calls import PaidCall, paid_again
 from tests.gateway.test_up import command
@@ -27,6 +27,9 @@ from tests.support.messages_api.server import MessagesServer
 
 PEOPLE: Final = ("dora", "ada", "bo", "cy", "di", "ed", "max")
 LOOK_SECONDS: Final = 1.0
+PAUSE_SECONDS: Final = 0.7
+"""Between two looks of somebody at their inbox."""
+
 ANSWER_SECONDS: Final = 0.15
 """What an answer of the model server takes."""
 
@@ -41,6 +44,7 @@ class Size:
     longest: float = 6.0
     pause: float = 4.0
     end: float = 900.0
+    kinds: tuple[Kind, ...] = KINDS
 
 
 @dataclass
@@ -60,7 +64,7 @@ class Report:
     wrong: dict[str, list[str]] = field(default_factory=dict)
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return json.dumps(vars(self), ensure_ascii=False)
 
 
 async def run(home: Path, logs: Path, seed: int, size: Size, say: Callable[[str], None]) -> Report:
@@ -70,7 +74,7 @@ async def run(home: Path, logs: Path, seed: int, size: Size, say: Callable[[str]
     found = library()
     clock = ShiftedClock(logs / "clock", found) if found is not None else None
     if clock is None:
-        report.skipped.append("clock jumps: libfaketime is not installed")
+        report.skipped.append("clock: it cannot be shifted, libfaketime is not installed")
     with (
         small_disk(home) as disk,
         MessagesServer(
@@ -78,13 +82,13 @@ async def run(home: Path, logs: Path, seed: int, size: Size, say: Callable[[str]
         ) as models,
     ):
         if disk is None:
-            report.skipped.append("full disk: only root can mount a small one")
+            report.skipped.append("disk full: only root can mount a small one")
         async with Installation(
             home, logs, models, workers=size.workers, clock=clock, environment=_settings(size)
         ) as here:
             say("everything runs")
-            faults = Faults(here, rng, disk=disk, clock=clock, longest=size.longest)
-            town = Town(here, seed)
+            faults = Faults(here, rng, disk=disk, clock=clock, longest=size.longest, kinds=size.kinds)
+            town = Town(here, seed, pause=PAUSE_SECONDS)
             await _live(here, town, rng, size, faults, report, say)
             report.restarts = here.starts
         report.faults = Counter(span.fault.kind for span in faults.spans)
@@ -184,7 +188,7 @@ async def _resume(town: Town, operator: Person) -> None:
                     number += 1
                     path = f"/processes/{row['id']}/messages"
                     await operator.ask("POST", path, key=f"resume-{number}", json={"kind": "resume"})
-        await asyncio.sleep(2 * LOOK_SECONDS)
+        await asyncio.sleep(5 * LOOK_SECONDS)
 
 
 def demand(town: Town, number: int, residents: dict[str, Resident]) -> dict[str, Any]:

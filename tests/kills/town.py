@@ -31,7 +31,7 @@ AWAY: Final = frozenset({"records_away", "temporal_away"})
 """Codes of answers after which the same request is repeated."""
 
 PAUSE: Final = 0.1
-"""Seconds between two looks at an inbox, and before a request is repeated."""
+"""Seconds between two looks at an inbox, and before a request is repeated, where nothing else is said."""
 
 Ask = dict[str, Any]
 Fields = dict[str, Any]
@@ -47,8 +47,8 @@ class Reachable(Protocol):
 class Town:
     """What everybody shares: the service, the seed, and what senders were told."""
 
-    def __init__(self, service: Reachable, seed: int) -> None:
-        self.service, self.seed = service, seed
+    def __init__(self, service: Reachable, seed: int, *, pause: float = PAUSE) -> None:
+        self.service, self.seed, self.pause = service, seed, pause
         self.told: list[Acknowledged] = []
         self.over = False
         self._news = asyncio.Condition()
@@ -102,7 +102,7 @@ class Resident(ABC):
                 if name not in self._done:
                     self._done.add(name)
                     await self._answer(ask, self.town.random(self.name, ask["ask"], ask["round"], ask.get("subject")))
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(self.town.pause)
 
     async def send(self, process_id: str, key: str, message: Fields) -> str:
         """Send, and repeat under the same key until there is an answer."""
@@ -112,7 +112,7 @@ class Resident(ABC):
             except AwayError:
                 if self.town.over:
                     return ""
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(self.town.pause)
                 continue
             await self.town.tell(Acknowledged(process_id, stored_key(f"{self.name}/{key}"), said), message["kind"])
             return said
@@ -204,7 +204,7 @@ class Person(Resident):
             try:
                 answer = await self.ask("POST", "/processes", key=key, json=body)
             except AwayError:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(self.town.pause)
                 continue
             assert answer.status_code == 201, answer.text
             return str(answer.json()["id"])
