@@ -22,7 +22,8 @@ def directory() -> Iterator[Path]:
     shutil.rmtree(made, ignore_errors=True)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 async def test_after_a_dozen_faults_everything_is_as_if_nothing_had_been(directory: Path) -> None:
     kinds = tuple(kind for kind in KINDS if kind != "kill all")  # which takes long to come back from
     size = Size(processes=2, faults=len(KINDS), workers=1, longest=1.0, pause=1.0, end=400, kinds=kinds)
