@@ -2,7 +2,10 @@
 
 Every process has two proxies and three rounds; each answer of the model takes a fixed time, and the worker runs few model steps at a
 time, so that most of the time is spent waiting in the task queue. The single process begins when all of the many have begun. Its time
-is measured alone, beside the many on a server without fairness (first in, first out), and beside them with it.
+is measured alone, beside the many on a server without fairness (first in, first out), and beside them with it. Figures: seconds of the single one,
+of the last of the many, and how many of the many ended before the single one.
+
+Time of 200 at 0.5 s and 4 slots on two idle cores: 200 × 10 answers × 0.5 s ÷ 4 = 250 s of answers for each of the two servers, ten minutes in all.
 """
 
 from __future__ import annotations

@@ -17,11 +17,23 @@ def erase(
     person: Annotated[str, typer.Argument(help="Id of a profile, or of a demander without one.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation. Erasing cannot be undone.")] = False,
     patience: Annotated[float, typer.Option(help="Seconds to wait for running steps.")] = 180,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which processes would be affected.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Erase a person: destroy their key, and rewrite or remove what quotes them. This cannot be undone."""
     from tongyao.commands.actions import erase as actions
 
+    if dry_run:
+        found = run(actions.concerned(person))
+        if as_json:
+            print_json(found.model_dump())
+            return
+        for what, processes in (("would leave", found.left), ("would be cancelled", found.cancelled)):
+            console.print(f"{what}: {', '.join(processes) or 'none'}", highlight=False)
+        console.print(
+            f"texts of {found.ended} ended processes would be rewritten (nothing was changed)", highlight=False
+        )
+        return
     if not yes and not typer.confirm(f"Erase {person} for good?", err=True):
         raise typer.Exit(EXIT_BAD_INPUT)
     done = run(actions.erase(person, patience))

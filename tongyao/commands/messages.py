@@ -159,11 +159,17 @@ def resume(
 def cancel(
     process: Process,
     branch: Annotated[bool, typer.Option(help="Also cancel all child processes.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be cancelled.")] = False,
     key: Key = None,
 ) -> None:
     """Cancel a process. Everything that was said stays in the records."""
     from tongyao.commands.actions import messages as actions
 
+    if dry_run:
+        for line in run(actions.would_cancel(process, branch)):
+            console.print(line, highlight=False)
+        console.print("(nothing was changed)")
+        return
     actions.send(process, "cancel", key, branch=branch)
 
 

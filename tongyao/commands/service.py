@@ -82,14 +82,19 @@ def doctor(
         raise typer.Exit(EXIT_FAILED)
 
 
-def reconcile(json: bool = typer.Option(False, "--json", help="Print a JSON object.")) -> None:
+def reconcile(
+    json: bool = typer.Option(False, "--json", help="Print a JSON object."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
+) -> None:
     """Find processes that were terminated, never started, or whose records are behind; repair what can be repaired."""
     from tongyao.commands.actions import service as actions
 
-    report = run(actions.reconcile())
+    report = run(actions.reconcile(dry_run))
     if json:
         print_json(report.model_dump())
         return
     for name, found in report.model_dump().items():
         shown = found if isinstance(found, int) else ", ".join(found) or "none"
         console.print(f"{name.replace('_', ' ')}: {shown}", highlight=False)
+    if dry_run:
+        console.print("(nothing was changed)")

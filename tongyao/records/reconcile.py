@@ -51,6 +51,16 @@ class Reconciliation:
             await cursor.execute(f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
             return await cursor.fetchall()
 
+    async def calls_to_orphan(self) -> int:
+        """How many `orphaned_calls` would mark now."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT count(*) AS count FROM model_calls c JOIN processes p ON p.id = c.process_id
+                   WHERE c.state = 'claimed' AND p.ended_at IS NOT NULL"""
+            )
+            row = await cursor.fetchone()
+        return int(row["count"]) if row else 0
+
     async def orphaned_calls(self) -> int:
         """Mark claimed calls of processes that have ended: nobody comes back for them. Returns how many."""
         async with session(self._pool) as connection:

@@ -11,6 +11,7 @@ from tongyao.app.people.erasure import finish_erasures
 from tongyao.app.start import start_announced, workflow_status
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
+from tongyao.records.privacy.erasure import Erasing
 from tongyao.records.reconcile import Reconciliation
 
 _ENDED = {
@@ -42,8 +43,10 @@ class Report(Value):
     histories_deleted: tuple[str, ...] = ()
 
 
-async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
-    """All repairs at once: `sweep`, `mend_drift`, and erasures that were interrupted."""
+async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False) -> Report:
+    """All repairs at once: `sweep`, `mend_drift`, and erasures that were interrupted. `dry_run`: only say what would be done."""
+    if dry_run:
+        return await _would_repair(context, older_than)
     swept = await sweep(context, older_than=older_than)
     drift = await mend_drift(context, older_than=older_than)
     erased, histories = await finish_erasures(context)
@@ -57,6 +60,19 @@ async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS) 
     )
 
 
+async def _would_repair(context: AppContext, older_than: float) -> Report:
+    found, erasing = Reconciliation(context.repositories.pool), Erasing(context.repositories.pool)
+    drift = await mend_drift(context, older_than=older_than, dry_run=True)
+    return drift.model_copy(
+        update={
+            "started": tuple(one.id for one in await found.never_started(older_than)),
+            "orphaned_calls": await found.calls_to_orphan(),
+            "erased": tuple(await erasing.unfinished()),
+            "histories_deleted": tuple(await erasing.histories()),
+        }
+    )
+
+
 async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
     """Start announced processes that were never started; orphan claimed calls of processes that have ended."""
     started = await start_announced(context, older_than=older_than)
@@ -64,7 +80,7 @@ async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> R
     return Report(started=tuple(started), orphaned_calls=orphaned)
 
 
-async def mend_drift(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
+async def mend_drift(context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False) -> Report:
     """Close rows whose workflow ended outside; name what lags, has holes, or has no workflow.
 
     A row is closed only where its workflow is closed and did not continue as new. A workflow that completed is asked for its
@@ -80,11 +96,15 @@ async def mend_drift(context: AppContext, *, older_than: float = _GRACE_SECONDS)
         if status is None:
             without_workflow.append(drift.id)
         elif status in _ENDED:
-            await context.repositories.journal.set_ended(drift.id, _ENDED[status].value)
+            if not dry_run:
+                await context.repositories.journal.set_ended(drift.id, _ENDED[status].value)
             ended.append(drift.id)
         elif status is WorkflowExecutionStatus.COMPLETED:
             try:
-                await project_again(context.repositories, context.client, drift.id, login="reconcile", via="reconcile")
+                if not dry_run:
+                    await project_again(
+                        context.repositories, context.client, drift.id, login="reconcile", via="reconcile"
+                    )
                 projected.append(drift.id)
             except Unavailable:
                 lagging.append(drift.id)

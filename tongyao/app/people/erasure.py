@@ -58,6 +58,30 @@ async def erase(context: AppContext, caller: Caller, person: str, *, patience: f
     return await _erase(context, person, patience)
 
 
+class Concerned(Value):
+    """What erasing a person would touch. `left`, `cancelled`: open processes; `ended`: how many others they took part in."""
+
+    person: str
+    left: tuple[str, ...]
+    cancelled: tuple[str, ...]
+    ended: int
+
+
+async def concerned_by_erasure(context: AppContext, caller: Caller, person: str) -> Concerned:
+    """What `erase` would do, without doing it. Raises `NotAllowed`, `PersonUnknown`."""
+    authorize_for_profile(caller, person, Action.DELETE_PROFILE)
+    records = erasure.Erasing(context.repositories.pool)
+    if not await records.knows(person):
+        raise erasure.PersonUnknown(f"there is nobody {person!r} here: neither a profile nor a demander")
+    seats = await records.seats(person)
+    return Concerned(
+        person=person,
+        left=tuple(seat.process_id for seat in seats if seat.open and seat.alias != DEMANDER),
+        cancelled=tuple(seat.process_id for seat in seats if seat.open and seat.alias == DEMANDER),
+        ended=len({seat.process_id for seat in seats if not seat.open}),
+    )
+
+
 async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
     """Make everything of a person unreadable at once, and go on in the background; `finish_erasures` does what is left.
 

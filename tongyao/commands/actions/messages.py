@@ -44,6 +44,14 @@ async def resume_suspended(cause: str | None, scene: str | None, dry_run: bool, 
         return await resume_all(context, OPERATOR, key=key, cause=cause, scene=scene, dry_run=dry_run, via="cli")
 
 
+async def would_cancel(process: str, branch: bool) -> list[str]:
+    """A line for each process that `cancel` would end."""
+    async with app_context() as context:
+        tree = (await context.repositories.lineage.tree(process)).all()
+    concerned = tree if branch else tree[:1]
+    return [f"{row.id}  {row.phase}  would be cancelled" for row in concerned if row.ended_at is None]
+
+
 async def answer(process: str, body: MessageBody, key: str, person: str) -> tuple[Receipt, str]:
     async with app_context() as context:
         asked = await find_person(context, person)

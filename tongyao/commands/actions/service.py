@@ -136,6 +136,6 @@ def _shown(default: object) -> str:
     return "" if default is None else escape(str(default))
 
 
-async def reconcile() -> reconciliation.Report:
+async def reconcile(dry_run: bool) -> reconciliation.Report:
     async with app_context() as context:
-        return await reconciliation.reconcile(context)
+        return await reconciliation.reconcile(context, dry_run=dry_run)

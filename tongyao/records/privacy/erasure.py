@@ -19,6 +19,11 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, reading, session, transaction
 from tongyao.records.privacy.rewriting import rewrite_without
 
+_KNOWN: Final = """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(who)s)
+    OR EXISTS (SELECT 1 FROM data_keys WHERE owner = %(who)s)
+    OR EXISTS (SELECT 1 FROM processes WHERE demander = %(who)s)
+    OR EXISTS (SELECT 1 FROM tombstones WHERE owner = %(who)s)"""
+
 
 class PersonUnknown(RecordsError):
     """Nothing is stored for a person of this id."""
@@ -52,19 +57,18 @@ class Erasing:
         Raises `PersonUnknown`.
         """
         async with transaction(self._pool) as connection:
-            known = await connection.execute(
-                """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(who)s)
-                   OR EXISTS (SELECT 1 FROM data_keys WHERE owner = %(who)s)
-                   OR EXISTS (SELECT 1 FROM processes WHERE demander = %(who)s)
-                   OR EXISTS (SELECT 1 FROM tombstones WHERE owner = %(who)s)""",
-                {"who": person},
-            )
+            known = await connection.execute(_KNOWN, {"who": person})
             if not known.rowcount:
                 raise PersonUnknown(f"there is nobody {person!r} here: neither a profile nor a demander")
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
             for statement in _OUT:
                 await connection.execute(statement, {"who": person})
         return await self.seats(person)
+
+    async def knows(self, person: str) -> bool:
+        """Whether anything is stored for a person of this id."""
+        async with session(self._pool) as connection:
+            return bool((await connection.execute(_KNOWN, {"who": person})).rowcount)
 
     async def seats(self, person: str) -> list[Seat]:
         """Every process in which they have a seat or are the demander, oldest first."""
