@@ -16,6 +16,7 @@ import uvloop
 
 from tongyao.records.database import RecordsError
 from tongyao.runtime import wiring
+from tongyao.runtime.errors import NotReady, TemporalUnreachable
 from tongyao.runtime.observability import logs
 from tongyao.runtime.observability.telemetry import Telemetry, records_answer
 from tongyao.runtime.process_exit import exit_process
@@ -23,7 +24,7 @@ from tongyao.runtime.settings import SettingsError, load_settings
 from tongyao.runtime.start_recitation import reciting
 from tongyao.runtime.temporal import workers
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.connection import TemporalUnreachable, codec_of, connect
+from tongyao.runtime.temporal.connection import codec_of, connect
 from tongyao.runtime.temporal.worker_plugin import plugin
 
 
@@ -60,7 +61,7 @@ def main() -> int:
     try:
         # asyncio's own loop does the same for a tenth more (docs/performance.md §3).
         uvloop.run(serve(cast(workers.Role, role)))
-    except (SettingsError, RecordsError, TemporalUnreachable, workers.NotReady) as error:
+    except (SettingsError, RecordsError, TemporalUnreachable, NotReady) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

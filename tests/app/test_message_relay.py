@@ -25,10 +25,11 @@ from tongyao.records.people.notifications import OPERATORS
 from tongyao.records.process.messages import StoredMessage
 from tongyao.records.process.processes import NewProcess
 from tongyao.records.repositories import Repositories
+from tongyao.runtime.errors import NamespaceUnknown
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.temporal.connection import NamespaceUnknown, connect
+from tongyao.runtime.temporal.connection import connect
 from tongyao.runtime.temporal.worker_plugin import plugin
 
 AUTHOR = m.Author(role="demander", alias=DEMANDER)

@@ -23,8 +23,9 @@ from tests.kills.service import REPOSITORY
 from tests.support.messages_api.server import MessagesServer
 from tests.support.tcp_proxy import TcpProxy
 from tongyao.records.migrate import migrate
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.postgres import PORT, SUPERUSER
-from tongyao.runtime.local.processes import LocalServiceError, in_thread
+from tongyao.runtime.local.processes import in_thread
 from tongyao.runtime.local.service import LocalService
 from tongyao.runtime.local.supervise import die_with_parent
 from tongyao.runtime.local.worker_process import WorkerProcess

@@ -7,6 +7,7 @@ import re
 from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.markdown import note_names, observation_markdown, projection_markdown
 from tongyao.protocol.documents.page import Page, markdown
+from tongyao.protocol.documents.plan_answers import GivenAnswer
 from tongyao.protocol.documents.plan_page import plan_markdown, plan_page
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.guards.ids_in_text import without_ids
@@ -102,6 +103,31 @@ def sentences(page: Page) -> list[str]:
 def test_a_plan_is_read_in_this_order() -> None:
     page = plan_page(settled())
     assert [section.kind for section in page.sections] == ["about", "possible", "roles", "against", "lacking", "first"]
+
+
+ANSWERS = (
+    GivenAnswer(alias="P01", decision="commit", name="Ada"),
+    GivenAnswer(alias="P02", decision="propose", words="Leave the crates at the school."),
+)
+
+
+def test_it_ends_with_how_it_was_answered_where_that_is_told() -> None:
+    page = plan_page(settled(), (*ANSWERS, GivenAnswer(alias="P03")))
+    answers = page.sections[-1]
+    assert (answers.kind, [group.heading for group in answers.groups]) == (
+        "answers",
+        ["Committed", "Proposed a change", "Not answered yet"],
+    )
+    told = markdown(page)
+    assert "- P01 (Ada)" in told and "- P03" in told
+    assert "- **P02:** “Leave the crates at the school.”" in told
+    assert "answers" not in [section.kind for section in plan_page(settled()).sections]
+
+
+def test_a_task_says_what_its_assignee_answered() -> None:
+    remarks = [entry.remark for group in plan_page(settled(), ANSWERS).sections[-2].groups for entry in group.entries]
+    assert any("P01 has committed to this plan" in remark for remark in remarks)
+    assert not any("P01 offered it; not agreed" in remark for remark in remarks)
 
 
 def test_no_id_stands_in_a_sentence_and_every_note_quotes_what_is_there() -> None:

@@ -16,9 +16,10 @@ import pytest
 from temporalio.service import TLSConfig
 
 from tests.support.certificates import Authority, Issued
+from tongyao.runtime.errors import TemporalUnreachable
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings, SettingsError, load_settings
-from tongyao.runtime.temporal.connection import TemporalUnreachable, connect
+from tongyao.runtime.temporal.connection import connect
 from tongyao.runtime.temporal.connection_options import connection_options
 
 SERVER_NAME = "temporal.test"

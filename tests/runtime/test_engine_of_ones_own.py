@@ -12,7 +12,7 @@ from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime import doctor
 from tongyao.runtime.engines import engines
-from tongyao.runtime.local.processes import LocalServiceError
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.local.worker_process import WorkerProcess
 from tongyao.runtime.settings import SettingsError, load_settings

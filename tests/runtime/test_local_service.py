@@ -17,9 +17,10 @@ from temporalio.service import RPCError
 
 from tests.runtime.conftest import StartOwner
 from tongyao.records.migrate import migrate
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, find_running
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
+from tongyao.runtime.local.processes import ServerProcess
 from tongyao.runtime.local.service import LocalService
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings

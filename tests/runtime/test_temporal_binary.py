@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local import temporal_hashes
-from tongyao.runtime.local.processes import LocalServiceError
 from tongyao.runtime.local.temporal_binary import MODULE, built_path, ensure_binary
 
 GO = """#!/bin/sh

@@ -11,8 +11,9 @@ import httpx
 import psutil
 import pytest
 
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local import postgres
-from tongyao.runtime.local.processes import LocalServiceError, make_private
+from tongyao.runtime.local.processes import make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engine_of_factory
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.local.postgres import MAJOR_VERSION, binaries
-from tongyao.runtime.local.processes import LocalServiceError, port_is_taken
+from tongyao.runtime.local.processes import port_is_taken
 from tongyao.runtime.local.temporal_binary import (
     CLI_VERSION,
     GO_MINIMUM,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tongyao.app.context import AppContext
 from tongyao.runtime import wiring
+from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.local.addresses import ServiceAddresses, find_running
 from tongyao.runtime.settings import Settings
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from tongyao.records.repositories import Repositories
     from tongyao.runtime.local.worker_process import WorkerProcess
-
-
-class NotRunning(Exception):
-    """No service runs in this home. The message says how to start one."""
 
 
 @dataclass(frozen=True)

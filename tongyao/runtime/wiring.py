@@ -14,8 +14,6 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import structlog
-
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.steps import FORMULATE, STEPS
@@ -41,9 +39,6 @@ if TYPE_CHECKING:
     from tongyao.llm.engine import Engine
     from tongyao.protocol.contracts.maintenance import Duty
     from tongyao.runtime.start_recitation import Recite
-
-
-log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -218,7 +213,11 @@ def intent_reader(settings: Settings, records: Repositories) -> IntentReader | N
     try:
         return EngineIntentReader(engine_of(name, settings), records.ledger)
     except SettingsError as error:
-        log.warning("the engine of formulations cannot be used by the gateway: it reads no intents", error=str(error))
+        import structlog  # late: most commands log nothing
+
+        structlog.get_logger().warning(
+            "the engine of formulations cannot be used by the gateway: it reads no intents", error=str(error)
+        )
         return None
 
 

@@ -17,7 +17,7 @@ from tongyao.app.operators.versions import versions as read_versions
 from tongyao.commands.shared.common import OPERATOR, app_context, settings
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json
 from tongyao.protocol.contracts.process import CRYSTALLIZATION
-from tongyao.runtime.installation import NotRunning
+from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.connection import codec_of, connect

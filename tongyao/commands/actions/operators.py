@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tongyao.app.operators.project_again import project_again
-from tongyao.app.operators.signals import signed_payload
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context
 from tongyao.records.process.operators import OperatorAct
 
@@ -17,10 +15,14 @@ async def acts(process: str | None, operator: str | None, limit: int) -> list[Op
 
 
 async def project_process_again(process: str) -> int:
+    from tongyao.app.operators.project_again import project_again
+
     async with app_context() as context:
         return await project_again(context.repositories, context.client, process, login=OPERATOR.login, via="cli")
 
 
 async def signed(process: str, kind: str, payload: dict[str, Any], lifetime: timedelta) -> dict[str, Any]:
+    from tongyao.app.operators.signals import signed_payload
+
     async with app_context() as context:
         return await signed_payload(context, process, kind, payload, lifetime=lifetime)

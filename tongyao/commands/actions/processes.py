@@ -130,7 +130,7 @@ async def why(process: str) -> None:
 async def print_why(process_id: str) -> None:
     """One line for each thing that is waited for. The workflow is asked: where no worker or no Temporal answers, that is said."""
     from tongyao.app.why import read_why
-    from tongyao.runtime.temporal.connection import TemporalUnreachable
+    from tongyao.runtime.errors import TemporalUnreachable
 
     try:
         async with app_context() as context:

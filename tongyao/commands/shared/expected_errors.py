@@ -7,11 +7,8 @@ import errno
 from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
 from tongyao.records.database import RecordsError
-from tongyao.runtime.installation import NotRunning
-from tongyao.runtime.local.processes import LocalServiceError
+from tongyao.runtime.errors import LocalServiceError, NotReady, NotRunning, TemporalUnreachable
 from tongyao.runtime.settings import SettingsError
-from tongyao.runtime.temporal.connection import TemporalUnreachable
-from tongyao.runtime.temporal.workers import NotReady
 
 _ON_DISK = {
     errno.ENOSPC: "the disk is full: make room, or set TONGYAO_HOME to a directory on another disk",

@@ -21,7 +21,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from tongyao.runtime.local.processes import LocalServiceError, ServerProcess
+from tongyao.runtime.errors import LocalServiceError
+from tongyao.runtime.local.processes import ServerProcess
 
 MAJOR_VERSION = 18
 SYSTEM_USER = "pgserver"  # as root only, which PostgreSQL refuses to run as; the wheel's own choice of name

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from tongyao.runtime.errors import LocalServiceError
+
 SUPERVISOR = Path(__file__).with_name("supervise.py")
 Result = TypeVar("Result")
 PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")  # no keys, and no PGPORT that would move a server
 LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside (one generation) at the next start
-
-
-class LocalServiceError(RuntimeError):
-    """A local server could not be brought up. The message says what was wrong, where, and what to do."""
 
 
 def free_port(host: str = "127.0.0.1") -> int:

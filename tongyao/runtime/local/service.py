@@ -11,9 +11,10 @@ from types import TracebackType
 
 import psutil
 
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, ServiceAddresses, find_running
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import LocalServiceError, file_lock, in_thread, make_private
+from tongyao.runtime.local.processes import file_lock, in_thread, make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
 

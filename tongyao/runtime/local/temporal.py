@@ -13,14 +13,8 @@ from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from tongyao.runtime.local.processes import (
-    LocalServiceError,
-    ServerProcess,
-    free_port,
-    in_thread,
-    loopback_address,
-    port_is_taken,
-)
+from tongyao.runtime.errors import LocalServiceError
+from tongyao.runtime.local.processes import ServerProcess, free_port, in_thread, loopback_address, port_is_taken
 from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.temporal.search_attributes import register_search_attributes
 

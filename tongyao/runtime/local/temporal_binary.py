@@ -27,8 +27,9 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local import temporal_hashes
-from tongyao.runtime.local.processes import LocalServiceError, file_lock
+from tongyao.runtime.local.processes import file_lock
 
 CLI_VERSION = (
     temporal_hashes.VERSION

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import structlog
 
-from tongyao.runtime.local.processes import LocalServiceError
+from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.supervise import die_with_parent
 
 log = structlog.get_logger()

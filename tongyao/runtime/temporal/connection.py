@@ -10,6 +10,7 @@ from temporalio.client import Client, Interceptor
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
+from tongyao.runtime.errors import NamespaceUnknown, TemporalUnreachable
 from tongyao.runtime.master_key import keyring
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.connection_options import connection_options
@@ -17,14 +18,6 @@ from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_
 
 if TYPE_CHECKING:
     from temporalio.client import Plugin
-
-
-class TemporalUnreachable(Exception):
-    """No Temporal server answers at the address. The message says which one and what to do."""
-
-
-class NamespaceUnknown(TemporalUnreachable):
-    """The server has no namespace of this name."""
 
 
 async def connect(

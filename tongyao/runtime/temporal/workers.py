@@ -29,6 +29,7 @@ from activities.reindex import Reindexing
 from activities.remember import Remembering
 from tongyao.protocol.contracts.process import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
 from tongyao.records.maintenance import DutyLog
+from tongyao.runtime.errors import NotReady
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.search_attributes import missing_search_attributes
@@ -41,10 +42,6 @@ Role = Literal["all", "process", "models", "field"]
 
 DEPLOYMENT = "tongyao"
 """The name under which workers report their build."""
-
-
-class NotReady(Exception):
-    """The server is not as a worker needs it; the message says what to run."""
 
 
 def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all") -> list[Worker]:

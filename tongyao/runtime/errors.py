@@ -1,0 +1,23 @@
+"""What may be wrong with an installation and its servers. The messages say what to do. Nothing else is imported here."""
+
+from __future__ import annotations
+
+
+class NotRunning(Exception):
+    """No service runs in this home. The message says how to start one."""
+
+
+class LocalServiceError(RuntimeError):
+    """A local server could not be brought up. The message says what was wrong, where, and what to do."""
+
+
+class TemporalUnreachable(Exception):
+    """No Temporal server answers at the address. The message says which one and what to do."""
+
+
+class NamespaceUnknown(TemporalUnreachable):
+    """The server has no namespace of this name."""
+
+
+class NotReady(Exception):
+    """The server is not as a worker needs it. The message says what to run."""
