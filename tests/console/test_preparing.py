@@ -153,3 +153,10 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
     await house.stack.until(house.pid, "crystallizing")
     seats = await house.stack.repositories.seats.seats(house.pid)
     assert house.people["P05"] in {seat.person for seat in seats}
+
+
+async def test_an_empty_box_is_refused_in_words(console: Console, house: Ferry) -> None:
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/start")
+        await page.get_by_role("button", name="Begin").click()
+        assert await page.get_by_role("alert").inner_text() == "Write what you want first, in your own words."

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import authorize_in_process
+from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
@@ -117,11 +117,17 @@ async def _page(
         receipt=receipt,
         sure=sure,
         problem=problem,
-        seated=access.seated,
+        speaks=await _speaks(visit, access),
         is_demander=access.role is Role.DEMANDER,
         is_operator=access.role is Role.OPERATOR,
         ended=access.process.ended_at,
     )
+
+
+async def _speaks(visit: Visit, access: ProcessAccess) -> str:
+    """Who speaks for the visitor: `proxy`, `human`, `agent`; empty where they have no seat."""
+    seats = await visit.context.repositories.seats.seats(access.process.id) if access.seated else []
+    return next((one.endpoint for one in seats if one.alias == access.alias), "")
 
 
 async def _why(visit: Visit, process_id: str) -> Why | None:

@@ -1,0 +1,251 @@
+"""Viewers of one live process: `python -m bench.viewers_bench [--viewers 200]`.
+
+The gateway runs in a process of its own. Each viewer has a session and an address of its own, keeps the stream of the process's page
+open and, as the page's script does, loads the page anew when it is told of a change. Measured: from the moment at which PostgreSQL
+notifies of an observation to the word at each viewer, and to the new page at each; the gateway's memory and CPU.
+
+Viewers are sockets and nothing more, so that reading two hundred streams costs this process little: it shares two cores with the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import httpx
+import psutil
+import psycopg
+
+from bench.open_processes_bench import TENSION
+from bench.orchestration_bench import PROFILE, Bench, opened
+from tongyao.app.people.sessions import open_session
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.records.process.changes import CHANNEL
+from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.local.worker_process import WorkerProcess
+
+PEOPLE: Final = 5
+ROUNDS: Final = 4
+SETTLE_SECONDS: Final = 15.0
+"""After an observation, for all that follows from it to be seen."""
+EARLY_SECONDS: Final = 0.1
+"""So much earlier than our own note of a notification a viewer's word of it may seem to come: other threads wait for each other."""
+POLL_SECONDS: Final = 0.05
+
+
+@dataclass
+class Viewer:
+    """`told`: when the stream said that something changed; `loaded`: (asked, answered, status, bytes) of each new page."""
+
+    address: str
+    secret: str
+    told: list[float] = field(default_factory=list)
+    loaded: list[tuple[float, float, int, int]] = field(default_factory=list)
+
+    async def look(self, port: int, pid: str, ready: asyncio.Event) -> None:
+        """Open the page's stream, and load the page whenever it says so, as `static/console.js` does."""
+        changed = asyncio.Event()
+        loading = asyncio.create_task(self._load(port, f"/console/processes/{pid}", changed))
+        reader, writer = await self._ask(port, f"/console/processes/{pid}/live")
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert b" 200 " in head[:20], head
+            ready.set()
+            while line := await reader.readline():
+                if line.strip() == b"event: changed":
+                    self.told.append(time.monotonic())
+                    changed.set()
+        finally:
+            loading.cancel()
+            writer.close()
+
+    async def _load(self, port: int, path: str, changed: asyncio.Event) -> None:
+        while True:
+            await changed.wait()
+            changed.clear()
+            began = time.monotonic()
+            reader, writer = await self._ask(port, path, close=True)
+            answer = await reader.read(-1)
+            writer.close()
+            self.loaded.append((began, time.monotonic(), int(answer[9:12] or b"0"), len(answer)))
+
+    async def _ask(
+        self, port: int, path: str, *, close: bool = False
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(self.address, 0), limit=2**20)
+        kept = "close" if close else "keep-alive"
+        writer.write(
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: {kept}\r\n"
+            f"Cookie: tongyao_session={self.secret}\r\n\r\n".encode()
+        )
+        return reader, writer
+
+
+class Observations(threading.Thread):
+    """When PostgreSQL notified of each observation of one process."""
+
+    def __init__(self, url: str, pid: str) -> None:
+        super().__init__(daemon=True)
+        self.url, self.pid = url, pid
+        self.at: list[float] = []
+
+    def run(self) -> None:
+        counted = "SELECT count(*) FROM events WHERE process_id = %s AND kind = 'observation_ready'"
+        with (
+            psycopg.connect(self.url, autocommit=True) as listening,
+            psycopg.connect(self.url, autocommit=True) as asking,
+        ):
+            listening.execute(f"LISTEN {CHANNEL}")
+            for notified in listening.notifies():
+                at = time.monotonic()
+                if notified.payload == self.pid:
+                    row = asking.execute(counted, [self.pid]).fetchone()
+                    self.at += [at] * ((row[0] if row else 0) - len(self.at))
+
+
+async def main(viewers: int) -> None:
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
+    async with opened() as bench, AsyncExitStack() as closing:
+        environment = {
+            "DATABASE_URL": bench.postgres.url(),
+            "TEMPORAL_ADDRESS": bench.temporal.address,
+            "TONGYAO_HOME": str(bench.home),
+            "TONGYAO_ENGINE": "extractive",
+            "TONGYAO_LOG_LEVEL": "warning",
+            "TONGYAO_GATEWAY__RATE": "1000000/minute",  # the viewers share the sessions of six people
+            "TONGYAO_GATEWAY__MOST_STREAMS": str(viewers),
+        }
+        worker = WorkerProcess(environment, log=bench.home / "worker.log")
+        closing.push_async_callback(worker.stop)
+        await worker.start()
+        port, gateway = await _gateway(environment, closing)
+        pid, looking = await _process(bench, viewers, f"http://127.0.0.1:{port}")
+        observations = Observations(bench.postgres.url(), pid)
+        observations.start()
+        tasks, ready = [], []
+        for viewer in looking:
+            ready.append(asyncio.Event())
+            tasks.append(asyncio.create_task(viewer.look(port, pid, ready[-1])))
+        opening = asyncio.gather(*(one.wait() for one in ready))
+        await asyncio.wait({opening, *tasks}, return_when=asyncio.FIRST_COMPLETED, timeout=300)
+        assert opening.done(), next(
+            (task.exception() for task in tasks if task.done()), "streams are not open in 300 s"
+        )
+        await asyncio.sleep(SETTLE_SECONDS)
+        print(f"{len(looking)} streams open; gateway {gateway.memory_info().rss / 1e6:.0f} MB", flush=True)
+        idle = await _share_of_a_core(gateway, 10)
+        spent, most = [], 0
+        for number in range(1, ROUNDS):
+            began = _cpu_seconds(gateway)
+            await _round(bench, pid, number, observations)
+            spent.append(_cpu_seconds(gateway) - began)
+            most = max(most, gateway.memory_info().rss)
+        _report(looking, observations.at, idle, spent, most)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _gateway(environment: dict[str, str], closing: AsyncExitStack) -> tuple[int, psutil.Process]:
+    port = free_port()
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from tongyao.cli import main; main()", "gateway"],
+        env={**os.environ, **environment, "TONGYAO_GATEWAY_PORT": str(port)},
+    )
+    closing.callback(run.wait)
+    closing.callback(run.terminate)
+    async with asyncio.timeout(300), httpx.AsyncClient() as http:
+        while True:
+            with suppress(httpx.TransportError):
+                if (await http.get(f"http://127.0.0.1:{port}/console/enter")).is_success:
+                    return port, psutil.Process(run.pid)
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _process(bench: Bench, viewers: int, url: str) -> tuple[str, list[Viewer]]:
+    """A process whose first participant speaks for themself, and its viewers: the demander's and the participants' in turn."""
+    stack = bench.stack
+    people = await stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
+    chosen = [
+        Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),
+        *(Choice(profile_id=one) for one in people[1:]),
+    ]
+    pid = await stack.start(chosen, tension=TENSION, auto_confirm=True, demander="p-demander")
+    tokens = stack.repositories.tokens
+    looking = []
+    for number in range(viewers):
+        person = ["p-demander", *people][number % (PEOPLE + 1)]
+        secret = (await tokens.issue("person", person=person)).secret
+        session = await open_session(stack.context, secret, place=url)
+        looking.append(Viewer(f"127.1.{number // 250}.{number % 250 + 1}", session.secret))
+    await _asked(bench, pid, 1)
+    return pid, looking
+
+
+async def _asked(bench: Bench, pid: str, number: int) -> str:
+    """Who is asked in this round, once somebody is."""
+    while True:
+        for ask in await bench.stack.repositories.inbox.of_process(pid, open_only=True):
+            if ask.ask == "projection" and ask.round == number:
+                return ask.alias
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def _round(bench: Bench, pid: str, number: int, observations: Observations) -> None:
+    """Have the person speak; return when all that follows from the observation had time to be seen."""
+    alias = await _asked(bench, pid, number)
+    text = f"I can lend the workshop on the {number}th of May, and I need a key. I will not lend it on Sundays."
+    await bench.stack.speak(pid, alias, number, text)
+    async with asyncio.timeout(120):
+        while len(observations.at) < number:
+            await asyncio.sleep(POLL_SECONDS)
+    await asyncio.sleep(SETTLE_SECONDS)
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+async def _share_of_a_core(process: psutil.Process, seconds: float) -> float:
+    began = _cpu_seconds(process)
+    await asyncio.sleep(seconds)
+    return (_cpu_seconds(process) - began) / seconds
+
+
+def _report(looking: list[Viewer], seen: list[float], idle: float, spent: list[float], most: int) -> None:
+    told, loaded = [], []
+    for at in seen:
+        for viewer in looking:
+            first = [one for one in viewer.told if one >= at - EARLY_SECONDS]
+            pages = [end for begun, end, status, _ in viewer.loaded if begun >= at - EARLY_SECONDS and status == 200]
+            told.append(max(0.0, first[0] - at) if first else float("inf"))
+            loaded.append(pages[0] - at if pages else float("inf"))
+    for name, values in (("told of an observation", told), ("with the new page", loaded)):
+        values.sort()
+        middle, late = values[len(values) // 2], values[int(0.99 * len(values))]
+        print(f"{name}: median {middle:.2f} s, 99 of 100 {late:.2f} s, the last {values[-1]:.2f} s")
+    pages = [one for viewer in looking for one in viewer.loaded]
+    print(
+        f"pages: {len(pages)} loaded, {sum(status != 200 for _, _, status, _ in pages)} refused, "
+        f"{max(size for *_, size in pages) / 1e3:.0f} KB the largest"
+    )
+    print(
+        f"gateway: {most / 1e6:.0f} MB at most; {100 * idle:.0f} % of a core while nothing changes; "
+        f"{sum(spent) / len(spent):.1f} CPU seconds a round, {1000 * sum(spent) / max(1, len(pages)):.0f} ms a page"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--viewers", type=int, default=200)
+    asyncio.run(main(parser.parse_args().viewers))
