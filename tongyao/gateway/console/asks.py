@@ -20,6 +20,7 @@ from tongyao.app.people.profiles import list_scenes
 from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
+from tongyao.protocol.model.events import EventKind
 from tongyao.records.privacy.drafts import Draft
 
 PARTS: Final = ("capability", "direction", "boundary")
@@ -44,6 +45,7 @@ class Answering:
     correcting: bool = False
     scene: str = ""
     cost: ChildCost | None = None
+    cause: str = ""
 
     @property
     def id(self) -> str:
@@ -124,6 +126,9 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         last = (ask.view.observations or (None,))[-1]
         if last is not None:
             answering.concerning = reading.concerning(last, ask.view.you)
+    if ask.ask == "decision":
+        asked = await visit.context.repositories.events.of_kind(ask.process_id, EventKind.DECISION_NEEDED)
+        answering.cause = str(asked[-1].data.get("cause", "")) if asked else ""
     if ask.ask in ("residual", "hole"):
         access = await authorize_in_process(
             visit.context.repositories, visit.caller, ask.process_id, Action.READ_PROCESS

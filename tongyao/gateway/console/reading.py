@@ -10,7 +10,7 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relation, Translation
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Projection
-from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.protocol.rules.read_access import PartyView
 
 _TITLE_UNITS: Final = 14
@@ -154,12 +154,9 @@ def observed(view: PartyView, number: int = 0) -> Observed | None:
             for one in (pair, pair.second)
             if one is not None
         ],
-        translations=[
-            said(f"{one.a}: “{one.a_words}”. {one.b}: “{one.b_words}”. {one.text}", one.sources)
-            for one in seen.translations
-        ],
+        translations=[said(_both_say(one), one.sources) for one in seen.translations],
         frameworks=[
-            said(f"{one.name}: {one.text}" if one.name else one.text, one.sources)
+            said(f"{one.name}{_colon(one.text)}{one.text}" if one.name else one.text, one.sources)
             for one in (*seen.frameworks, *seen.third_party_value)
         ],
         overlooked=gaps(GapKind.OVERLOOKED),
@@ -167,6 +164,17 @@ def observed(view: PartyView, number: int = 0) -> Observed | None:
         ignored=[said(one.text, one.sources) for one in seen.ignored],
         notes=notes,
     )
+
+
+def _both_say(one: Translation) -> str:
+    """In the language of the observation, whatever that of the page."""
+    if language_of(one.text) == "zh":
+        return f"{one.a} 说“{one.a_words}”，{one.b} 说“{one.b_words}”。{one.text}"
+    return f"{one.a} says “{one.a_words}”, {one.b} says “{one.b_words}”. {one.text}"
+
+
+def _colon(text: str) -> str:
+    return "：" if language_of(text) == "zh" else ": "
 
 
 @dataclass(frozen=True)
