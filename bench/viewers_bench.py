@@ -18,7 +18,7 @@ import threading
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import psutil
@@ -135,11 +135,10 @@ async def main(viewers: int) -> None:
         for viewer in looking:
             ready.append(asyncio.Event())
             tasks.append(asyncio.create_task(viewer.look(port, pid, ready[-1])))
-        opening = asyncio.gather(*(one.wait() for one in ready))
-        await asyncio.wait({opening, *tasks}, return_when=asyncio.FIRST_COMPLETED, timeout=300)
-        assert opening.done(), next(
-            (task.exception() for task in tasks if task.done()), "streams are not open in 300 s"
-        )
+        opening = asyncio.ensure_future(asyncio.gather(*(one.wait() for one in ready)))
+        awaited: set[asyncio.Future[Any]] = {opening, *tasks}
+        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED, timeout=300)
+        assert opening.done(), [task.exception() for task in tasks if task.done()] or "streams are not open in 300 s"
         await asyncio.sleep(SETTLE_SECONDS)
         print(f"{len(looking)} streams open; gateway {gateway.memory_info().rss / 1e6:.0f} MB", flush=True)
         idle = await _share_of_a_core(gateway, 10)
@@ -223,13 +222,13 @@ async def _share_of_a_core(process: psutil.Process, seconds: float) -> float:
 
 
 def _report(looking: list[Viewer], seen: list[float], idle: float, spent: list[float], most: int) -> None:
-    told, loaded = [], []
+    told, loaded = list[float](), list[float]()
     for at in seen:
         for viewer in looking:
             first = [one for one in viewer.told if one >= at - EARLY_SECONDS]
-            pages = [end for begun, end, status, _ in viewer.loaded if begun >= at - EARLY_SECONDS and status == 200]
+            shown = [end for begun, end, status, _ in viewer.loaded if begun >= at - EARLY_SECONDS and status == 200]
             told.append(max(0.0, first[0] - at) if first else float("inf"))
-            loaded.append(pages[0] - at if pages else float("inf"))
+            loaded.append(shown[0] - at if shown else float("inf"))
     for name, values in (("told of an observation", told), ("with the new page", loaded)):
         values.sort()
         middle, late = values[len(values) // 2], values[int(0.99 * len(values))]
