@@ -24,8 +24,8 @@ import httpx
 import psutil
 import psycopg
 
-from bench.open_processes_bench import TENSION
 from bench.orchestration_bench import PROFILE, Bench, opened
+from bench.waiting_processes import TENSION
 from tongyao.app.people.sessions import open_session
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
