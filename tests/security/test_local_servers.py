@@ -86,7 +86,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """What stands for /tmp: PostgreSQL's user passes through, also where it is another one."""
     directory = Path(tempfile.mkdtemp())
     directory.chmod(0o711)
-    monkeypatch.setattr(postgres.tempfile, "gettempdir", lambda: str(directory))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(directory))
     yield directory
     shutil.rmtree(directory)
 
