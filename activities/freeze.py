@@ -19,7 +19,7 @@ from tongyao.protocol.rules.identity.names import all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.process.seats import SeatRow
-from tongyao.records.repositories import NAMES, names_text_id
+from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
 
 
 class Freezing:
@@ -65,6 +65,7 @@ class Freezing:
             for alias, choice in zip(what.aliases, what.choices, strict=True)
         ]
         long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
+        await self._keep_identities(what.process_id, row.demander, seats)
         await self._keep_names(what.process_id, seats)
         await room.seat(what.process_id, seats)
         return FreezeOutput(
@@ -80,6 +81,16 @@ class Freezing:
                 for seat in seats
             )
         )
+
+    async def _keep_identities(self, process_id: str, demander: str, seats: list[SeatRow]) -> None:
+        """Freeze what names the demander and those who are seated now: a name changed later would change what others said."""
+        repositories = self._deps.repositories
+        people = {DEMANDER: demander, **{seat.alias: seat.person for seat in seats}}
+        faces = await repositories.profiles.summaries([(person, None) for person in people.values()])
+        for alias, person in people.items():
+            if (face := faces.get((person, None))) is not None:
+                words = IDENTITIES.dump_json(face.identities).decode()
+                await repositories.texts.first(person, "identities", words, id=identities_text_id(process_id, alias))
 
     async def _keep_names(self, process_id: str, seats: list[SeatRow]) -> None:
         """Number the names in the profiles of those who are seated now; a name that the process knows keeps its number."""

@@ -78,6 +78,18 @@ async def test_a_stranger_who_names_one_person_alone_does_not_get_their_profile_
         await room.close(pid)
 
 
+async def test_who_is_chosen_as_the_only_one_under_another_endpoint_is_not_left_to_a_proxy(
+    gateway: GatewayHarness,
+) -> None:
+    room = await Room.open(gateway)
+    for endpoint in ("human", "agent"):
+        victim = await room.person("allow")
+        chosen = {"profile_id": victim["profile_id"], "endpoint": endpoint, "fallback": "proxy"}
+        pid = await room.demand(chosen, settings={"quorum": 1, "turn_seconds": 1, "answering_seconds": 1})
+        await gateway.stack.end(pid)
+        assert not room.read(victim), "nobody asked them whether a proxy may speak as the only participant"
+
+
 async def test_no_answer_gives_no_seat(gateway: GatewayHarness) -> None:
     room = await Room.open(gateway)
     victim, other = await room.person(), await room.person("allow")
@@ -334,3 +346,11 @@ async def test_one_demander_does_not_have_one_person_asked_without_end(gateway: 
         await room.close(pid)
     assert await asks.over_quota(room.stranger["profile_id"], [victim["profile_id"]], quotas) == (victim["profile_id"],)
     assert await asks.over_quota("somebody-else", [victim["profile_id"]], ConsentQuotas(pair_per_month=2)) == ()
+    daily = ConsentQuotas(pair_per_day=2)
+    assert await asks.over_quota(room.stranger["profile_id"], [victim["profile_id"]], daily) == (victim["profile_id"],)
+    assert await asks.over_quota("somebody-else", [victim["profile_id"]], daily) == ()
+
+
+def test_one_demander_does_not_use_up_all_the_questions_of_a_persons_day() -> None:
+    quotas = ConsentQuotas()
+    assert 4 * quotas.pair_per_day <= quotas.person_per_day

@@ -10,9 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp.client import Client as McpClient
 from temporalio.client import Client
 
-from tests.gateway.conftest import GatewayHarness, until_served
+from tests.gateway.conftest import GatewayHarness, text_of, until_served
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tongyao.app.context import GatewayOptions
@@ -20,8 +21,11 @@ from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
 from tongyao.gateway.access.admission import Admission
 from tongyao.gateway.access.authentication import SESSION
+from tongyao.gateway.access.body_limit import Structure
 from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application, listen, serve, url_of
+from tongyao.records.process.seats import CandidateRow
 
 BIG = "x" * 70_000
 
@@ -249,7 +253,7 @@ async def test_a_mandate_counts_as_what_is_kept_of_a_person(whole: GatewayHarnes
 async def test_a_long_body_of_many_small_values_is_not_parsed(whole: GatewayHarness) -> None:
     joined = await whole.join(await whole.scene())
     place = f"/profiles/{joined['profile_id']}"
-    for values in ('"",', "[],", '"\\\\",', '{"a":1},'):
+    for values in ('"",', "[],", '"\\\\",', '{"a":1},', "0,0,0,", "1e5,"):
         bomb = f'{{"text": "I mend nets.", "more": [{values * 350_000}0]}}'
         refused = await whole.ask(
             "PUT", place, joined["token"], content=bomb, headers={"Content-Type": "application/json"}
@@ -305,3 +309,36 @@ async def test_streams_and_what_takes_much_memory_have_shares_of_their_own(
     go.set()
     await asyncio.gather(first, other)
     assert [one["status"] for one in sent if "status" in one] == [429]
+
+
+def test_what_stands_outside_of_texts_is_counted_however_it_arrives() -> None:
+    words = 'A \\ and a quote " and [brackets], commas,,,, 漢字 ' * 50
+    document = json.dumps({"text": words, "more": [1, 2, "\\", '"']}, ensure_ascii=False).encode()
+    bare = json.dumps({"": "", "_": [1, 2, "", ""]}).encode()
+    expected = len(bare) - 1
+    for size in (1, 2, 3, 7, len(document)):
+        structure = Structure()
+        for start in range(0, len(document), size):
+            structure.read(document[start : start + size])
+        assert structure.parts == expected, size
+
+
+async def test_nobody_tests_a_dictionary_on_the_profiles_of_others(whole: GatewayHarness) -> None:
+    few = limited(whole, search_rate="2/hour")
+    scene = await few.scene()
+    joined = await few.join(scene)
+    place = f"/scenes/{scene}/search"
+    codes = [
+        (await few.ask("POST", place, joined["token"], json={"text": word})).status_code for word in ("a b", "c", "d")
+    ]
+    assert [code == 429 for code in codes] == [False, False, True]
+    async with McpClient(make_server(few.context, token=joined["token"], limits=few.app.state.rate_limits)) as client:
+        answer = await client.call_tool("search", {"scene": scene, "text": "another word"})
+        assert answer.is_error and "too_often" in text_of(answer)
+    assert (await few.ask("POST", place, await few.operator(), json={"text": "e"})).status_code != 429
+
+
+def test_a_candidate_does_not_tell_where_in_a_private_profile_a_word_stands() -> None:
+    reason = {"part": "B1", "facet": "offers", "score": 1.0, "start": 120, "end": 180}
+    row = CandidateRow(perspective="complement", rank=1, profile_id="p-1", score=1.0, reasons=[reason])
+    assert row.without_places().reasons == [{"part": "B1", "facet": "offers", "score": 1.0}]

@@ -45,6 +45,9 @@ class GatewayOptions(BaseModel):
     address_rate: str = Field(default="2400/minute", description="Requests of one address, whoever they are of.")
     join_rate: str = Field(default="20/hour", description="Registrations from one address.")
     read_rate: str = Field(default="12/hour", description="Intents that a paid engine reads for one person beforehand.")
+    search_rate: str = Field(
+        default="120/hour", description="Searches of one person: each may test a word on private profiles."
+    )
     answer_seconds: float = Field(default=8.0, gt=0, le=60, description="How long a message waits for its verdict.")
     private_addresses: bool = Field(
         default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
@@ -89,7 +92,7 @@ class GatewayOptions(BaseModel):
             ip_network(one)  # raises ValueError
         return proxies
 
-    @field_validator("rate", "join_rate", "address_rate", "read_rate")
+    @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
         from limits import parse  # imported late: the settings of every command hold these options

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
-from tongyao.app.messaging.wire import Body
+from tongyao.app.messaging.wire import MAX_TEXT, Body
 from tongyao.app.people.registration import register_profile
+from tongyao.app.quotas import check_storage
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
@@ -20,7 +22,7 @@ class FeedbackBody(Body):
     alias: str = DEMANDER
     usefulness: int | None = Field(default=None, ge=1, le=5)
     outcome: Result | None = None
-    text: str = ""
+    text: str = Field(default="", max_length=MAX_TEXT)
     revision: int | None = None
     to_profile: bool = False
 
@@ -40,8 +42,12 @@ async def read_feedback(context: AppContext, process_id: str, alias: str) -> tup
     return rows[-1], await context.repositories.feedback.words(process_id, alias, rows[-1].revision)
 
 
-async def give_feedback(context: AppContext, process_id: str, body: FeedbackBody) -> Feedback:
-    """Store feedback beside a plan. Raises `BadInput`; `NotFound` without a plan."""
+async def give_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackBody) -> Feedback:
+    """Store feedback beside a plan, in the place of what the same party said of it before.
+
+    Raises `BadInput`, `QuotaReached`, and `NotFound` without a plan.
+    """
+    await check_storage(context, caller, caller.person, chars=len(body.text))
     if body.usefulness is None and body.outcome is None and not body.text.strip():
         raise BadInput("feedback_empty", "say something: usefulness, outcome or text")
     if body.to_profile and not body.text.strip():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -100,13 +100,17 @@ class Repositories:
         found = {one.profile_id for one in await self.seats.candidates(row.id)} - {seat.person for seat in seats}
         known = [(one, None) for one in sorted(found - {row.demander})]
         summaries = await self.profiles.summaries([*everybody, *known])
+        aliases = [DEMANDER, *(seat.alias for seat in seats)]
+        named = {identities_text_id(row.id, alias): alias for alias in aliases}
+        kept = await self.texts.known([*named, *(names_text_id(row.id, seat.alias) for seat in seats)])
+        frozen = {named[id]: IDENTITIES.validate_json(kept.pop(id)) for id in named if id in kept}
         tension = texts.get(row.tension_text_id or "")
         seated = tuple(
-            _seated(seat, summaries.get((seat.person, seat.profile_version)), row.language) for seat in seats
+            _named(_seated(seat, summaries.get((seat.person, seat.profile_version)), row.language), frozen)
+            for seat in seats
         )
-        apart = _participant(DEMANDER, row.demander, summaries.get((row.demander, None)))
+        apart = _named(_participant(DEMANDER, row.demander, summaries.get((row.demander, None))), frozen)
         latest = plans[-1].revision if plans else 0
-        kept = await self.texts.known([names_text_id(row.id, seat.alias) for seat in seats])
         read = Tension.model_validate_json(tension) if tension else None
         revised = row.parent_id is not None and await self.events.of_kind(row.id, EventKind.TENSION_REVISED)
         return Record(
@@ -192,6 +196,20 @@ NAMES: Final = TypeAdapter(tuple[NumberedName, ...])
 def names_text_id(process_id: str, alias: str) -> str:
     """The id of the names that were found in the profile of somebody who is seated."""
     return text_id("names", process_id, alias)
+
+
+IDENTITIES: Final = TypeAdapter(tuple[str, ...])
+"""How the strings that name somebody are stored, as they were when the room was seated."""
+
+
+def identities_text_id(process_id: str, alias: str) -> str:
+    """The id of what names whoever sits under an alias, or the demander: a name that is changed later changes no record."""
+    return text_id("identities", process_id, alias)
+
+
+def _named(one: Participant, frozen: Mapping[str, tuple[str, ...]]) -> Participant:
+    """Under the names that were frozen, where there are any."""
+    return one.model_copy(update={"identities": frozen[one.alias]}) if one.alias in frozen else one
 
 
 def _delivery(row: DeliveryRow, text: str) -> Delivery:

@@ -10,6 +10,7 @@ import functools
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -199,7 +200,11 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 
 async def sort_intent(request: FormulationRequest) -> TensionDraft:
     """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing."""
-    return await asyncio.to_thread(_formulate, request)
+    return await asyncio.get_running_loop().run_in_executor(_READER, _formulate, request)
+
+
+_READER = ThreadPoolExecutor(1, thread_name_prefix="intents")
+"""A thread of its own: registrations and searches do not wait for those who are still writing."""
 
 
 def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:

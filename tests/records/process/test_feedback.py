@@ -33,6 +33,11 @@ async def test_feedback_is_kept_after_the_end_and_the_last_word_holds(
     rows = await feedback.of_process(process)
     assert [(row.alias, row.usefulness, row.outcome) for row in rows] == [("P00", 3, "partly"), ("P01", 4, "done")]
     assert await feedback.words(process, "P01", 1) == "It froze."
+    kept = await Texts(pool).stored_chars(ada.profile_id)
+    again = FeedbackRow(alias="P01", revision=1, usefulness=4, outcome="done")
+    for words in ("It froze?", "It froze."):
+        await feedback.put(process, again, words=words)
+    assert await Texts(pool).stored_chars(ada.profile_id) == kept, "what is said again takes the place of what was said"
     judged = await feedback.judged(process_id=process)
     assert (judged.plans, judged.usefulness, judged.done, judged.partly) == (1, 3.5, 1, 1)
     await Texts(pool).erase(ada.profile_id)

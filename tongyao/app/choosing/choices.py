@@ -66,7 +66,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
         open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
-        proposals=tuple(found),
+        proposals=tuple(one.without_places() for one in found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
     )
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, IntentReader
-from tongyao.app.errors import BadInput, NotOffered
+from tongyao.app.errors import BadInput, NotOffered, Unavailable
 from tongyao.app.quotas import check_day_budget
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
@@ -25,6 +25,8 @@ from tongyao.protocol.model.value import Value
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
 """Of the profile, from its beginning: an answer is wanted while somebody writes."""
+FREE_CHARS: Final = 5_000
+"""Of the intent and of the profile, where nobody pays: the reading takes the gateway's own time."""
 Lens = Literal["T", "I", "B", "E"]
 LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
@@ -40,13 +42,20 @@ class Found(Value):
 async def read_intent(context: AppContext, caller: Caller, intent: str) -> list[Found]:
     """What is said already, at most one sentence for each lens, those of the intent first; a lens that is missing was not spoken of.
 
-    Nothing is stored and no service is asked. Raises `BadInput`, and `NotAllowed` for who starts no processes.
+    Only the beginning of a long intent is read. Nothing is stored and no service is asked. Raises `BadInput`, `NotAllowed` for who starts
+    no processes, and `Unavailable` while another intent of this person is read.
     """
     _check(caller, intent)
     if context.sort_intent is None or not intent.strip():
         return []
-    request = await _request(context, caller.person, intent)
-    return _found(await context.sort_intent(request), request)
+    if caller.person in _READING:
+        raise Unavailable("reading", "your intent is being read already: try again in a moment")
+    _READING.add(caller.person)
+    try:
+        request = await _request(context, caller.person, intent[:FREE_CHARS], profile_chars=FREE_CHARS)
+        return _found(await context.sort_intent(request), request)
+    finally:
+        _READING.discard(caller.person)
 
 
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
@@ -83,8 +92,14 @@ def _check(caller: Caller, intent: str) -> None:
         raise BadInput("too_long", f"these are {len(intent):,} characters; at most {MOST_CHARS:,}", field="intent")
 
 
-async def _request(context: AppContext, person: str, intent: str) -> FormulationRequest:
-    profile = await _profile(context, person)
+_READING: Final = set[str]()
+"""People whose intent is read now by the engine that costs nothing."""
+
+
+async def _request(
+    context: AppContext, person: str, intent: str, *, profile_chars: int = PROFILE_CHARS
+) -> FormulationRequest:
+    profile = (await _profile(context, person))[:profile_chars]
     material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile)) if profile else None
     language: Literal["en", "zh"] = "zh" if language_of(intent) == "zh" else "en"
     return FormulationRequest(language=language, intent=intent, material=material)

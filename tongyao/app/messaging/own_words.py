@@ -1,4 +1,7 @@
-"""What somebody is about to say: their draft, and what others will read of it."""
+"""What somebody is about to say: their draft, and what others will read of it.
+
+Names of other people stay in a preview. A mark in the place of one would tell its author who is in the room.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,12 @@ class Preview(Value):
 
 
 async def preview(context: AppContext, caller: Caller, process_id: str, text: str) -> Preview:
-    """What others would read of these words: names, addresses and markup are replaced as `views` does."""
+    """What others would read of these words: the author's own names, addresses and markup are replaced as `views` does."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     if len(text) > MAX_TEXT:
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")
     record = await context.repositories.record(access.process)
     return Preview(
-        text=read_access.anonymizer(record).text(text, author=access.alias), open_record=access.process.open_record
+        text=read_access.own_anonymizer(record, access.alias).text(text, author=access.alias),
+        open_record=access.process.open_record,
     )

@@ -15,6 +15,7 @@ from tongyao.app.messaging.wire import Body
 from tongyao.app.people.profile_source import ProfileSource, SourceError
 from tongyao.app.people.profiles import VersionView, version_view
 from tongyao.app.people.registration import register_profile
+from tongyao.app.quotas import check_profile
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.sources import SourceRow, SourceUnknown
 
@@ -80,16 +81,19 @@ async def remove_source(context: AppContext, caller: Caller, person: str) -> Non
 async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
     """Store the profile that one's agent has as a new version; the same text again is the same version.
 
-    Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long), `Unavailable`.
+    Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long), `QuotaReached`, `Unavailable`.
     """
     authorize_for_profile(caller, person, Action.SOURCE)
     profile = await context.repositories.profiles.get(person)
     source = await source_of(context, person)
+    versions = (await context.repositories.profiles.version(person)).version
+    await check_profile(context, caller, person, versions=versions, chars=1)
     try:
         text = await source.get_profile()
     except SourceError as error:
         code = f"source_{error.code}"
         raise (BadInput if error.permanent else Unavailable)(code, str(error)) from None
+    await check_profile(context, caller, person, versions=versions, chars=len(text))
     version = await register_profile(
         context, person, scene=profile.scene_id, name=profile.display_name, text=text, contact=profile.contact
     )

@@ -202,6 +202,38 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
     )
 
 
+class SaidIn(Value):
+    """What was said for a person in one process, and the version of their profile that it was said from."""
+
+    version: int | None
+    turns: tuple[Projection, ...]
+
+
+async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict[str, SaidIn]:
+    """By process, newest first."""
+    authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
+    repositories = context.repositories
+    found: dict[str, SaidIn] = {}
+    cursor: str | None = None
+    while True:
+        page = await repositories.processes.list(participant=profile_id, cursor=cursor)
+        for row in page.rows:
+            seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
+            view = read_access.for_party(await repositories.record(row.id), role="participant", alias=seat.alias)
+            found[row.id] = SaidIn(version=seat.profile_version, turns=view.own or ())
+        if (cursor := page.next) is None:
+            return found
+
+
+async def read_version(context: AppContext, caller: Caller, profile_id: str, version: int | None) -> str:
+    """The text of one version of one's own profile; empty where there is none, or it was erased."""
+    authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
+    if version is None:
+        return ""
+    text_id = (await context.repositories.profiles.version(profile_id, version)).text_id
+    return (await context.repositories.texts.get_many([text_id], erased=""))[text_id]
+
+
 async def export_profile(context: AppContext, caller: Caller, profile_id: str) -> dict[str, Any]:
     """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
@@ -209,16 +241,7 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
     profile = await repositories.profiles.get(profile_id)
     kept = await _all_versions(context, profile_id)
     texts = await repositories.texts.get_many([one.text_id for one in kept], erased="[erased]")
-    projections: dict[str, list[Projection]] = {}
-    cursor: str | None = None
-    while True:
-        page = await repositories.processes.list(participant=profile_id, cursor=cursor)
-        for row in page.rows:
-            seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
-            view = read_access.for_party(await repositories.record(row.id), role="participant", alias=seat.alias)
-            projections[row.id] = list(view.own or ())
-        if (cursor := page.next) is None:
-            break
+    said = await said_for(context, caller, profile_id)
     return {
         "profile": {
             "id": profile.id,
@@ -233,7 +256,7 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
         "channels": [
             one.model_dump(exclude={"secret"}) for one in await repositories.notifications.channels(profile_id)
         ],
-        "said": {pid: [one.model_dump(mode="json") for one in turns] for pid, turns in projections.items()},
+        "said": {pid: [one.model_dump(mode="json") for one in found.turns] for pid, found in said.items()},
     }
 
 

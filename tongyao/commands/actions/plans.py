@@ -7,7 +7,7 @@ from datetime import datetime
 from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
-from tongyao.commands.shared.common import app_context, records_context
+from tongyao.commands.shared.common import OPERATOR, app_context, records_context
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.plan import Plan
@@ -46,7 +46,7 @@ def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Pl
 
 async def feedback(process: str, body: FeedbackBody) -> Feedback:
     async with app_context() as context:
-        return await give_feedback(context, process, body)
+        return await give_feedback(context, OPERATOR, process, body)
 
 
 async def tree(process: str, as_json: bool) -> None:

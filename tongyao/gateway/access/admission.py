@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import Final
 
@@ -21,6 +22,8 @@ from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 STREAMS: Final = ("/events", "/live", "/mcp")
+_OWN_TEXT: Final = re.compile(r"/profiles/[^/]+(/export)?|/console/me/export")
+"""Answers with all of a profile, or with everything a person wrote."""
 CONSOLE: Final = "/console"
 """Its visitors have sessions. It counts their requests itself."""
 
@@ -95,7 +98,7 @@ class Admission:
             return f"stream/{name}", options.most_streams
         operator = isinstance(caller, Caller) and caller.operator
         long = most_bytes(scope, caller, options) > WORDS_BYTES and _declared(scope) > options.small_body_bytes
-        if not operator and (long or scope["path"].endswith("/export")):
+        if not operator and (long or (scope["method"] == "GET" and _OWN_TEXT.fullmatch(scope["path"]))):
             return f"large/{name}", options.most_large
         return name, options.most_requests
 

@@ -16,8 +16,8 @@ WORDS_BYTES: Final = 1_000_000
 """A message or a form of the console: 100,000 characters in any encoding."""
 
 MOST_PARTS: Final = 300_000
-"""Quotation marks and opening brackets of a body above `WORDS_BYTES`, those that are escaped in a text left out: JSON of many small
-values takes twenty times its length in memory."""
+"""Quotation marks of a body above `WORDS_BYTES`, and bytes outside of its texts: JSON of many small values takes twenty times its
+length in memory, and seconds of the event loop."""
 
 LONG: Final = "long"
 SLOW: Final = "slow"
@@ -39,12 +39,12 @@ class BodyLimit:
         most = most_bytes(scope, scope.get("state", {}).get("caller"), self._options)
         seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, parts, started, whole = 0, 0, False, False
+        read, started, whole, structure = 0, False, False, Structure()
         cut = LONG if declared.isdigit() and int(declared) > most else ""
         until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
-            nonlocal read, parts, cut, whole
+            nonlocal read, cut, whole
             if whole:  # from here on it tells only that the client has gone
                 return await receive()
             try:
@@ -55,12 +55,12 @@ class BodyLimit:
                 raise ValueError("the body comes too slowly") from None
             body = message.get("body", b"")
             read += len(body)
-            parts += body.count(b'"') - body.count(b'\\"') + body.count(b"[") + body.count(b"{")
+            structure.read(body)
             whole = not message.get("more_body", False)
             if read > most:
                 cut = LONG
                 raise ValueError("the body is too long")
-            if read > WORDS_BYTES and parts > MOST_PARTS:
+            if read > WORDS_BYTES and structure.parts > MOST_PARTS:
                 cut = PARTS
                 raise ValueError("the body has too many parts")
             return message
@@ -85,6 +85,28 @@ class BodyLimit:
         if cut == SLOW:
             problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
         await problem_response(problem)(scope, receive, send)
+
+
+class Structure:
+    """Counts what of a JSON document is not the words of a text, as it arrives. `parts`: quotation marks, and bytes outside of texts."""
+
+    def __init__(self) -> None:
+        self.parts = 0
+        self._in_text = False
+        self._cut = b""
+
+    def read(self, body: bytes) -> None:
+        """The next bytes of the document. An escape that is cut in two is read with the bytes that follow."""
+        body = self._cut + body
+        backslashes = len(body) - len(body.rstrip(b"\\"))
+        self._cut = body[-1:] if backslashes % 2 else b""
+        body = body[:-1] if self._cut else body
+        for number, piece in enumerate(body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')):
+            if number:
+                self._in_text = not self._in_text
+                self.parts += 1
+            if not self._in_text:
+                self.parts += len(piece)
 
 
 def most_bytes(scope: Scope, caller: object, options: GatewayOptions) -> int:

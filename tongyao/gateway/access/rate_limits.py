@@ -24,6 +24,7 @@ class RateLimits:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._request_rate, self._registration_rate = parse(options.rate), parse(options.join_rate)
         self._address_rate, self._read_rate = parse(options.address_rate), parse(options.read_rate)
+        self._search_rate = parse(options.search_rate)
 
     async def authenticate(self, repositories: Repositories, secret: str | None, address: str) -> Caller:
         """The caller with this token. The request is counted by person, and by address where there is no valid token.
@@ -54,6 +55,11 @@ class RateLimits:
     async def count_reading(self, caller: Caller) -> None:
         """Count an intent that a paid engine reads for this person. Raises `HttpProblem` (429) above the limit."""
         await self._count(self._read_rate, "reading", counted_as(caller, ""))
+
+    async def count_search(self, caller: Caller) -> None:
+        """Raises `HttpProblem` (429) above the limit; operators have none, and who is nobody is refused as such."""
+        if not (caller.operator or caller.anonymous):
+            await self._count(self._search_rate, "search", counted_as(caller, ""))
 
     async def _count(self, rate: RateLimitItem, kind: str, key: str) -> None:
         if not await self._limiter.hit(rate, kind, key):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people import agents, profiles
-from tongyao.gateway.api.common import Caller, Context, action
+from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/source", tags=["sources"])
 
@@ -30,6 +30,7 @@ async def remove_source(profile_id: Id, context: Context, caller: Caller) -> Non
 
 
 @router.put("/profile", openapi_extra=action(Action.SOURCE))
-async def fetch_profile(profile_id: Id, context: Context, caller: Caller) -> profiles.VersionView:
+async def fetch_profile(profile_id: Id, request: Request, context: Context, caller: Caller) -> profiles.VersionView:
     """Fetch one's profile from there: a new version of it, unless it is the same."""
+    await rate_limits_of(request).count_registration(caller, address_of(request))
     return await agents.fetch_profile(context, caller, profile_id)

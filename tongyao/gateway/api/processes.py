@@ -64,7 +64,7 @@ async def read_process(process_id: Id, context: Context, caller: Caller) -> Part
 
 @router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
 async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[CandidateRow]:
-    return await processes.read_candidates(context, caller, process_id)
+    return [one.without_places() for one in await processes.read_candidates(context, caller, process_id)]
 
 
 @router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))

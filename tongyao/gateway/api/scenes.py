@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.messaging.wire import Body, Id
 from tongyao.app.people import profiles, search
-from tongyao.gateway.api.common import Caller, Context, action
+from tongyao.gateway.api.common import Caller, Context, action, rate_limits_of
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 
@@ -48,6 +48,9 @@ async def list_people(
 
 
 @router.post("/{scene}/search", response_model_exclude_none=True, openapi_extra=action(Action.SEARCH_PEOPLE))
-async def search_people(scene: Id, body: search.SearchBody, context: Context, caller: Caller) -> list[search.Card]:
+async def search_people(
+    scene: Id, body: search.SearchBody, request: Request, context: Context, caller: Caller
+) -> list[search.Card]:
     """Who is near a text, a tension or your profile, and why. It changes nothing, so it takes no key."""
+    await rate_limits_of(request).count_search(caller)
     return await search.search_people(context, caller, scene, body)

@@ -134,6 +134,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     async def fetch_profile(ctx: Context, token: Token = "") -> Any:
         """Fetch your profile from your agent: a new version of it, unless it is the same."""
         caller = await owner(token, ctx, Action.SOURCE)
+        await callers.count_registration(caller, ctx)
         return as_json(await agents.fetch_profile(context, caller, caller.person))
 
     return [

@@ -40,6 +40,10 @@ class Callers:
         """Raises `Problem` above the limit."""
         await self._limits.count_registration(caller, address_of(ctx))
 
+    async def count_search(self, caller: Caller) -> None:
+        """Raises `Problem` above the limit."""
+        await self._limits.count_search(caller)
+
 
 def as_json(model: BaseModel) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True)

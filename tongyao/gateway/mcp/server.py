@@ -94,7 +94,9 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         body = people_search.SearchBody.model_validate(
             {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
         )
-        found = await people_search.search_people(context, await callers.authenticate(token, ctx), scene, body)
+        caller = await callers.authenticate(token, ctx)
+        await callers.count_search(caller)
+        found = await people_search.search_people(context, caller, scene, body)
         return {"people": [as_json(one) for one in found]}
 
     async def join(ctx: Context, key: Key, scene: str, name: str, text: str, email: str | None = None) -> Any:

@@ -42,6 +42,9 @@ end.
 PER_TURN: Final = 6
 PER_DIMENSION: Final = {Dimension.CAPABILITY: 3, Dimension.DIRECTION: 2, Dimension.BOUNDARY: 2}
 
+MOST_OF_WORDS: Final = 40
+"""Items that a person's own words are sorted into in one turn: every item is compared with every other of the process."""
+
 REDIRECTED: Final = 0.3
 """How much of its likeness to a gap, to ignored information or to a framework a sentence gains."""
 
@@ -336,12 +339,12 @@ def _aligned(sentence: Sentence, row: NDArray[np.float64], facets: list[_Facet],
 
 def _sorted_words(request: EndpointRequest, facets: list[_Facet]) -> list[_Choice]:
     """A person's own sentences, all of them, each under its dimension; nothing is added and nothing left
-    out.
+    out. Those of a very long text are sorted several at a time.
     """
     words = request.words or ""
     if not words.strip() or NOTHING_NEW.match(words.strip()):
         return []
-    sentences = split(words) or [single(words)]
+    sentences = _stretches(words, split(words) or [single(words)])
     likeness = Likeness([one.text for one in sentences] + [facet.text for facet in facets])
     bearing = _bearing(likeness, [one.text for one in sentences], facets)
     choices = []
@@ -349,6 +352,18 @@ def _sorted_words(request: EndpointRequest, facets: list[_Facet]) -> list[_Choic
         choice = _aligned(sentence, row, facets, 0.0) or _unplaced(sentence)
         choices.append(choice)
     return choices
+
+
+def _stretches(words: str, sentences: list[Sentence]) -> list[Sentence]:
+    """At most `MOST_OF_WORDS` of them: where there are more sentences, so many that follow each other are one."""
+    together = math.ceil(len(sentences) / MOST_OF_WORDS)
+    if together == 1:
+        return sentences
+    groups = [sentences[at : at + together] for at in range(0, len(sentences), together)]
+    return [
+        Sentence(one[0].start, one[-1].end, " ".join(words[one[0].start : one[-1].end].split()), one[0].heading)
+        for one in groups
+    ]
 
 
 def _unplaced(sentence: Sentence) -> _Choice:

@@ -18,6 +18,7 @@ class ConsentQuotas(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     person_per_day: int = Field(default=20, ge=1, description="How often one person is asked, by all demanders.")
+    pair_per_day: int = Field(default=5, ge=1, description="How often one demander has one person asked in a day.")
     demander_per_day: int = Field(default=100, ge=1, description="How many people one demander has asked.")
     pair_per_month: int = Field(
         default=30, ge=1, description="How often one demander has one person asked or seated, in 30 days. Samples: any."
@@ -95,6 +96,7 @@ class Consents:
             row["person"]
             for row in rows
             if row["today"] >= quotas.person_per_day
+            or row["pair_today"] >= quotas.pair_per_day
             or (row["origin"] != Origin.SAMPLE and row["pair"] >= quotas.pair_per_month)
         )
 
@@ -124,6 +126,9 @@ _COUNTS = """
     SELECT p.id AS person, p.origin,
            (SELECT count(*) FROM inbox i
             WHERE i.person = p.id AND i.ask = 'consent' AND i.opened_at > now() - interval '1 day') AS today,
+           (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id
+            WHERE i.person = p.id AND i.ask = 'consent' AND c.demander = %(demander)s
+              AND i.opened_at > now() - interval '1 day') AS pair_today,
            (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id
             WHERE i.person = p.id AND i.ask = 'consent' AND c.demander = %(demander)s
               AND i.opened_at > now() - interval '30 days')

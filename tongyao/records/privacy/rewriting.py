@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -208,7 +209,12 @@ async def _scene_texts(connection: Connection, process_id: str, person: str) -> 
 async def _identities(connection: Connection, person: str) -> list[str]:
     cursor = await connection.execute("SELECT display_name, contact FROM profiles WHERE id = %s", [person])
     row = await cursor.fetchone()
-    return [row["display_name"], *_strings(row["contact"])] if row else []
+    now = [row["display_name"], *_strings(row["contact"])] if row else []
+    cursor = await connection.execute(
+        "SELECT id FROM texts WHERE owner = %s AND kind = 'identities' AND body IS NOT NULL", [person]
+    )
+    frozen = await get_texts(connection, [row["id"] for row in await cursor.fetchall()], erased="", gone=True)
+    return list(dict.fromkeys([*now, *(name for text in frozen.values() if text for name in json.loads(text))]))
 
 
 def _strings(value: object) -> Iterable[str]:

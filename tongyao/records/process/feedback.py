@@ -10,7 +10,7 @@ from pydantic import Field
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, RecordsError, reading, transaction
-from tongyao.records.privacy.texts import get_texts, put_text
+from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 Result = Literal["done", "partly", "not_done", "too_early"]
 
@@ -63,6 +63,12 @@ class Feedback:
             found = await cursor.fetchone()
             if found is None:
                 raise NothingToJudge(f"{process_id} has no plan {row.revision} that {row.alias} was given")
+            before = await connection.execute(
+                """SELECT text_id FROM feedback WHERE process_id = %s AND alias = %s AND revision = %s AND text_id IS NOT NULL
+                   FOR UPDATE""",
+                [process_id, row.alias, row.revision],
+            )
+            replaced = [one["text_id"] for one in await before.fetchall()]
             text_id = await put_text(connection, found["person"], "feedback", words) if words.strip() else None
             await connection.execute(
                 """INSERT INTO feedback (process_id, alias, person, revision, usefulness, outcome, text_id)
@@ -71,6 +77,7 @@ class Feedback:
                        outcome = excluded.outcome, text_id = excluded.text_id, at = now()""",
                 [process_id, row.alias, found["person"], row.revision, row.usefulness, row.outcome, text_id],
             )
+            await remove_texts(connection, replaced)
         return next(one for one in await self.of_process(process_id) if (one.alias, one.revision) == _key(row))
 
     async def of_process(self, process_id: str) -> list[FeedbackRow]:

@@ -65,7 +65,7 @@ async def _say_what_came(visit: Visit, process_id: str, form: Any) -> None:
         )
     except ValidationError as error:
         raise not_valid(error) from None
-    await give_feedback(visit.context, process_id, body)
+    await give_feedback(visit.context, visit.caller, process_id, body)
 
 
 async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None) -> Response:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from fastapi import APIRouter
 from fastapi.responses import Response
@@ -24,11 +25,12 @@ from tongyao.gateway.api.common import action
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, place_of, text_in
-from tongyao.protocol.model.projection import Item
+from tongyao.protocol.model.projection import Item, Projection, Span
 
 router = APIRouter(prefix="/me")
 
 _MOST_VERSIONS: Final = 10
+_MOST_SAID: Final = 40
 _MOST_CHARS: Final = 10_000
 """Of each version of a profile on the page: the export holds all of it."""
 
@@ -122,18 +124,24 @@ async def _erase(visit: Visit, form: FormData) -> Response:
 @router.get("/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
 async def export(visit: SignedIn) -> Response:
     """Everything that is kept of the visitor and is theirs, as a file."""
-    found = await profiles.export_profile(visit.context, visit.caller, visit.caller.person)
+    async with _one_at_a_time(visit.caller.person):
+        found = await profiles.export_profile(visit.context, visit.caller, visit.caller.person)
+        whole = json.dumps(found, ensure_ascii=False, indent=1, default=str)
     return Response(
-        json.dumps(found, ensure_ascii=False, indent=1, default=str),
+        whole,
         media_type="application/json",
         headers={"Content-Disposition": 'attachment; filename="tongyao-export.json"'},
     )
 
 
 async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Problem | None = None) -> Response:
+    authorize_for_profile(visit.caller, visit.caller.person, Action.READ_PROFILE_TEXT)
+    async with _one_at_a_time(visit.caller.person):
+        return await _made(visit, done=done, link=link, problem=problem)
+
+
+async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None) -> Response:
     context, caller, me = visit.context, visit.caller, visit.caller.person
-    authorize_for_profile(caller, me, Action.READ_PROFILE_TEXT)
-    kept = await profiles.export_profile(context, caller, me)
     try:
         agent = await agents.read_source(context, caller, me)
     except NotFound:
@@ -143,13 +151,13 @@ async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Proble
         "me.html",
         status=422 if problem else 200,
         profile=await profiles.read_profile(context, caller, me),
-        versions=kept["versions"],
+        versions=await _versions(visit),
         most_versions=_MOST_VERSIONS,
         most_chars=_MOST_CHARS,
         consents=await read_consents(context, caller, me),
         scenes=await scene_titles(visit),
         mandate=await profiles.read_mandate(context, caller, me),
-        said=said_in(kept),
+        said=await _said(visit),
         channels=await channels.list_channels(context, caller, me),
         mail_here="mail" in context.notifiers,
         agent=agent,
@@ -160,31 +168,52 @@ async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Proble
     )
 
 
-def said_in(kept: Mapping[str, Any]) -> list[Said]:
-    """What was said in this person's name, newest process first, from their export."""
-    newest = kept["versions"][-1]["text"] if kept["versions"] else ""
-    texts = [version["text"] for version in kept["versions"]]
-    found = []
-    for process_id, turns in kept["said"].items():
-        for turn in turns:
-            for item in turn["items"]:
-                found.append(
-                    Said(
-                        process_id=process_id,
-                        round=turn["round"],
-                        author=turn["author"],
-                        claim=Item.model_validate(item).statement,
-                        dimension=item["dimension"],
-                        inferred=item["inferred"],
-                        rests_on=tuple(_quote(span, turn, newest, texts) for span in item["spans"]),
-                    )
-                )
-    return found
+async def _said(visit: Visit) -> list[Said]:
+    """The last of what was said in the visitor's name, newest process first."""
+    context, caller, me = visit.context, visit.caller, visit.caller.person
+    shown: list[tuple[str, int | None, Projection, Item]] = [
+        (process_id, found.version, turn, item)
+        for process_id, found in (await profiles.said_for(context, caller, me)).items()
+        for turn in found.turns
+        for item in turn.items
+    ][:_MOST_SAID]
+    rests_on: dict[str, tuple[str, ...]] = {}
+    for version in {version for _, version, _, _ in shown}:  # one text at a time: versions are long
+        text = await profiles.read_version(context, caller, me, version)
+        for process_id, of, turn, item in shown:
+            if of == version:
+                rests_on[f"{process_id}/{item.id}"] = tuple(_quote(span, turn, text) for span in item.spans)
+    return [
+        Said(
+            process_id=process_id,
+            round=turn.round,
+            author=turn.author.value,
+            claim=item.statement,
+            dimension=item.dimension.value,
+            inferred=item.inferred,
+            rests_on=rests_on[f"{process_id}/{item.id}"],
+        )
+        for process_id, _, turn, item in shown
+    ]
 
 
-def _quote(span: Mapping[str, Any], turn: Mapping[str, Any], newest: str, texts: list[str]) -> str:
-    """The words of a span: of what was said in the turn, or of the profile in its newest version that is long enough."""
-    source = turn["markdown"] if span["source"] == "words" else newest
-    if span["end"] > len(source):
-        source = next((text for text in reversed(texts) if span["end"] <= len(text)), "")
-    return str(source[span["start"] : span["end"]])
+def _quote(span: Span, turn: Projection, profile: str) -> str:
+    """The words of a span: of what was said in the turn, or of the profile as it was frozen for the process."""
+    return (turn.markdown if span.source == "words" else profile)[span.start : span.end]
+
+
+async def _versions(visit: Visit) -> list[dict[str, Any]]:
+    """Every version; the newest few with the beginning of their text."""
+    context, caller, me = visit.context, visit.caller, visit.caller.person
+    kept = [one.model_dump() for one in await profiles.list_versions(context, caller, me)]
+    for one in kept[-_MOST_VERSIONS:]:
+        one["text"] = (await profiles.read_version(context, caller, me, one["version"]))[: _MOST_CHARS + 1]
+    return kept
+
+
+_PAGES: Final = WeakValueDictionary[str, asyncio.Lock]()
+
+
+def _one_at_a_time(person: str) -> asyncio.Lock:
+    """Held while a page of this person, or their export, is made: it holds all that they ever wrote in memory."""
+    return _PAGES.setdefault(person, asyncio.Lock())

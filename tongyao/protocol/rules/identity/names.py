@@ -19,6 +19,8 @@ from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, CHINESE, EN
 
 MOST_CHARACTERS: Final = 80
 _LONGEST_GIVEN: Final = 3
+_MOST_PARTS: Final = 4
+"""Of a name of more words the first and the last are recognised alone: a sentence for a name would blank what others say."""
 
 TOKEN: Final = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 """One word: of letters and digits, or an unbroken run of a script without spaces."""
@@ -95,7 +97,7 @@ def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
         yield Form((words[0], words[-1]))
     if not alone:
         return
-    for word in words:
+    for word in words if len(words) <= _MOST_PARTS else (words[0], words[-1]):
         if _UNSPACED_RUN.fullmatch(word):
             yield from _chinese_parts(word, whole=len(words) == 1)
         elif len(words) > 1 and len(word) > 1 and word.isalpha() and not (word in ENGLISH and word not in ALSO_NAMES):

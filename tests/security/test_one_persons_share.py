@@ -1,0 +1,140 @@
+"""One person may not take the time, the memory or the storage that belong to all."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import GatewayHarness, gateway
+from tests.gateway.outbound.test_sources import SECRETS, platform
+from tests.llm.extractive.extractive_requests import turn
+from tests.security.test_consent import Room
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.choosing import intent_help
+from tongyao.app.context import AppContext, GatewayOptions
+from tongyao.app.errors import QuotaReached, Unavailable
+from tongyao.app.feedback import FeedbackBody, give_feedback
+from tongyao.gateway.outbound.http_agent import HttpProfileSource
+from tongyao.llm.extractive.endpoint import MOST_OF_WORDS, project
+from tongyao.protocol.model.requests import FormulationRequest
+from tongyao.protocol.model.tension import TensionDraft
+from tongyao.records.privacy.texts import Texts
+from tongyao.runtime import wiring
+
+__all__ = ["gateway"]
+
+
+def with_options(context: AppContext, **options: Any) -> AppContext:
+    return replace(context, options=context.options.model_copy(update=options))
+
+
+def test_the_longest_words_of_a_turn_do_not_become_items_without_end() -> None:
+    words = "".join(f"I can lend tractor number {number} to anybody who ploughs. " for number in range(1_500))
+    items = project(turn(words=words)).items
+    assert 1 < len(items) <= MOST_OF_WORDS
+    sorted_words = " ".join(quote for item in items for quote in item.quotes)
+    assert all(f"number {number} to" in sorted_words for number in range(1_500)), "nothing is left out"
+
+
+async def test_ones_own_page_does_not_hold_all_versions_in_memory(
+    gateway: GatewayHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined = await gateway.join(await gateway.scene())
+    place = f"/profiles/{joined['profile_id']}"
+    for number in range(14):
+        assert (await gateway.ask("PUT", place, joined["token"], json={"text": f"I keep {number} goats."})).is_success
+    at_once: list[int] = []
+    read = Texts.get_many
+
+    async def noted(self: Texts, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
+        wanted = list(ids)
+        at_once.append(len(wanted))
+        return await read(self, wanted, erased=erased)
+
+    async with gateway.client() as http:
+        await _sign_in(http, joined["token"])
+        monkeypatch.setattr(Texts, "get_many", noted)
+        shown = await http.get("/console/me")
+    assert shown.status_code == 200 and "I keep 13 goats." in shown.text
+    assert max(at_once) == 1
+
+
+async def _sign_in(http: httpx.AsyncClient, secret: str) -> None:
+    form = (await http.get("/console/enter")).text.split('name="form_token" value="', 1)[1].split('"', 1)[0]
+    answer = await http.post("/console/enter", data={"form_token": form, "secret": secret})
+    assert answer.status_code == 303
+
+
+async def test_reading_intents_does_not_keep_others_waiting(gateway: GatewayHarness) -> None:
+    going_on = asyncio.Event()
+    read: list[FormulationRequest] = []
+
+    async def slowly(request: FormulationRequest) -> TensionDraft:
+        read.append(request)
+        await going_on.wait()
+        return TensionDraft(transition="", initial_state="", barriers=[], exchange="")
+
+    context = replace(gateway.context, sort_intent=slowly)
+    one, other = Caller(Role.PERSON, "p-one"), Caller(Role.PERSON, "p-other")
+    first = asyncio.create_task(intent_help.read_intent(context, one, "I want goats. " * 1_400))
+    while not read:
+        await asyncio.sleep(0)
+    with pytest.raises(Unavailable):
+        await intent_help.read_intent(context, one, "I want more goats.")
+    second = asyncio.create_task(intent_help.read_intent(context, other, "I want sheep."))
+    while len(read) < 2:
+        await asyncio.sleep(0)
+    going_on.set()
+    assert (await first, await second) == ([], [])
+    assert len(read[0].intent) <= intent_help.FREE_CHARS
+    assert await intent_help.read_intent(context, one, "I want goats.") == []
+
+
+async def test_intents_are_not_read_in_the_threads_of_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def formulate(request: FormulationRequest) -> TensionDraft:
+        threads.append(threading.current_thread().name)
+        return TensionDraft(transition="", initial_state="", barriers=[], exchange="")
+
+    monkeypatch.setattr(wiring, "_formulate", formulate)
+    await asyncio.gather(*(wiring.sort_intent(FormulationRequest(language="en", intent="x")) for _ in range(5)))
+    assert len(set(threads)) == 1 and threads[0].startswith("intents")
+
+
+async def test_a_profile_from_an_agent_keeps_to_the_quotas_of_its_owner(gateway: GatewayHarness) -> None:
+    sources = {"http": partial(HttpProfileSource, private_allowed=True)}
+    options = GatewayOptions(most_versions=1, join_rate="100000/minute")
+    narrow = gateway.also(profile_sources=sources, options=options)
+    rare = gateway.also(profile_sources=sources, options=GatewayOptions(join_rate="2/hour"))
+    async with platform() as (_, config):
+        for house, codes in ((narrow, ["too_many_versions"]), (rare, [None, "too_often"])):
+            joined = await house.join(await house.scene())
+            place = f"/profiles/{joined['profile_id']}/source"
+            named = await house.ask("PUT", place, joined["token"], json={"config": config, "credentials": SECRETS})
+            assert named.status_code == 200
+            answers = [await house.ask("PUT", f"{place}/profile", joined["token"]) for _ in codes]
+            assert [one.json().get("code") for one in answers] == codes
+
+
+async def test_what_came_of_a_plan_keeps_to_the_quota_of_its_author(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    people = [await room.person("allow"), await room.person("allow")]
+    pid = await room.demand(*people)
+    await gateway.stack.end(pid)
+    seats = await gateway.context.repositories.seats.seats(pid)
+    author = Caller(Role.PERSON, seats[0].person)
+    context = with_options(gateway.context, most_stored_chars=100_000)
+    body = FeedbackBody(alias=seats[0].alias, outcome="done", text="x" * 99_900)
+    with pytest.raises(QuotaReached):
+        await give_feedback(context, author, pid, body)
+    kept = await give_feedback(gateway.context, author, pid, body)
+    assert kept.revision == 1

@@ -1,0 +1,53 @@
+"""A name that is changed while a process runs changes nothing of what others said (docs/protocol.md §6.3)."""
+
+from __future__ import annotations
+
+from tests.gateway.conftest import GatewayHarness, gateway
+from tests.gateway.test_api import asked
+from tests.security.test_consent import Room, by_hand
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.messaging.own_words import preview
+from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules.identity.anonymity import Anonymizer
+
+__all__ = ["gateway"]
+
+SAID = "I restore wheels and have a lathe."
+
+
+async def test_nobody_blanks_words_of_others_by_renaming_themself(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    speaker, renamed = await room.person(), await room.person()
+    pid = await room.demand(by_hand(speaker), by_hand(renamed))
+    await asked(gateway, speaker["token"], "projection")
+    for one in (renamed, room.stranger):
+        body = {"name": "Lathe Wheels", "text": "I carry stones."}
+        changed = await gateway.ask("PUT", f"/profiles/{one['profile_id']}", one["token"], json=body)
+        assert changed.status_code == 200
+    record = await gateway.context.repositories.record(pid)
+    assert read_access.anonymizer(record).text(SAID) == SAID
+    assert {one.shown_name for one in (record.demander, *record.participants)} == {"Anna Example"}
+    await room.close(pid)
+
+
+def test_a_sentence_for_a_name_does_not_blank_its_words() -> None:
+    names = Anonymizer({"P01": ["Mal Wheels Lathe Restore Crowns Flour Ruined"]})
+    assert names.text(SAID) == SAID
+    assert names.text("Mal said it.") == "[somebody] said it."
+
+
+async def test_a_preview_does_not_tell_who_is_in_the_room(gateway: GatewayHarness) -> None:
+    scene = await gateway.scene()
+    people = [await gateway.join(scene, name=name, consent="") for name in ("Ida Quist", "Jo Vandal", "Kim Astor")]
+    ida, jo, kim = people
+    room = Room(gateway, scene, ida)
+    pid = await room.demand(by_hand(jo), by_hand(kim))
+    await asked(gateway, kim["token"], "projection")
+    words = "Ida Quist, Jo Vandal, Vandal and Kim Astor know Una Bell: kim@example.org."
+    read = await preview(gateway.context, Caller(Role.PERSON, kim["profile_id"]), pid, words)
+    alias = next(
+        one.alias for one in await gateway.context.repositories.seats.seats(pid) if one.person == kim["profile_id"]
+    )
+    assert read.text == f"Ida Quist, Jo Vandal, Vandal and {alias} know Una Bell: […]."
+    await room.close(pid)
