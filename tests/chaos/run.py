@@ -192,9 +192,9 @@ async def _resume(town: Town, operator: Person) -> None:
 
 
 def demand(town: Town, number: int, residents: dict[str, Resident]) -> dict[str, Any]:
-    """The body of a process: one person or two, the agent in half, one proxy or two; in every third a child grows."""
+    """The body of a process: one person or two, the agent in half, one proxy or two. In every third, with one person, a child grows."""
     rng = town.random("process", number)
-    people = rng.sample(("ada", "bo", "cy"), rng.choice((1, 2)))
+    people = rng.sample(("ada", "bo", "cy"), 1 if number % 3 == 0 else 2)
     endpoints = dict.fromkeys(people, "human") | dict.fromkeys(rng.sample(("di", "ed"), 1 + number % 2), "proxy")
     if number % 2:
         endpoints["max"] = "agent"
@@ -204,7 +204,7 @@ def demand(town: Town, number: int, residents: dict[str, Resident]) -> dict[str,
             "residuals": "auto",
             "auto_start": True,
             "wait_for_children": number % 2 == 0,
-            "max_participants": 2,
+            "max_participants": 4,
         }
     return {
         "intent": f"I want to bring ferry number {number} of {town.seed} back onto the lake. I have a hull and no engine.",
