@@ -91,6 +91,8 @@ async def opened(
             "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
             "TONGYAO_ENGINE_FILE": str(script),
         }
+        if environment is not None:  # that server never takes back a task from the sticky queue of a worker that died
+            variables["TONGYAO_WORKER_CACHED_WORKFLOWS"] = "0"
         program = WORKER_FILE if environment is None else Path(__file__).with_name("worker_for_time_skipping.py")
         worker = WorkerProcess(variables, log=home / "worker.log", file=program)
         exit_stack.push_async_callback(worker.stop)
