@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests.chaos.faults import KINDS
 from tests.chaos.run import Report, Size, run
 
 
@@ -66,9 +67,17 @@ def main() -> None:
     parser.add_argument("--portions", type=int, default=15)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1, help="of the first portion")
+    parser.add_argument(
+        "--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help="of faults: " + ", ".join(KINDS)
+    )
     parser.add_argument("--keep", action="store_true", help="keep the logs of portions in which something was wrong")
     given = parser.parse_args()
-    size = Size(-(-given.processes // given.portions), -(-given.faults // given.portions), given.workers)
+    size = Size(
+        -(-given.processes // given.portions),
+        -(-given.faults // given.portions),
+        given.workers,
+        kinds=tuple(given.kinds),
+    )
     reports = []
     for number in range(given.portions):
         reports.append(_portion(number + 1, given.seed + number, size, keep=given.keep))
