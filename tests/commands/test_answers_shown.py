@@ -25,7 +25,7 @@ def agreed_in(plan: str) -> str:
 
 def lists_all(agreed: str, aliases: dict[str, str]) -> bool:
     """Whether it names who committed, who declined and who proposed what, each under their heading."""
-    parts = re.split("(Committed|Declined|Proposed a change)", agreed)
+    parts = re.split("(Committed|Declined|Proposed a change|No answer)", agreed)
     under = dict(zip(parts[1::2], parts[2::2], strict=True))
     return (
         aliases["ada"] in under["Committed"]
@@ -91,6 +91,6 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     [listed] = json.loads((await tongyao("list", "--json")).stdout)
     assert renewed["answers"] == listed["answers"] == {}, "answers to the plan before do not hold for this one"
     assert renewed["asked"] == sorted({aliases["ada"], aliases["bo"]}), "who is left out is not asked again"
-    before, _, unanswered = agreed_in(renewed["plan"]["markdown"]).partition("### Not answered yet")
+    before, _, unanswered = agreed_in(renewed["plan"]["markdown"]).partition("### No answer")
     assert "P0" not in before and all(aliases[name] in unanswered for name in ("ada", "bo"))
     await tongyao("cancel", process)

@@ -116,7 +116,7 @@ def test_it_ends_with_how_it_was_answered_where_that_is_told() -> None:
     answers = page.sections[-1]
     assert (answers.kind, [group.heading for group in answers.groups]) == (
         "answers",
-        ["Committed", "Proposed a change", "Not answered yet"],
+        ["Committed", "Proposed a change", "No answer"],
     )
     told = markdown(page)
     assert "- P01 (Ada)" in told and "- P03" in told

@@ -123,8 +123,9 @@ async def show(process: str, with_audit: bool, as_json: bool) -> None:
 
 async def why(process: str) -> None:
     async with records_context() as context:
-        await context.repositories.processes.get(process)  # raises for an unknown id
+        asks = await asks_of(context.repositories, await context.repositories.processes.get(process))
     await print_why(process)
+    _print_asks(asks)
 
 
 async def print_why(process_id: str) -> None:

@@ -26,7 +26,7 @@ _MARKS = {
 }
 _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
-    Phase.COMPLETED,
+    Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
 
 

@@ -31,6 +31,8 @@ def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     who = {DEMANDER: "P00 (the demander)", "": "an operator"}.get(ask.alias, ask.alias)
     said = _ANSWERED if _after_answers(ask, row) else _WAITS.get(ask.ask, ask.ask.replace("_", " "))
     until = f", until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
+    if until and ask.ask == "confirm_tension":
+        until += ", when it confirms itself"
     return f"waits for {who}: {said.format(round=ask.round, reason=row.suspended_reason)}{until}"
 
 

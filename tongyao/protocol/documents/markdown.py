@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import TENSION_UNITS, Tension
 
 _RELATIONS: Final = {
     "en": {
@@ -67,7 +67,11 @@ def tension_markdown(tension: Tension) -> str:
     lines = [f"# Tension (grade {tension.grade.value})", "", f"- **T** {tension.transition}"]
     lines.append(f"- **I** {tension.initial_state}")
     lines += [f"- **B{number}** {barrier}" for number, barrier in enumerate(tension.barriers, 1)]
-    lines += [f"- **E** {tension.exchange}", "", f"Insufficient: {missing}. {tension.units} units."]
+    lines += [
+        f"- **E** {tension.exchange}",
+        "",
+        f"Insufficient (not said, or too little): {missing}. Length: {tension.units} of at most {TENSION_UNITS} words (Chinese: characters).",
+    ]
     return "\n".join(lines) + "\n"
 
 

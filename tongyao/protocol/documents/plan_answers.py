@@ -16,7 +16,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "commit": "Committed",
         "decline": "Declined",
         "propose": "Proposed a change",
-        "": "Not answered yet",
+        "": "No answer",
         "name": "{alias} ({name})",
         "said": "{who}:",
         "words": "“{words}”",
@@ -27,7 +27,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "commit": "接下的",
         "decline": "不接的",
         "propose": "提了修改的",
-        "": "还没有答复的",
+        "": "没有答复的",
         "name": "{alias}（{name}）",
         "said": "{who}：",
         "words": "“{words}”",
@@ -36,7 +36,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 
 
 class GivenAnswer(Value):
-    """What one person answered to the plan that holds. `decision`: commit, decline, propose; empty: not answered yet.
+    """What one person answered to the plan that holds. `decision`: commit, decline, propose; empty: no answer, or none yet.
 
     `name`: where the reader may know it. `words`: what they wrote with it.
     """
