@@ -27,12 +27,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +38,7 @@ import psutil
 from anthropic import AsyncAnthropic
 from temporalio.client import Client
 
+from bench.trace_collector import trace_collector
 from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
 from tests.support.stack import Stack
@@ -337,7 +336,7 @@ async def opened() -> AsyncIterator[Bench]:
         repositories = await exit_stack.enter_async_context(wiring.repositories(settings))
         client = await connect(settings)
         plain = await connect(settings.model_copy(update={"temporal_encryption": False}))
-        collector = exit_stack.enter_context(_collector())
+        collector = exit_stack.enter_context(trace_collector())
         yield Bench(
             home,
             postgres,
@@ -348,32 +347,6 @@ async def opened() -> AsyncIterator[Bench]:
             client,
             collector,
         )
-
-
-@contextmanager
-def _collector() -> Iterator[str]:
-    """A collector of traces that throws them away; yields its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _ThrowsAway)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-class _ThrowsAway(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-protobuf")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None: ...
 
 
 def report(seen: Seen, people: int) -> str:
