@@ -185,14 +185,15 @@ async def test_retention_deletes_old_rows_and_leaves_the_rest(prepared: Stack) -
                 [uuid.uuid4(), f"test/{days}", days],
             )
         await connection.execute(
-            """INSERT INTO tokens (id, sha256, kind, role, person, revoked_at)
-               VALUES ('bearer', 'bearer', 'bearer', 'person', 'ada', now() - interval '200 days')"""
+            """INSERT INTO tokens (id, sha256, kind, role, person, label, revoked_at)
+               VALUES ('owner', 'owner', 'bearer', 'person', 'ada', 'owner', now() - interval '200 days'),
+                      ('phone', 'phone', 'bearer', 'person', 'ada', 'phone', now() - interval '200 days')"""
         )
     counts = (await run_now(prepared, Duty.RETENTION)).counts
-    assert (counts["sessions"], counts["notifications"], counts["drafts"]) == (1, 1, 0)
+    assert (counts["sessions"], counts["tokens"], counts["notifications"], counts["drafts"]) == (1, 1, 1, 0)
     async with session(pool) as connection:
         cursor = await connection.execute("SELECT id FROM tokens ORDER BY id")
-        assert [row["id"] for row in await cursor.fetchall()] == ["bearer", "session-1"]
+        assert [row["id"] for row in await cursor.fetchall()] == ["owner", "session-1"]
 
 
 async def test_a_backup_that_is_missing_or_too_old_fails_its_duty_until_one_is_noted(

@@ -106,6 +106,10 @@ _OLD: Final[Mapping[str, LiteralString]] = {
     "sessions": """DELETE FROM tokens WHERE id IN (
         SELECT id FROM tokens WHERE kind IN ('session', 'link')
           AND LEAST(expires_at, revoked_at) < now() - %(keep)s LIMIT %(batch)s)""",
+    # Not those of registrations: that one was used must be known for ever, else a repetition of the registration would issue another.
+    "tokens": """DELETE FROM tokens WHERE id IN (
+        SELECT id FROM tokens WHERE kind = 'bearer' AND label <> 'owner'
+          AND LEAST(expires_at, revoked_at) < now() - %(keep)s LIMIT %(batch)s)""",
     "drafts": """DELETE FROM drafts d USING (
         SELECT d.owner, d.ask FROM drafts d JOIN inbox i ON i.id = d.ask
         WHERE i.closed_at < now() - %(keep)s AND d.updated_at < now() - %(keep)s LIMIT %(batch)s) AS old
