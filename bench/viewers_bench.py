@@ -1,7 +1,7 @@
 """Viewers of one live process: `python -m bench.viewers_bench [--viewers 200]`.
 
-The gateway runs in a process of its own. Each viewer has a session and an address of its own, keeps the stream of the process's page
-open and, as the page's script does, loads the page anew when it is told of a change. Measured: from the moment at which PostgreSQL
+The gateway runs in a process of its own. Each viewer has a session of its own, keeps the stream of the process's page open
+and, as the page's script does, loads the page anew when it is told of a change. Measured: from the moment at which PostgreSQL
 notifies of an observation to the word at each viewer, and to the new page at each; the gateway's memory and CPU.
 
 Viewers are sockets and nothing more, so that reading two hundred streams costs this process little: it shares two cores with the rest.
@@ -39,6 +39,8 @@ SETTLE_SECONDS: Final = 15.0
 """After an observation, for all that follows from it to be seen."""
 EARLY_SECONDS: Final = 0.1
 """So much earlier than our own note of a notification a viewer's word of it may seem to come: other threads wait for each other."""
+COMING: Final = 20
+"""So many viewers come at a time."""
 POLL_SECONDS: Final = 0.05
 
 
@@ -46,7 +48,6 @@ POLL_SECONDS: Final = 0.05
 class Viewer:
     """`told`: when the stream said that something changed; `loaded`: (asked, answered, status, bytes) of each new page."""
 
-    address: str
     secret: str
     told: list[float] = field(default_factory=list)
     loaded: list[tuple[float, float, int, int]] = field(default_factory=list)
@@ -81,7 +82,7 @@ class Viewer:
     async def _ask(
         self, port: int, path: str, *, close: bool = False
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(self.address, 0), limit=2**20)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
         kept = "close" if close else "keep-alive"
         writer.write(
             f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: {kept}\r\n"
@@ -121,8 +122,9 @@ async def main(viewers: int) -> None:
             "TONGYAO_HOME": str(bench.home),
             "TONGYAO_ENGINE": "extractive",
             "TONGYAO_LOG_LEVEL": "warning",
-            "TONGYAO_GATEWAY__RATE": "1000000/minute",  # the viewers share the sessions of six people
-            "TONGYAO_GATEWAY__MOST_STREAMS": str(viewers),
+            # The viewers are six people, and all of them come from this machine, which is one address.
+            **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE")},
+            **{f"TONGYAO_GATEWAY__{name}": str(viewers) for name in ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS")},
         }
         worker = WorkerProcess(environment, log=bench.home / "worker.log")
         closing.push_async_callback(worker.stop)
@@ -135,10 +137,12 @@ async def main(viewers: int) -> None:
         for viewer in looking:
             ready.append(asyncio.Event())
             tasks.append(asyncio.create_task(viewer.look(port, pid, ready[-1])))
-        opening = asyncio.ensure_future(asyncio.gather(*(one.wait() for one in ready)))
-        awaited: set[asyncio.Future[Any]] = {opening, *tasks}
-        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED, timeout=300)
-        assert opening.done(), [task.exception() for task in tasks if task.done()] or "streams are not open in 300 s"
+            if len(ready) % COMING == 0 or len(ready) == len(looking):
+                opening = asyncio.ensure_future(asyncio.gather(*(one.wait() for one in ready)))
+                awaited: set[asyncio.Future[Any]] = {opening, *tasks}
+                await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED, timeout=300)
+                failed = [task.exception() for task in tasks if task.done()]
+                assert opening.done(), failed or "streams are not open in 300 s"
         await asyncio.sleep(SETTLE_SECONDS)
         print(f"{len(looking)} streams open; gateway {gateway.memory_info().rss / 1e6:.0f} MB", flush=True)
         idle = await _share_of_a_core(gateway, 10)
@@ -185,7 +189,7 @@ async def _process(bench: Bench, viewers: int, url: str) -> tuple[str, list[View
         person = ["p-demander", *people][number % (PEOPLE + 1)]
         secret = (await tokens.issue("person", person=person)).secret
         session = await open_session(stack.context, secret, place=url)
-        looking.append(Viewer(f"127.1.{number // 250}.{number % 250 + 1}", session.secret))
+        looking.append(Viewer(session.secret))
     await _asked(bench, pid, 1)
     return pid, looking
 

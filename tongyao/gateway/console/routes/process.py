@@ -24,6 +24,7 @@ from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
+from tongyao.records.database import RecordsError
 
 router = APIRouter(prefix="/processes")
 
@@ -150,17 +151,27 @@ async def stream_changes(visit: SignedIn, process_id: Id) -> Response:
     return EventSourceResponse(_changes(visit, live, process_id), ping=15)
 
 
+async def _still_signed_in(visit: Visit) -> bool:
+    """While the records are away it is asked again later: nothing is told meanwhile."""
+    try:
+        return (await visit_of(visit.request)).signed_in
+    except RecordsError:
+        return True
+
+
 async def _changes(visit: Visit, live: Live, process_id: str) -> AsyncIterator[ServerSentEvent]:
     with live.counted(visit.caller):
         changes = live.changes(visit.caller, process_id)
         following = asyncio.ensure_future(anext(changes))
         try:
-            while (await visit_of(visit.request)).signed_in:
+            while await _still_signed_in(visit):
                 done, _ = await asyncio.wait({following}, timeout=_CHECK_SECONDS)
                 if done:
                     following.result()
                     yield ServerSentEvent("", event="changed")
                     following = asyncio.ensure_future(anext(changes))
+        except RecordsError:
+            return  # the browser opens the stream again by itself
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
