@@ -240,7 +240,7 @@ def _report(looking: list[Viewer], seen: list[float], idle: float, spent: list[f
     pages = [one for viewer in looking for one in viewer.loaded]
     print(
         f"pages: {len(pages)} loaded, {sum(status != 200 for _, _, status, _ in pages)} refused, "
-        f"{max(size for *_, size in pages) / 1e3:.0f} KB the largest"
+        f"{max((size for *_, size in pages), default=0) / 1e3:.0f} KB the largest"
     )
     print(
         f"gateway: {most / 1e6:.0f} MB at most; {100 * idle:.0f} % of a core while nothing changes; "
