@@ -13,6 +13,7 @@ from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Observation, ObservationDraft, PairDraft, Relation
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest, Exchange
+from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.protocol.rules.news import concerned, news
 
 OFFSETTING = {"relation": "offsetting", "text": "B", "condition": ["R1/P01/2"], "cancels": ["R1/P02/2"]}
@@ -120,3 +121,13 @@ def test_a_second_relation_found_later_concerns_both_and_is_no_news_of_a_link() 
     rounds = [asked.exchange[0], asked.exchange[1].model_copy(update={"observation": seen})]
     assert news(rounds).first_links == 0
     assert concerned(rounds) == ("P01", "P02")
+
+
+def test_words_of_somebody_who_was_erased_go_from_the_second_relation_too() -> None:
+    """Between two others, a text may still carry what a third person said (docs/erasure.md)."""
+    second = {**OFFSETTING, "text": "P03 brews quinces in copper kettles."}
+    seen = settled(draft(also=[second]), first_round())
+    erasure = Erasure("p", seats={"p": "P03"}, words=["brews quinces in copper kettles"], elsewhere=["A"])
+    (pair,) = erasure.observation(seen).pairs
+    assert pair.second is not None
+    assert "quinces" not in pair.whole_text
