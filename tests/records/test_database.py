@@ -58,6 +58,16 @@ async def test_a_lost_connection_is_named_and_the_next_caller_gets_a_new_one(poo
         assert (await connection.execute("SELECT 1")).rowcount == 1
 
 
+async def test_a_full_disk_is_trouble_of_the_server_that_passes(pool: Pool) -> None:
+    with pytest.raises(DatabaseUnreachable, match="No space left"):
+        async with session(pool) as connection:
+            await connection.execute(
+                "DO $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$"
+            )
+    async with session(pool) as connection:
+        assert await (await connection.execute("SELECT 1 AS one")).fetchone() == {"one": 1}
+
+
 async def test_a_transaction_happens_whole_or_not_at_all(pool: Pool, announce: Announce) -> None:
     process = await announce()
 

@@ -146,11 +146,16 @@ async def _rested(connection: Connection) -> None:
     connection.alive_at = time.monotonic()
 
 
+_SERVER_TROUBLE = ("53", "58")
+"""Classes of SQLSTATE: insufficient resources, system error."""
+
+
 @asynccontextmanager
 async def session(pool: Pool) -> AsyncIterator[Connection]:
     """A connection for single statements, each its own transaction.
 
-    Raises `DatabaseUnreachable` when none can be had, or when it is lost on the way; `BadValue`.
+    Raises `DatabaseUnreachable` when none can be had, when it is lost on the way, or when the server has no resources left (a full disk);
+    `BadValue`.
     """
     try:
         async with pool.connection() as connection:
@@ -159,6 +164,8 @@ async def session(pool: Pool) -> AsyncIterator[Connection]:
             except psycopg.OperationalError as error:
                 if connection.closed:
                     raise DatabaseUnreachable(f"lost PostgreSQL on the way: {_first_line(error)}") from error
+                if (error.sqlstate or "").startswith(_SERVER_TROUBLE):
+                    raise DatabaseUnreachable(f"PostgreSQL cannot do it now: {_first_line(error)}") from error
                 raise
             except psycopg.DataError as error:
                 raise BadValue(f"the records cannot hold or find this: {_first_line(error)}") from None
