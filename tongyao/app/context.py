@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tongyao.app.backlog import ModelsBacklog
     from tongyao.app.messaging.message_relay import MessageRelay
+    from tongyao.app.process_states import ProcessStates
+    from tongyao.protocol.life.state import State
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Addresses at which a gateway is reached from its own machine alone."""
@@ -231,6 +233,18 @@ class AppContext:
         from tongyao.app.backlog import ModelsBacklog
 
         return ModelsBacklog(self.client)
+
+    @cached_property
+    def states(self) -> ProcessStates:
+        """What workflows tell of their processes."""
+        from tongyao.app.operators.project_again import state_of
+        from tongyao.app.process_states import ProcessStates
+
+        async def ask(process_id: str) -> State:
+            state, _ = await state_of(self.client, process_id)
+            return state
+
+        return ProcessStates(ask)
 
     @cached_property
     def changes(self) -> Changes:
