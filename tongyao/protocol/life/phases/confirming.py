@@ -38,7 +38,10 @@ def formulated(state: State, output: FormulateOutput, now: datetime) -> None:
 
 
 def open_confirmation(state: State, now: datetime) -> None:
-    """The demander may revise. The tension confirms itself in time; of grade C it waits for an explicit yes."""
+    """The demander may revise. The tension confirms itself in time; of grade C it waits for an explicit yes.
+
+    With `auto_confirm`, which is such a yes beforehand, every grade is confirmed at once; a child's tension too, but of grade C.
+    """
     settings = state.start.settings
     by_itself = settings.auto_confirm or (state.start.lineage is not None and not _grade_c(state))
     waits = not by_itself and not _grade_c(state)

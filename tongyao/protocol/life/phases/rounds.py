@@ -216,7 +216,12 @@ def _first_lapse(state: State) -> bool:
 
 
 def _close_round(state: State, verdict: Verdict, news: bool, now: datetime) -> None:
-    """Add the round to the record of rounds, and go on as the rule of convergence says."""
+    """Add the round to the record of rounds, and go on as the rule of convergence says (`course`, docs/protocol.md §5.5).
+
+    Two exhausted verdicts in a row, counted from round 3, converge; a round without news counts as exhausted whatever its verdict
+    says. So does one round from the second on in which everybody said "nothing new". What converged is planned; at the limit of
+    rounds, or for want of budget or quorum, the demander decides.
+    """
     outcomes = {alias: turn.outcome for alias, turn in state.turns.items() if turn.outcome is not None}
     state.results.append(RoundResult(number=state.round, outcomes=outcomes, verdict=verdict, news=news))
     cause = _why_decide(state)
@@ -245,6 +250,7 @@ def _why_decide(state: State) -> DecidingCause | None:
 
 
 def _anyone_spoke(state: State) -> bool:
+    """Whether the round has anything to observe. "Nothing new" is said, too; who lapsed, failed or left has not spoken."""
     return any(turn.outcome is not None and turn.outcome.spoken for turn in state.turns.values())
 
 
