@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.llm.extractive.extractive_process import ENGINE, call, process
 from tests.llm.extractive.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
@@ -33,6 +35,27 @@ async def test_an_offer_that_meets_a_need_is_complementary() -> None:
     assert sorted(relations["P01", "P02"].sources) == ["R1/P01/1", "R1/P02/1"]
     assert relations["P01", "P03"].relation is Relation.NONE_FOUND
     assert relations["P02", "P03"].relation is Relation.NONE_FOUND
+
+
+@pytest.mark.parametrize(("offering", "needing"), [("P01", "P02"), ("P02", "P01")])
+async def test_a_relation_puts_each_sentence_into_the_mouth_of_whoever_said_it(offering: str, needing: str) -> None:
+    offer, need = "I can cut notched wooden tags that blind hands tell apart.", "I need tags that hands tell apart at night."
+    draft = await observed(room(said(offering, 1, offer), said(needing, 1, need, "direction")))
+    (pair,) = draft.pairs
+    assert pair.relation is Relation.COMPLEMENTARY
+    assert pair.text.startswith(f"{offering} says “{offer[:-1]}"), pair.text
+    assert f"{needing} says “{need[:-1]}" in pair.text
+
+
+async def test_a_collision_puts_each_sentence_into_the_mouth_of_whoever_said_it() -> None:
+    draft = await observed(
+        room(
+            said("P01", 1, "I need the Thursday ferry before 16:00.", "direction"),
+            said("P02", 1, "We need the Thursday ferry at 21:30.", "direction"),
+        )
+    )
+    (pair,) = draft.pairs
+    assert pair.text.index("P01 says") < pair.text.index("16:00") < pair.text.index("P02 says") < pair.text.index("21:30")
 
 
 async def test_overlapping_directions_are_aligned() -> None:

@@ -71,23 +71,23 @@ def _pair(language: Language, a: str, b: str, bond: Bond | None) -> PairDraft:
     if bond is None:
         text = PAIR[Relation.NONE_FOUND][language].format(a=a, b=b)
         return PairDraft(a=a, b=b, relation=Relation.NONE_FOUND, text=text)
-    x, y = wording.quoted(bond.left.said, language), wording.quoted(bond.right.said, language)
+    left, right = wording.quoted(bond.left.said, language), wording.quoted(bond.right.said, language)
+    x, y = (left, right) if bond.left.alias == a else (right, left)
     about = (
         bond.about.split("\n")[language == "en"]
         if bond.about
         else {"zh": "同一件事", "en": "one and the same thing"}[language]
     )
-    giving = not bond.left.needs
     text = PAIR[bond.relation][language].format(
         a=a,
         b=b,
         x=x,
         y=y,
         about=about,
-        offering=a if giving else b,
-        offer=x if giving else y,
-        needing=b if giving else a,
-        need=y if giving else x,
+        needing=bond.left.alias,  # a need that is met stands on the left, whichever of the two has it
+        need=left,
+        offering=bond.right.alias,
+        offer=right,
     )
     draft = PairDraft(a=a, b=b, relation=bond.relation, text=text, sources=bond.sources())
     return draft.model_copy(update=_form(bond))

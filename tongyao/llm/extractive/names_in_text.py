@@ -34,6 +34,7 @@ _FAMILIAR: Final = re.compile(
 _CHINESE_FIRM: Final = re.compile(
     r"(?:有限公司|公司|集团|工作室|事务所|商行|饭店|酒店|餐厅|面馆|茶馆|超市|书店|药店|印刷厂|加工厂|工厂|厂|银行|诊所|公社)"
 )
+_WHERE: Final = "里上下中外内旁边"
 _NO_SURNAME_TITLE: Final = frozenset(
     "明 公 和 关 时 高 白 方 金 水 花 农 米 车 路 石 安 平 成 毛 古 管 阳 封 班 商 景 别 单 项 全 解 游".split()
 )
@@ -106,6 +107,8 @@ def _chinese(text: str) -> Iterator[tuple[int, str, Kind]]:
         for pattern in (_TITLED, _FAMILIAR):
             for hit in pattern.finditer(run.group()):
                 name = hit["name"]
+                if pattern is _TITLED and run.start() + hit.start("name") not in starts:
+                    continue  # the end of a longer word: the shift of 夜班护士 is no surname
                 if pattern is _TITLED and name[0] in _NO_SURNAME_TITLE and len(name) < 3:
                     continue
                 if name not in CHINESE:
@@ -114,11 +117,16 @@ def _chinese(text: str) -> Iterator[tuple[int, str, Kind]]:
 
 def _persons(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
     for number, (word, flag) in enumerate(words):
-        if flag in ("nr", "nrfg", "nrt") and 2 <= len(word) <= 4 and word not in CHINESE:
+        if flag in ("nr", "nrfg", "nrt") and 2 <= len(word) <= 4 and word not in CHINESE and not _is_place(word):
             if any(word.startswith(one) for one in SURNAMES) and not word.endswith(_CHINESE_TITLES):
                 yield starts[number], word, "person"
             elif number and len(word) == 2 and words[number - 1][0] in SURNAMES:
                 yield starts[number - 1], words[number - 1][0] + word, "person"
+
+
+def _is_place(word: str) -> bool:
+    """Whether jieba's name is a noun and where something is in it (车库里), or a shift (白班)."""
+    return word[-1] == "班" or (len(word) == 3 and word[-1] in _WHERE and word[:-1] in jieba.dt.FREQ)
 
 
 def _firms(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
