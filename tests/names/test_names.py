@@ -34,3 +34,14 @@ def test_firms_are_told_from_persons_and_names_come_in_the_order_of_the_text() -
     assert {(one.name, one.kind) for one in found} == {
         ("Joe Hargreaves", "person"), ("Cooper & Sons", "firm"), ("恒泰建材公司", "firm"), ("王建国", "person"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["水箱可以放在车库里占地方。", "我是夜班护士，早班护士下班我才来。", "找值班医生签字。"]
+)
+def test_a_place_or_a_shift_is_no_name(text: str) -> None:
+    assert names_in_text(text) == ()
+
+
+def test_a_surname_with_a_title_is_a_name() -> None:
+    assert [one.name for one in names_in_text("去问李师傅，班老师也行。")] == ["李师傅", "班老师"]

@@ -18,6 +18,7 @@ from tongyao.gateway.outbound.webhook import WebhookNotifier
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.runtime import wiring
 from tongyao.runtime.installation import Installation
+from tongyao.runtime.local.addresses import GATEWAY_FILE
 from tongyao.runtime.settings import Settings
 
 
@@ -61,6 +62,9 @@ async def gateway_running(installation: Installation, stop: asyncio.Event) -> As
     settings, context = installation.settings, gateway_context(installation)
     notifications = NotificationSender(context.repositories, context.notifiers, public_url=settings.public_url)
     bound = listen(settings.gateway_host, settings.gateway_port)
+    found_at = settings.home / GATEWAY_FILE
+    found_at.parent.mkdir(parents=True, exist_ok=True)  # a gateway with servers of its own may have no home yet
+    found_at.write_text(url_of(bound), encoding="utf-8")
     tasks = [
         asyncio.create_task(serve(context, stop, bound)),
         asyncio.create_task(notifications.run(stop)),
@@ -72,4 +76,5 @@ async def gateway_running(installation: Installation, stop: asyncio.Event) -> As
         yield url_of(bound)
     finally:
         stop.set()
+        found_at.unlink(missing_ok=True)
         await asyncio.gather(*tasks)

@@ -39,7 +39,10 @@ async def test_an_offer_that_meets_a_need_is_complementary() -> None:
 
 @pytest.mark.parametrize(("offering", "needing"), [("P01", "P02"), ("P02", "P01")])
 async def test_a_relation_puts_each_sentence_into_the_mouth_of_whoever_said_it(offering: str, needing: str) -> None:
-    offer, need = "I can cut notched wooden tags that blind hands tell apart.", "I need tags that hands tell apart at night."
+    offer, need = (
+        "I can cut notched wooden tags that blind hands tell apart.",
+        "I need tags that hands tell apart at night.",
+    )
     draft = await observed(room(said(offering, 1, offer), said(needing, 1, need, "direction")))
     (pair,) = draft.pairs
     assert pair.relation is Relation.COMPLEMENTARY
@@ -55,7 +58,9 @@ async def test_a_collision_puts_each_sentence_into_the_mouth_of_whoever_said_it(
         )
     )
     (pair,) = draft.pairs
-    assert pair.text.index("P01 says") < pair.text.index("16:00") < pair.text.index("P02 says") < pair.text.index("21:30")
+    assert (
+        pair.text.index("P01 says") < pair.text.index("16:00") < pair.text.index("P02 says") < pair.text.index("21:30")
+    )
 
 
 async def test_overlapping_directions_are_aligned() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tongyao.app.context import AppContext
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import LINK_DAYS, issue_link, link_address
 from tongyao.commands.shared.common import OPERATOR
+from tongyao.runtime.local.addresses import GATEWAY_FILE
 from tongyao.runtime.settings import Settings
 
 
@@ -37,5 +39,10 @@ async def ways_in(context: AppContext, settings: Settings, people: Sequence[str]
 
 
 def gateway_address(settings: Settings) -> str:
-    """Where people reach the gateway: the public address where one is set, else this machine."""
-    return settings.public_url or f"http://{settings.gateway_host}:{settings.gateway_port}"
+    """Where people reach the gateway: the public address where one is set, else this machine. Of port 0 the one that was free."""
+    if settings.public_url:
+        return settings.public_url
+    if settings.gateway_port == 0:
+        with suppress(OSError):
+            return (settings.home / GATEWAY_FILE).read_text(encoding="utf-8")
+    return f"http://{settings.gateway_host}:{settings.gateway_port}"

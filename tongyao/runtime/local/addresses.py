@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tongyao.runtime.local.processes import accepts_connections
 
 FILE = "service.json"
+GATEWAY_FILE = "gateway.url"
+"""In a home while its gateway runs: the address at which it listens."""
 
 
 class ServiceAddresses(BaseModel):
