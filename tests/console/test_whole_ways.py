@@ -110,6 +110,35 @@ async def test_a_part_is_declined_with_a_reason_and_the_demander_reads_it(
         await house.stack.when(told)
 
 
+async def test_while_the_plan_is_answered_the_demander_is_asked_whether_it_is_written_once_more(
+    console: Console, house: Ferry
+) -> None:
+    other = next(alias for alias in house.seats if alias != house.human)
+    pid, stack = await house.start(humans=[other]), house.stack
+
+    async def answering() -> bool:
+        for ask in await stack.repositories.inbox.of_process(pid, open_only=True):
+            if ask.ask == "projection":
+                words = house.case.said.get(ask.round) if ask.alias == house.human else None
+                await stack.speak(pid, ask.alias, ask.round, words)
+        return (await stack.repositories.processes.get(pid)).phase == "answering"
+
+    await stack.when(answering)
+    proposal = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": "Begin in March."}
+    token = house.tokens[house.human]
+    assert (await console.harness.ask("POST", f"/processes/{pid}/messages", token, json=proposal)).status_code == 200
+    async with console.visitor(house.tokens["P00"]) as page:
+        await page.goto(f"{console.url}/console/")
+        main = page.locator("main")
+        await main.get_by_text("Shall the plan be written once more?").wait_for()
+        shown = await main.inner_text()
+        assert f"Proposed a change: {house.human}." in shown
+        assert "If you say nothing, the plan stays as it is." in shown
+        assert "the rounds have stopped" not in shown
+        await page.get_by_role("link", name="Their words stand on the page of the plan.").click()
+        assert "Begin in March." in await page.locator("#answers").inner_text()
+
+
 async def test_the_keyboard_alone_suffices_to_come_in_and_answer(console: Console, house: Ferry) -> None:
     await house.start()
     await house.stack.asked(house.pid, house.human, 1)
