@@ -197,6 +197,14 @@ async def test_those_who_declined_are_not_in_a_replan() -> None:
     assert "P02" not in {task.assignee for task in plan.tasks}
 
 
+async def test_a_proposal_that_cannot_be_worked_in_is_said_to_be_left_out() -> None:
+    request = PlannerRequest(
+        language="en", tension=TENSION, exchange=(), aliases=("P01",), proposals={"P01": "Begin in March."}, revision=2
+    )
+    plan = (await ENGINE.answer(steps.PLAN, request, call("plan"))).draft
+    assert any("What P01 proposed is not worked into this version" in remark for remark in plan.remarks)
+
+
 async def test_a_delivery_holds_the_own_part_only() -> None:
     plan = Plan(
         panorama=(),

@@ -29,6 +29,7 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "apart": "{a} 说{x}，{b} 说{y}，按现在的说法难以并存。",
         "all_go_on": "上面的 {offsets} 处对冲都作为残余张力留着，可以各开一个新的过程。",
         "some_go_on": "上面的 {offsets} 处对冲里，{kept} 处作为残余张力留着：一份方案最多留 {most} 个，没有人对着的阻碍排在前面。",
+        "not_taken_up": "{aliases} 提的修改没有写进这一版：不用语言模型的引擎不会改写方案。他们的原话在答复里。",
     },
     "en": {
         "T": "What is wanted: {said}",
@@ -52,5 +53,7 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "all_go_on": "All {offsets} of the offsets above stay as residual tensions; each can start a process of its own.",
         "some_go_on": "{kept} of the {offsets} offsets above stay as residual tensions: a plan keeps at most {most}, and "
         "barriers that nobody faces come first.",
+        "not_taken_up": "What {aliases} proposed is not worked into this version: the engine without a model cannot rewrite a plan. "
+        "Their words stand with the answers.",
     },
 }

@@ -29,6 +29,8 @@ def plan(request: PlannerRequest) -> PlanDraft:
     remarks = [wording.REMARK[request.language]]
     if not any(pair.relation.related for pair in record.pairs):
         remarks.append(wording.NO_RELATION[request.language])
+    if request.proposals:
+        remarks.append(words["not_taken_up"].format(aliases=", ".join(sorted(request.proposals))))
     if collisions:
         kept = min(len(collisions), max(0, RESIDUALS - len(gaps)))
         name = "all_go_on" if kept == len(collisions) else "some_go_on"
