@@ -59,4 +59,7 @@ async def test_whoever_speaks_for_themself_gets_a_link_and_a_token_once(stack: S
     await stack.until_round(process, "crystallizing", 1)
     said = await tongyao("say", process, "--as", str(derek), "--text", "The van is free before nine.")
     assert said.exit_code == 0, said.output
+    for name in ("derek", str(derek), person):
+        allowed = await tongyao("consents", name)
+        assert allowed.exit_code == 0 and "allow" in allowed.stdout, (name, allowed.output)
     await tongyao("cancel", process)

@@ -290,7 +290,7 @@ def consent(
 
 
 def consents(
-    person: Annotated[str, typer.Argument(help="Id of the profile.")],
+    person: Annotated[str, typer.Argument(help="Id of the profile, a part of it, or its file.")],
     scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
     decision: Annotated[
         str | None, typer.Option("--set", help="ask: in each process; allow: in every process of the scene; never.")

@@ -60,8 +60,9 @@ async def answer(process: str, body: MessageBody, key: str, person: str) -> tupl
 
 
 async def consents(person: str, scene: str | None, decision: str | None) -> list[ConsentView]:
-    caller = Caller(Role.PERSON, person)
     async with app_context() as context:
+        person = await find_person(context, person)
+        caller = Caller(Role.PERSON, person)
         if scene is not None and decision is not None:
             body = validated(ConsentBody, {"consent": decision})
             return [await set_consent(context, caller, person, scene, body)]
