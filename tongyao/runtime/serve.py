@@ -63,8 +63,9 @@ async def gateway_running(installation: Installation, stop: asyncio.Event) -> As
     notifications = NotificationSender(context.repositories, context.notifiers, public_url=settings.public_url)
     bound = listen(settings.gateway_host, settings.gateway_port)
     found_at = settings.home / GATEWAY_FILE
-    found_at.parent.mkdir(parents=True, exist_ok=True)  # a gateway with servers of its own may have no home yet
-    found_at.write_text(url_of(bound), encoding="utf-8")
+    if settings.gateway_port == 0:  # else the address is known, and a container may have no home that can be written
+        found_at.parent.mkdir(parents=True, exist_ok=True)
+        found_at.write_text(url_of(bound), encoding="utf-8")
     tasks = [
         asyncio.create_task(serve(context, stop, bound)),
         asyncio.create_task(notifications.run(stop)),
@@ -76,5 +77,6 @@ async def gateway_running(installation: Installation, stop: asyncio.Event) -> As
         yield url_of(bound)
     finally:
         stop.set()
-        found_at.unlink(missing_ok=True)
+        if settings.gateway_port == 0:
+            found_at.unlink(missing_ok=True)
         await asyncio.gather(*tasks)
