@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -66,6 +66,9 @@ async def gateway_running(installation: Installation, stop: asyncio.Event) -> As
     if settings.gateway_port == 0:  # else the address is known, and a container may have no home that can be written
         found_at.parent.mkdir(parents=True, exist_ok=True)
         found_at.write_text(url_of(bound), encoding="utf-8")
+    else:
+        with suppress(OSError):  # of a gateway that was killed
+            found_at.unlink(missing_ok=True)
     tasks = [
         asyncio.create_task(serve(context, stop, bound)),
         asyncio.create_task(notifications.run(stop)),

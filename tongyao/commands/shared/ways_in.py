@@ -39,10 +39,13 @@ async def ways_in(context: AppContext, settings: Settings, people: Sequence[str]
 
 
 def gateway_address(settings: Settings) -> str:
-    """Where people reach the gateway: the public address where one is set, else this machine. Of port 0 the one that was free."""
+    """Where people reach the gateway: the public address where one is set, else this machine.
+
+    A gateway that took any free port wrote its address into the home: it counts unless a port is set for this command.
+    """
     if settings.public_url:
         return settings.public_url
-    if settings.gateway_port == 0:
+    if settings.gateway_port == 0 or "gateway_port" not in settings.model_fields_set:
         with suppress(OSError):
             return (settings.home / GATEWAY_FILE).read_text(encoding="utf-8")
     return f"http://{settings.gateway_host}:{settings.gateway_port}"
