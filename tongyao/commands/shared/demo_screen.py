@@ -87,7 +87,7 @@ def screenful(view: PartyView, findings: Sequence[Finding], *, language: str, wi
     if view.observations:
         parts += [_heading(words["pairs"]), _matrix(view, words)]
     if view.plan is not None:
-        possible = [_line(f"• {claim.text}", width, rows=2) for claim in view.plan.panorama[:3]]
+        possible = [_line(f"• {claim.text}", width, rows=4) for claim in view.plan.panorama[:3]]
         parts += [_heading(words["possible"]), *possible]
         parts += [_heading(words["traced"]), *_traced(view.plan, width)]
     counts = Counter(finding.result for finding in findings)
@@ -134,8 +134,8 @@ def _traced(plan: Plan, width: int) -> list[Text]:
             said = next((line for line in lines if line.text and line.id.startswith("R") and "/P" in line.id), None)
             if said is not None and len(found) < 4:
                 found += [
-                    _line(f"• {entry.text}", width, rows=2),
-                    _line(f"“{said.text}”", width, before=f"    ← {said.label}: "),
+                    _line(f"• {entry.text}", width, rows=4),
+                    _line(f"“{said.text}”", width, before=f"    ← {said.label}: ", rows=3),
                 ]
                 break
     return found
