@@ -108,3 +108,30 @@ def test_only_listed_names_that_stand_somewhere_are_kept() -> None:
         *found("Fennel Kitchen", kind="firm"),
     )
     assert NumberedName(number=1, name="Ada Pell") == numbered(found("Ada Pell"))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("They float, they can float: Float is what they learn.", None),
+        ("Ask Float. I told Float so, and \u201cFloat\u201d is on the door.", "Ask {0}. I told {0} so, and \u201c{0}\u201d is on the door."),
+        ("Float rang. So did FLOAT.", "{0} rang. So did {0}."),
+        ("I rang Hope. Hope springs eternal; hope is cheap.", "I rang {1}. Hope springs eternal; hope is cheap."),
+        ("我问过Float，float是漂。", "我问过{0}，float是漂。"),
+    ],
+)  # fmt: skip
+def test_a_single_word_found_in_a_text_is_a_mark_only_where_it_is_written_like_a_name(
+    text: str, shown: str | None
+) -> None:
+    names = Anonymizer({}, numbered=numbered(found("Float", "Hope")))
+    assert names.text(text) == (shown or text).format("[person 1]", "[person 2]")
+
+
+def test_a_phrase_that_somebody_hides_in_lower_case_is_hidden_however_it_is_written() -> None:
+    names = Anonymizer({}, numbered=numbered(found("riverfox")))
+    assert names.text("riverfox, Riverfox and RIVERFOX") == "[person 1], [person 1] and [person 1]"
+
+
+def test_a_registered_name_is_hidden_in_lower_case_although_texts_have_it_too() -> None:
+    names = Anonymizer({"P01": ["Wilma"]}, numbered=numbered(found("Wilma")))
+    assert names.text("wilma said so") == "[person 1] said so"

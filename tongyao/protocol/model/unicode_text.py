@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 MOST_MARKS: Final = 30
@@ -71,10 +72,13 @@ class Folded:
             return []
         if len(self.text) == len(self.source) and self.source.isascii():
             return found
-        at: list[int] = []
-        for index, char in enumerate(self.source):
-            at.extend([index] * len(_FOLDS[ord(char)]))
+        at = self._in_source
         return [(at[start], at[end] if end < len(at) else len(self.source)) for start, end in found]
+
+    @cached_property
+    def _in_source(self) -> list[int]:
+        """For each character of `text` the index in `source` of the character that it comes from."""
+        return [index for index, char in enumerate(self.source) for _ in _FOLDS[ord(char)]]
 
 
 def folded(text: str) -> Folded:

@@ -16,11 +16,13 @@ from pydantic import BaseModel
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import NumberedName
 from tongyao.protocol.model.unicode_text import Folded, folded
+from tongyao.protocol.rules.identity.common_words import ALSO_NAMES
 from tongyao.protocol.rules.identity.contacts import contacts
 from tongyao.protocol.rules.identity.markup import for_others
 from tongyao.protocol.rules.identity.names import TOKEN, Form, all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import MARKED
 from tongyao.protocol.rules.identity.pseudonyms import mark as numbered_mark
+from tongyao.protocol.rules.identity.sentence_start import begins_sentence
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -64,7 +66,7 @@ class Anonymizer:
         self._spaced: dict[str, list[tuple[Form, _Known]]] = {}
         self._runs: dict[str, _Known] = {}
         for form in sorted({**owners, **marks}, key=lambda one: -len(one.words)):
-            known = _Known(frozenset(owners.get(form, ())), marks.get(form))
+            known = _Known(frozenset(owners.get(form, ())), marks.get(form), proper=form not in owners)
             if len(form.words) == 1 and _is_unspaced(form.words[0]):
                 self._runs[form.words[0]] = known
             else:
@@ -130,6 +132,8 @@ class Anonymizer:
                 count = len(known.words)
                 if not _follows(tokens, at, known) or (known.capital and not _capital(form, start)):
                     continue
+                if count == 1 and whose.needs_capital and not _stands_as_name(form, tokens, at):
+                    continue
                 yield start, tokens[at + count - 1][2], _mark(word, author, whose)
                 taken = count
                 break
@@ -152,6 +156,15 @@ class _Known:
 
     aliases: frozenset[str]
     numbered: NumberedName | None
+    proper: bool = False
+    """Known from texts only: nobody registered under it."""
+
+    @property
+    def needs_capital(self) -> bool:
+        """A single word that was found in a text with a capital may be an ordinary word elsewhere."""
+        if not self.proper or self.numbered is None:
+            return False
+        return " " not in self.numbered.name and not self.numbered.name.islower()
 
 
 def _marks(owners: Mapping[Form, set[str]], numbered: Iterable[NumberedName]) -> dict[Form, NumberedName]:
@@ -191,8 +204,22 @@ def _follows(tokens: list[tuple[str, int, int]], at: int, form: Form) -> bool:
 
 
 def _capital(form: Folded, start: int) -> bool:
+    return form.source[_in_source(form, start)].isupper()
+
+
+def _in_source(form: Folded, start: int) -> int:
     (first, _), *_ = form.spans([(start, start + 1)])
-    return form.source[first].isupper()
+    return first
+
+
+def _stands_as_name(form: Folded, tokens: list[tuple[str, int, int]], at: int) -> bool:
+    """Whether the word has a capital, and one that does not come from the beginning of a sentence if it may be an ordinary word."""
+    word, start, _ = tokens[at]
+    if not _capital(form, start):
+        return False
+    if not begins_sentence(form.source, _in_source(form, start)):
+        return True
+    return word not in ALSO_NAMES and not any(other == word and not _capital(form, begin) for other, begin, _ in tokens)
 
 
 def _is_unspaced(word: str) -> bool:
