@@ -98,9 +98,11 @@ async def test_a_process_started_by_command_is_checked_as_one_of_the_api(stack: 
 
 async def test_confirming_by_command_hides_what_else_identifies_and_shows_what_may_stay(stack: Stack) -> None:
     people = await stack.people({name: TEXTS[name] for name in ("ada", "bo")})
-    process = await stack.start(people, intent="Ruth Sands keeps the pumps on Skye.", auto_confirm=False)
+    process = await stack.start(
+        people, intent="Ruth Sands keeps the pumps of Low Pump House on Skye.", auto_confirm=False
+    )
     await stack.until(process, "confirming")
-    done = await tongyao("confirm", process, "--hide", "Ruth Sands", "--hide", "Low Pump House")
+    done = await tongyao("confirm", process, "--hide", "Ruth Sands", "--hide", "Low Pump House (firm)")
     assert done.exit_code == 0, done.output
     tension = (await stack.repositories.record(process)).tension
     assert tension is not None

@@ -13,6 +13,7 @@ import pytest
 
 from tests.security.growth import hold_linear
 from tongyao.app.errors import BadInput
+from tongyao.app.messaging.given_names import problem_with_given
 from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
@@ -27,6 +28,7 @@ from tongyao.protocol.guards import advice, fallback, naming, quoting, support
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
+from tongyao.protocol.model.tension import NameFound
 from tongyao.protocol.model.unicode_text import folded, normalized
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.identity.markup import for_others
@@ -83,6 +85,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "normalise": (lambda text: normalized("NFC", text), PROFILE),
     "check a name": (_refusing(checked_name), LONG),
     "find a problem with a name": (problem_with, LONG),
+    "find a given name": (lambda text: problem_with_given(NameFound(name="Ann Bell"), text), LONG),
     "find the name in a heading": (name_in_heading, PROFILE),
     "check a profile": (_refusing(lambda text: checked_text(text, profile="p", max_chars=2_000_000)), PROFILE),
     "grade a profile": (grade_profile, PROFILE),

@@ -25,6 +25,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, Unavailable, location, reason
+from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
@@ -82,6 +83,8 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         await check_open_processes(context, caller, demander)
         await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
     tension = body.tension.tension() if body.tension else None
+    if tension is not None:
+        await check_names(tension.names, found=(), texts=(body.intent,), tension=tension)
     texts = context.repositories.texts
     intent_id = await texts.put(demander, "intent", body.intent.strip(), id=named_text_id(process_id, "intent"))
     if strategy := body.strategy.strip():

@@ -40,7 +40,9 @@ def confirm(
     process: Process,
     hide: Annotated[
         list[str] | None,
-        typer.Option(help="A name to hide, in addition to those found. Others read a mark instead. May be repeated."),
+        typer.Option(
+            help="A name to hide, in addition to those found; `NAME (firm)` for a firm. Others read a mark instead. May be repeated."
+        ),
     ] = None,
     show: Annotated[
         list[str] | None, typer.Option(help="A name in the list that others may read. May be repeated.")

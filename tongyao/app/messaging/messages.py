@@ -15,6 +15,7 @@ from tongyao.app.authorization import (
 )
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
+from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import (
     AnswerPlanBody,
     ConsentBody,
@@ -139,8 +140,8 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
     """As `send_message`, for a caller whose access to the process is known already."""
-    if isinstance(body, ReviseTensionBody) and body.tension.names is None:
-        body = await _with_the_same_names(context, access, body)
+    if isinstance(body, ReviseTensionBody) and access.role in MESSAGE_PERMISSIONS[body.kind]:
+        body = await _with_checked_names(context, access, body)
     message, text = build_message(body, access, key)
     if isinstance(message, ApproveResidual) and message.approve and access.process.ended_at is not None:
         return await _start_child_of_ended(context, access, message)
@@ -160,13 +161,16 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     return _receipt(stored)
 
 
-async def _with_the_same_names(
-    context: AppContext, access: ProcessAccess, body: ReviseTensionBody
-) -> ReviseTensionBody:
-    """A revision that says nothing of names hides those of the tension that it replaces."""
-    tension = (await context.repositories.record(access.process)).tension
-    names = tension.names if tension is not None else ()
-    return body.model_copy(update={"tension": body.tension.model_copy(update={"names": names})})
+async def _with_checked_names(context: AppContext, access: ProcessAccess, body: ReviseTensionBody) -> ReviseTensionBody:
+    """A revision that says nothing of names hides those of the tension that it replaces. Raises `BadInput` for what is no name."""
+    record = await context.repositories.record(access.process)
+    before = record.tension
+    found = before.names if before is not None else ()
+    if body.tension.names is None:
+        return body.model_copy(update={"tension": body.tension.model_copy(update={"names": found})})
+    shown = before.lines() if before is not None else ()
+    await check_names(body.tension.names, found=found, texts=(record.intent, *shown), tension=body.tension.tension())
+    return body
 
 
 def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[Message, MessageText | None]:

@@ -82,7 +82,7 @@ class TensionBody(Body):
     names: tuple[NameFound, ...] | None = Field(
         default=None,
         max_length=MOST_NAMES,
-        description="All names in it that others read as marks: persons, firms, whatever else identifies. Left out: those that "
+        description="All names in it that others read as marks: persons and firms that stand in the intent or the tension. Left out: those that "
         "were found before.",
     )
 

@@ -12,6 +12,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound, Refused
+from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.wire import MessageBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
@@ -32,8 +33,9 @@ async def renamed(process: str, hide: list[str], show: list[str]) -> tuple[Recei
         tension = (await context.repositories.record(process)).tension
         if tension is None:
             fail(f"{process} has no tension yet")
-        names = [one.model_dump() for one in tension.names if one.name not in (*hide, *show)]
-        names += [{"name": one} for one in dict.fromkeys(hide)]
+        given = {one["name"]: one for one in map(parts_of_line, hide)}
+        names = [one.model_dump() for one in tension.names if one.name not in (*given, *show)]
+        names += given.values()
         parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
         body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
         return await _deliver(process, body, uuid.uuid4().hex, DEMANDER, "")

@@ -106,7 +106,7 @@ class Tension(Value):
     names: tuple[NameFound, ...] = Field(
         default=(),
         max_length=MOST_NAMES,
-        description="Persons, firms and whatever else identifies: others read marks in their place.",
+        description="Persons and firms: others read marks in their place.",
     )
 
     @model_validator(mode="after")
@@ -144,6 +144,10 @@ class Tension(Value):
         named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
         named["E"] = self.exchange
         return {name: text for name, text in named.items() if _known(text)}
+
+    def lines(self) -> tuple[str, ...]:
+        """All its lines, those without material included."""
+        return (self.transition, self.initial_state, *self.barriers, self.exchange)
 
     def target_names(self) -> tuple[str, ...]:
         return ("T", "I", *(f"B{number}" for number in range(1, len(self.barriers) + 1)), "E")

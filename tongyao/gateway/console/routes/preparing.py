@@ -15,6 +15,7 @@ from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
+from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
@@ -70,12 +71,9 @@ def _written(form: FormData) -> dict[str, Any]:
 
 
 def _names(written: str) -> list[dict[str, str]]:
-    """One a line; a line that ends in `(firm)` or `（单位）` names a firm."""
-    found = {}
-    for line in filter(None, map(str.strip, written.split("\n"))):
-        bare = line.removesuffix("(firm)").removesuffix("（单位）").strip()
-        found[bare] = {"name": bare, "kind": "person" if bare == line else "firm"}
-    return list(found.values())
+    """One a line."""
+    found = (parts_of_line(line) for line in filter(None, map(str.strip, written.split("\n"))))
+    return list({one["name"]: one for one in found}.values())
 
 
 async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> None:
