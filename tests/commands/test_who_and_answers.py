@@ -63,3 +63,23 @@ async def test_whoever_speaks_for_themself_gets_a_link_and_a_token_once(stack: S
         allowed = await tongyao("consents", name)
         assert allowed.exit_code == 0 and "allow" in allowed.stdout, (name, allowed.output)
     await tongyao("cancel", process)
+
+
+async def test_whoever_speaks_through_an_agent_gets_the_token_for_it(stack: Stack) -> None:
+    ada, bo = await stack.people({"ada": "I restore wooden boats. " * 9, "bo": "I teach sailing. " * 9})
+    started = await tongyao("start", "--intent", "A van for all.", "--agent", ada, "--participant", bo)
+    assert f"{ada} speaks through their own agent. Shown once:" in started.stdout, started.output
+    process = (await stack.repositories.processes.ids_like(""))[0]
+    await stack.until(process, "confirming")
+    early = (await tongyao("switch", process, "--as", "ada", "human")).exception
+    assert isinstance(early, NotFound)
+    assert f"{process} is at confirming: nobody has a seat yet" in str(early)
+    await tongyao("cancel", process)
+
+
+async def test_after_the_end_a_residual_can_only_be_taken_up(stack: Stack) -> None:
+    process, _ = await room(stack)
+    await tongyao("cancel", process)
+    refused = (await tongyao("branch", process, "plan/1/residual/1", "--no")).exception
+    assert isinstance(refused, Refused)
+    assert "asks nothing any more: no process starts" in message_of(refused)

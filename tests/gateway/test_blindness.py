@@ -74,7 +74,7 @@ async def everything(gateway: GatewayHarness, room: Room, token: str) -> str:
     ):  # fmt: skip
         got.append((await gateway.ask("GET", path, token)).text)
     async with McpClient(make_server(gateway.context, token=token)) as client:
-        for tool, arguments in (("status", {"process": pid}), ("pending", {}), ("plan", {"process": pid})):
+        for tool, arguments in (("status", {"process_id": pid}), ("pending", {}), ("plan", {"process_id": pid})):
             got.append(text_of(await client.call_tool(tool, arguments)))
     return "\n".join(got)
 

@@ -137,27 +137,27 @@ async def test_two_agents_live_through_a_process_over_streamable_http(home: Path
                 "key": "demand-1", "intent": "I want the mill wheel to turn again, and to grind for the village.",
                 "participants": people,
             }  # fmt: skip
-            process = said_by(await ida.call_tool("demand", demand))["process"]
-            assert said_by(await ida.call_tool("demand", demand))["process"] == process, "the same key"
+            process = said_by(await ida.call_tool("demand", demand))["process_id"]
+            assert said_by(await ida.call_tool("demand", demand))["process_id"] == process, "the same key"
             await waits(ida, "confirm_tension")
-            confirm = {"process": process, "message": {"kind": "confirm_tension"}, "key": "yes"}
+            confirm = {"process_id": process, "message": {"kind": "confirm_tension"}, "key": "yes"}
             assert said_by(await ida.call_tool("decide", confirm))["state"] == "applied"
             ask = await waits(jo, "projection")
             assert ask["round"] == 1 and ask["view"]["tension"]["transition"]
-            standing = said_by(await jo.call_tool("status", {"process": process}))
+            standing = said_by(await jo.call_tool("status", {"process_id": process}))
             assert standing["process"]["role"] == "participant" and "intent" not in standing["view"]
-            early = await ida.call_tool("plan", {"process": process})
+            early = await ida.call_tool("plan", {"process_id": process})
             assert early.is_error and "no_plan_yet: " in text_of(early)
-            conclude = {"process": process, "message": {"kind": "conclude"}, "key": "enough"}
+            conclude = {"process_id": process, "message": {"kind": "conclude"}, "key": "enough"}
             assert said_by(await ida.call_tool("decide", conclude))["state"] == "applied"
-            told = {"process": process, "round": 1, "key": "r1", "text": "I can have the wheel turning by June."}
+            told = {"process_id": process, "round": 1, "key": "r1", "text": "I can have the wheel turning by June."}
             first, again = [said_by(await jo.call_tool("respond", told)) for _ in range(2)]
             assert first["state"] == "applied" and again["id"] == first["id"]
             ask = await waits(jo, "answer")
-            said = said_by(await jo.call_tool("status", {"process": process}))["view"]["own"]
+            said = said_by(await jo.call_tool("status", {"process_id": process}))["view"]["own"]
             assert [one["markdown"] for one in said] == ["I can have the wheel turning by June."]
             commit = {"kind": "answer_plan", "revision": ask["round"], "answer": "commit"}
-            answered = await jo.call_tool("decide", {"process": process, "message": commit, "key": "commit"})
+            answered = await jo.call_tool("decide", {"process_id": process, "message": commit, "key": "commit"})
             assert said_by(answered)["state"] == "applied"
-            whole, mine = [said_by(await agent.call_tool("plan", {"process": process})) for agent in (ida, jo)]
+            whole, mine = [said_by(await agent.call_tool("plan", {"process_id": process})) for agent in (ida, jo)]
             assert whole["plan"]["about"] and mine["delivery"]["alias"] == ask["alias"]

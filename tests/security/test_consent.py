@@ -321,7 +321,7 @@ async def test_an_agent_of_a_person_answers_over_mcp_and_decides_for_the_scene(g
     async with McpClient(make_server(gateway.context, token=victim["token"])) as client:
         [waits] = said_by(await client.call_tool("pending", {}))["pending"]
         assert waits["ask"] == "consent" and waits["consent"]["tension"]
-        said = said_by(await client.call_tool("consent", {"process": pid, "allow": True, "key": "yes"}))
+        said = said_by(await client.call_tool("consent", {"process_id": pid, "allow": True, "key": "yes"}))
         assert said["state"] == "applied"
         holds = said_by(await client.call_tool("consents", {}))["consents"]
         assert [(one["consent"], one["own"], one["origin"]) for one in holds] == [("ask", False, "api")]

@@ -158,13 +158,13 @@ class Attack:
         pid, key = self.process(), uuid.uuid4().hex
         tool, arguments = self.rng.choice(
             (
-                ("decide", {"process": pid, "message": self.message(), "key": key}),
-                ("consent", {"process": pid, "allow": True, "key": key}),
-                ("switch", {"process": pid, "endpoint": "proxy", "fallback": "proxy", "key": key}),
+                ("decide", {"process_id": pid, "message": self.message(), "key": key}),
+                ("consent", {"process_id": pid, "allow": True, "key": key}),
+                ("switch", {"process_id": pid, "endpoint": "proxy", "fallback": "proxy", "key": key}),
                 ("search", {"scene": self.scene, "text": WORK}),
-                ("status", {"process": pid}),
+                ("status", {"process_id": pid}),
                 ("pending", {}),
-                ("plan", {"process": pid}),
+                ("plan", {"process_id": pid}),
                 ("set_consent", {"scene": self.scene, "consent": "allow"}),
                 ("demand", {**self.body(), "key": key}),
             )
@@ -173,7 +173,7 @@ class Attack:
             said = text_of(await client.call_tool(tool, arguments))
         self.seen.append(said)
         if tool == "demand" and said.startswith("{"):
-            self.processes.append(json.loads(said)["process"])
+            self.processes.append(json.loads(said)["process_id"])
 
     async def as_victim(self) -> None:
         """What a victim does is no consent: they refuse, speak for themself, leave, or say nothing."""

@@ -172,4 +172,9 @@ def authorize_for_profile(caller: Caller, profile_id: str, action: Action) -> No
 
 
 def _no_process(process_id: str) -> NotFound:
-    return NotFound("no_such_process", f"you are in no process {process_id!r}")
+    return NotFound(
+        "no_such_process",
+        f"you are in no process {process_id!r}. Whoever was named for a process is in it when its rounds begin: once the "
+        "tension is confirmed, people are chosen and those who are asked have answered. What waits for you is in your "
+        "inbox (`GET /inbox`, over MCP `pending`)",
+    )

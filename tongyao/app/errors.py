@@ -69,10 +69,12 @@ class Conflict(Problem):
 
 
 class Refused(Problem):
-    """The process refused a message. The code and both wordings are those of its verdict."""
+    """The process refused a message. The code and both wordings are those of its verdict. `phase`: where the process was."""
 
-    def __init__(self, verdict: Verdict, message_id: str) -> None:
-        super().__init__(verdict.code, verdict.en, zh=verdict.zh, message=message_id)
+    def __init__(self, verdict: Verdict, message_id: str, *, phase: str = "") -> None:
+        super().__init__(
+            verdict.code, verdict.en, zh=verdict.zh, message=message_id, **({"phase": phase} if phase else {})
+        )
 
 
 class Gone(Problem):
@@ -146,6 +148,10 @@ def reason(error: ErrorDetails) -> str:
         case "union_tag_invalid":
             given, name = context["tag"], context["discriminator"].strip("'")
             return _encodable(f"{given!r} is no {name}; one of {context['expected_tags']}")
+        case "missing":
+            return "this is missing"
+        case "extra_forbidden":
+            return "there is no such field"
         case "json_invalid":
             return f"this is no JSON: {context.get('error', '')}"
         case _:

@@ -237,7 +237,10 @@ def branch(
     no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
     key: Key = None,
 ) -> None:
-    """Start a process for a residual tension, or refuse it with --no. Also possible after the process has ended."""
+    """Start a process for a residual tension, also after the process has ended.
+
+    --no refuses it while the process asks about it. After the end nothing is asked, and no process starts by itself.
+    """
     from tongyao.commands.actions import messages as actions
 
     actions.send(process, "approve_residual", key, residual=residual, approve=not no)

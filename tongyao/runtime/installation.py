@@ -108,6 +108,9 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
 async def _context(
     stack: AsyncExitStack, settings: Settings, addresses: ServiceAddresses, client: Client
 ) -> AppContext:
+    from tongyao.runtime.observability import logs
+
+    logs.to_standard_error()
     repositories = await stack.enter_async_context(wiring.repositories(settings, database_url=addresses.database_url))
     return wiring.app_context(settings, repositories, client, temporal_ui=addresses.temporal_ui or "")
 

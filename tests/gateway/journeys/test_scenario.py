@@ -56,7 +56,7 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
 
         async def respond(round_number: int, text: str, key: str) -> Any:
             return await agent.call_tool(
-                "respond", {"process": pid, "round": round_number, "text": text, "key": key, "token": cy.token}
+                "respond", {"process_id": pid, "round": round_number, "text": text, "key": key, "token": cy.token}
             )
 
         # Round 1: the agent first, bo before ada; ada twice; the worker dies under bo's words.
@@ -79,7 +79,7 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
         assert await served.verdict(ed, left) == "applied"
         assert await served.verdict(bo, await bo.say(pid, 2, "bo in round 2", key="b2")) == "applied"
         late = await agent.call_tool(
-            "respond", {"process": pid, "round": 1, "nothing_new": True, "key": "c1-late", "token": cy.token}
+            "respond", {"process_id": pid, "round": 1, "nothing_new": True, "key": "c1-late", "token": cy.token}
         )
         assert late.is_error and "round_over: " in text_of(late)
         assert said_by(await respond(2, "cy in round 2", "c2"))["state"] in ("applied", "waiting")

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
-from tests.gateway.conftest import GatewayHarness, said_by, until_served
+from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_served
 from tests.gateway.test_api import room
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import listen, serve, url_of
@@ -24,14 +24,14 @@ async def speak(gateway: GatewayHarness, client: Any) -> None:
         while not (waits := (await call(client, "pending", token=token))["pending"]):
             await asyncio.sleep(0.05)
     assert waits[0]["process_id"] == pid and waits[0]["view"]["tension"]
-    said = {"process": pid, "round": 1, "key": "k1", "parts": {"capability": "I splice rope."}, "token": token}
+    said = {"process_id": pid, "round": 1, "key": "k1", "parts": {"capability": "I splice rope."}, "token": token}
     first, again = await call(client, "respond", **said), await call(client, "respond", **said)
     assert first["state"] == "applied" and again["id"] == first["id"]
     wrong = await client.call_tool("respond", {**said, "round": 9, "key": "k2"})
     assert wrong.is_error and "wrong_round: " in wrong.content[0].text
-    stranger = await client.call_tool("status", {"process": pid, "token": "ty_guess"})
+    stranger = await client.call_tool("status", {"process_id": pid, "token": "ty_guess"})
     assert stranger.is_error and "token_unknown" in stranger.content[0].text
-    left = await call(client, "leave", process=pid, key="k3", token=token)
+    left = await call(client, "leave", process_id=pid, key="k3", token=token)
     assert left["state"] == "applied"
     await gateway.stack.handle(pid).cancel()
 
@@ -54,14 +54,67 @@ async def test_a_turn_is_spoken_over_streamable_http(gateway: GatewayHarness) ->
 
 
 async def test_a_field_of_a_message_never_becomes_an_argument_of_the_call(gateway: GatewayHarness) -> None:
-    """`key`, `token` and `process` inside `message` are fields that no message has: refused, and not an error of the server."""
+    """`key`, `token` and `process_id` inside `message` are fields that no message has: refused, and not an error of the server."""
     pid, token, _ = await room(gateway)
     async with McpClient(make_server(gateway.context)) as client:
-        for name in ("key", "token", "process", "ctx"):
-            sent = {"process": pid, "key": "k1", "message": {"kind": "conclude", name: "x"}, "token": token}
+        for name in ("key", "token", "process_id", "ctx"):
+            sent = {"process_id": pid, "key": "k1", "message": {"kind": "conclude", name: "x"}, "token": token}
             answer = await client.call_tool("decide", sent)
             words = str(answer.content)
             assert answer.is_error
             assert name in words
             assert "TypeError" not in words
+    await gateway.stack.handle(pid).cancel()
+
+
+async def test_a_wrong_argument_is_answered_with_a_sentence(gateway: GatewayHarness) -> None:
+    """Which argument, what was wrong with it, and what it is; nothing of the library that checks it."""
+    said: dict[tuple[str, str], str] = {}
+    async with McpClient(make_server(gateway.context)) as client:
+        for tool, given, wrong in (
+            ("status", {}, "`process_id`: this is missing"),
+            ("status", {"process": "c-1"}, "`process` is no argument of this tool"),
+            (
+                "respond",
+                {"process_id": "c-1", "round": "first", "key": "k"},
+                "`round`: Input should be a valid integer",
+            ),
+            ("switch", {"process_id": "c-1", "endpoint": "robot", "key": "k"}, "`endpoint`: Input should be 'proxy'"),
+            (
+                "decide",
+                {"process_id": "c-1", "message": {"kind": "answer_plan"}, "key": "k"},
+                "revision: this is missing",
+            ),
+            ("demand", {"key": "k", "intent": "x", "participants": [{"endpoint": "human"}]}, "this is missing"),
+        ):
+            answer = await client.call_tool(tool, given)
+            assert answer.is_error
+            said[tool, wrong] = text_of(answer)
+    assert [(tool, wrong) for (tool, wrong), text in said.items() if wrong not in text] == [], said
+    for text in said.values():
+        assert "pydantic" not in text and "validation error" not in text
+        assert "not_valid: " in text or "bad_arguments: " in text
+    assert "the tool does (process_id, token)" in said["status", "`process` is no argument of this tool"]
+    assert "It is: The round you answer" in said["respond", "`round`: Input should be a valid integer"]
+
+
+async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: GatewayHarness) -> None:
+    """Somebody who was named has no seat yet. Whether the process exists is not told to them; the demander learns its phase."""
+    scene = await gateway.scene()
+    ann, bo, cy = [await gateway.join(scene, f"I am number {number} and keep bees on the hill.") for number in range(3)]
+    named = [{"profile_id": one["profile_id"], "endpoint": "agent"} for one in (bo, cy)]
+    settings = {"auto_confirm": False, "demander_takes_part": True}
+    async with McpClient(make_server(gateway.context)) as client:
+        demand = {"key": "d1", "intent": "A roof for the ferry pier.", "participants": named, "settings": settings}
+        pid = (await call(client, "demand", **demand, token=ann["token"]))["process_id"]
+        await gateway.stack.until(pid, "confirming")
+        switch = {"process_id": pid, "endpoint": "human", "key": "s1"}
+        early = text_of(await client.call_tool("switch", {**switch, "token": bo["token"]}))
+        stranger = text_of(await client.call_tool("switch", {**switch, "process_id": "c-none", "token": bo["token"]}))
+        assert early.replace(pid, "c-none") == stranger
+        assert "no_such_process: " in early
+        assert "once the tension is confirmed" in early
+        own = text_of(await client.call_tool("switch", {**switch, "token": ann["token"]}))
+        assert "no_seats_yet: " in own
+        assert "the process is at `confirming`" in own
     await gateway.stack.handle(pid).cancel()

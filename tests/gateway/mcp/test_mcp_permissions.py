@@ -20,14 +20,14 @@ CALLS: dict[str, Arguments] = {
     "search": lambda pid: {"scene": "none-such", "text": "honey"},
     "join": lambda pid: {"key": "k", "scene": "none-such", "name": "A", "text": "b"},
     "demand": lambda pid: {"key": "k", "intent": "x", "participants": ["nobody-1", "nobody-2"]},
-    "status": lambda pid: {"process": pid},
+    "status": lambda pid: {"process_id": pid},
     "pending": lambda pid: {"view": False},
-    "respond": lambda pid: {"process": pid, "round": 999, "nothing_new": True},
-    "decide": lambda pid: {"process": pid, "message": {"kind": "replan", "without": ["P98"]}},
-    "plan": lambda pid: {"process": pid},
-    "switch": lambda pid: {"process": pid, "endpoint": "proxy"},
-    "leave": lambda pid: {"process": pid},
-    "consent": lambda pid: {"process": pid, "allow": True},
+    "respond": lambda pid: {"process_id": pid, "round": 999, "nothing_new": True},
+    "decide": lambda pid: {"process_id": pid, "message": {"kind": "replan", "without": ["P98"]}},
+    "plan": lambda pid: {"process_id": pid},
+    "switch": lambda pid: {"process_id": pid, "endpoint": "proxy"},
+    "leave": lambda pid: {"process_id": pid},
+    "consent": lambda pid: {"process_id": pid, "allow": True},
     "consents": lambda pid: {},
     "set_consent": lambda pid: {"scene": "none-such", "consent": "ask"},
     "channels": lambda pid: {},
@@ -80,7 +80,7 @@ async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(gateway: 
             for caller, token in tokens.items():
                 for own in (True, False):
                     said = arguments(pid if own else other_pid)
-                    if not own and "process" not in said:
+                    if not own and "process_id" not in said:
                         continue
                     allowed = _allowed(tool, caller, own)
                     if allowed and tool in CHANGES_THE_ROOM:

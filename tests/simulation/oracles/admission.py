@@ -119,6 +119,8 @@ class Admission(Oracle):
 
     def _seat(self, state: State, alias: str) -> set[str]:
         seat = state.seats.get(alias)
+        if not state.seats:
+            return {"no_seats_yet"}
         if seat is None:
             return {"demander_takes_no_part" if alias == "P00" else "unknown_alias"}
         return set() if seat.active else {"has_left"}

@@ -38,6 +38,7 @@ from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
+from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 
 APPLIED: Final[dict[str, tuple[str, str]]] = {
@@ -143,7 +144,9 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     if isinstance(body, ReviseTensionBody) and access.role in MESSAGE_PERMISSIONS[body.kind]:
         body = await _with_checked_names(context, access, body)
     message, text = build_message(body, access, key)
-    if isinstance(message, ApproveResidual) and message.approve and access.process.ended_at is not None:
+    if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
+        if not message.approve:
+            raise Refused(Verdict.refused(Refusal.NOTHING_TO_REFUSE), "", phase=access.process.phase)
         return await _start_child_of_ended(context, access, message)
     if text is not None and access.role is not Role.OPERATOR:
         await check_storage(context, Caller(person=access.person), access.person, chars=len(text.text))
@@ -157,7 +160,8 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         wait=context.options.answer_seconds,
     )
     if stored.verdict is not None and not stored.verdict.accepted:
-        raise Refused(stored.verdict, stored.id)
+        phase = access.process.phase if access.role is not Role.INVITED else ""
+        raise Refused(stored.verdict, stored.id, phase=phase)
     return _receipt(stored)
 
 

@@ -26,8 +26,10 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
     async with installation.brought_up(config) if wait else installation.running(config) as installed:
         context = installed.context
         pid, people = await start_from_files(context, given)
-        speaking = [one["profile_id"] for one in given["participants"] if one["endpoint"] == "human"]
-        doors = await ways_in(context, config, [people[one] for one in speaking])
+        by_themselves = {
+            people[one["profile_id"]]: one["endpoint"] for one in given["participants"] if one["endpoint"] != "proxy"
+        }
+        doors = await ways_in(context, config, by_themselves)
         if not as_json:
             _print_started(pid, people, doors)
         if not wait:
@@ -47,13 +49,14 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
 
 
 def _print_started(pid: str, people: dict[str, str], doors: list[WayIn]) -> None:
-    """The process, the ids of the people that were given as files, and how those who speak for themselves come in."""
+    """The process, the ids of the people that were given as files, and how those come in for whom no proxy speaks."""
     console.print(f"started [bold]{pid}[/bold]: its tension is being formulated", highlight=False)
     for file, id in people.items():
         if file != id:
             console.print(f"  {file} is the profile {id}", markup=False, highlight=False, soft_wrap=True)
     for one in doors:
-        console.print(f"{one.person} speaks for themself. Shown once:", markup=False, highlight=False, soft_wrap=True)
+        how = "speaks through their own agent" if one.endpoint == "agent" else "speaks for themself"
+        console.print(f"{one.person} {how}. Shown once:", markup=False, highlight=False, soft_wrap=True)
         for line in (
             f"  console: {one.link} (opens once, within {one.days} days)",
             f"  token for the API and MCP: {one.token}",

@@ -72,6 +72,12 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
         return people[found[0]]
     if found:
         raise BadInput("several", f"{given!r} may be {_list(found)}: say which", field="as")
+    if not seats:
+        raise NotFound(
+            "no_seats_yet",
+            f"{process.id} is at {process.phase}: nobody has a seat yet. People have seats once the tension is confirmed, "
+            f"people are chosen, and those who are asked have answered. `tongyao show {process.id}` says what it waits for",
+        )
     raise NotFound(
         "no_such_seat", f"{process.id} has nobody called {given!r}: name an alias (P01), or the id of a person in it"
     )

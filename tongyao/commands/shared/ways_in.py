@@ -1,8 +1,8 @@
-"""How a person who speaks for themself comes in: a personal link to the console, and a token."""
+"""How a person comes in for whom no proxy speaks: a personal link to the console, and a token for them or their agent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ class WayIn:
     """`link` opens the console once; `token` opens the API and MCP until it is revoked. Neither is shown again."""
 
     person: str
+    endpoint: str
     link: str
     token: str
     days: int = LINK_DAYS
@@ -27,14 +28,14 @@ class WayIn:
         return {"link": self.link, "token": self.token}
 
 
-async def ways_in(context: AppContext, settings: Settings, people: Sequence[str]) -> list[WayIn]:
-    """A new link and a new token for each of these people."""
+async def ways_in(context: AppContext, settings: Settings, people: Mapping[str, str]) -> list[WayIn]:
+    """A new link and a new token for each of these people. `people`: what speaks for them by profile id."""
     doors = []
-    for person in people:
+    for person, endpoint in people.items():
         link = await issue_link(context, OPERATOR, person)
         body = tokens.IssueTokenBody(role="person", person=person, label="made by `tongyao start`")
         token = await tokens.issue_token(context, OPERATOR, body)
-        doors.append(WayIn(person, link_address(gateway_address(settings), link.secret), token.secret))
+        doors.append(WayIn(person, endpoint, link_address(gateway_address(settings), link.secret), token.secret))
     return doors
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, ValidationError
 
@@ -23,6 +23,7 @@ from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
+from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.protocol.rules.consent import Origin
 
 P = ParamSpec("P")
@@ -53,15 +54,15 @@ INSTRUCTIONS: Final = (
 )
 
 
-def make_server(context: AppContext, *, token: str = "", limits: RateLimits | None = None) -> MCPServer:
+def make_server(context: AppContext, *, token: str = "", limits: RateLimits | None = None) -> ToolServer:
     """The server. `token`: for calls that bring none themselves or in an Authorization header (stdio). `limits`: of the whole gateway."""
-    server = MCPServer("tongyao", title="Tongyao", instructions=INSTRUCTIONS, log_level="WARNING")
+    server = ToolServer("tongyao", title="Tongyao", instructions=INSTRUCTIONS, log_level="WARNING")
     callers = Callers(context, default_token=token, limits=limits)
 
-    async def send(token: str, ctx: Context, process: str, key: str, fields: dict[str, Any]) -> dict[str, Any]:
+    async def send(token: str, ctx: Context, process_id: str, key: str, fields: dict[str, Any]) -> dict[str, Any]:
         body = MESSAGE_BODY.validate_python({name: one for name, one in fields.items() if one is not None})
         caller = await callers.authenticate(token, ctx)
-        return as_json(await messages.send_message(context, caller, process, body, key=key, via="mcp"))
+        return as_json(await messages.send_message(context, caller, process_id, body, key=key, via="mcp"))
 
     def tool(function: Callable[P, Coroutine[Any, Any, Any]]) -> None:
         server.add_tool(_with_readable_errors(function), structured_output=False)
@@ -131,12 +132,12 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
                 "settings": settings or {},
             }
         )
-        return {"process": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
+        return {"process_id": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
 
-    async def status(ctx: Context, process: ProcessId, token: Token = "") -> Any:
+    async def status(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
         """How far a process is, and everything you may see of it now."""
         caller = await callers.authenticate(token, ctx)
-        access = await authorize_in_process(context.repositories, caller, process, Action.READ_PROCESS)
+        access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
         view = await processes.party_view(context, access)
         return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 
@@ -147,7 +148,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
 
     async def respond(
         ctx: Context,
-        process: ProcessId,
+        process_id: ProcessId,
         round: Annotated[int, Field(description="The round you answer, as `pending` says it.")],
         key: Key,
         text: str = "",
@@ -157,13 +158,13 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     ) -> Any:
         """Speak in a turn: a text, or `parts` {capability, direction, boundary}, or that there is nothing new."""
         return await send(
-            token, ctx, process, key,
+            token, ctx, process_id, key,
             {"kind": "submit_projection", "round": round, "text": text, "parts": parts, "nothing_new": nothing_new},
         )  # fmt: skip
 
     async def decide(
         ctx: Context,
-        process: ProcessId,
+        process_id: ProcessId,
         message: Annotated[
             dict[str, Any],
             Field(
@@ -176,18 +177,18 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         token: Token = "",
     ) -> Any:
         """Decide what waits for you."""
-        return await send(token, ctx, process, key, message)
+        return await send(token, ctx, process_id, key, message)
 
-    async def plan(ctx: Context, process: ProcessId, token: Token = "") -> Any:
+    async def plan(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
         """The plan, every claim with its source; and your own part of it."""
         caller = await callers.authenticate(token, ctx)
-        plan = await processes.read_plan(context, caller, process)
-        view = await processes.read_process(context, caller, process)
+        plan = await processes.read_plan(context, caller, process_id)
+        view = await processes.read_process(context, caller, process_id)
         return {"plan": as_json(plan), "delivery": as_json(view.delivery) if view.delivery else None}
 
     async def switch(
         ctx: Context,
-        process: ProcessId,
+        process_id: ProcessId,
         endpoint: Literal["proxy", "agent", "human"],
         key: Key,
         fallback: Literal["lapse", "proxy", "leave"] | None = None,
@@ -195,22 +196,22 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     ) -> Any:
         """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a deadline."""
         return await send(
-            token, ctx, process, key, {"kind": "switch_endpoint", "endpoint": endpoint, "fallback": fallback}
+            token, ctx, process_id, key, {"kind": "switch_endpoint", "endpoint": endpoint, "fallback": fallback}
         )
 
-    async def leave(ctx: Context, process: ProcessId, key: Key, token: Token = "") -> Any:
+    async def leave(ctx: Context, process_id: ProcessId, key: Key, token: Token = "") -> Any:
         """Leave a process. What you said stays."""
-        return await send(token, ctx, process, key, {"kind": "leave"})
+        return await send(token, ctx, process_id, key, {"kind": "leave"})
 
     async def consent(
         ctx: Context,
-        process: ProcessId,
+        process_id: ProcessId,
         allow: Annotated[bool, Field(description="Whether a proxy may speak for you in this process.")],
         key: Key,
         token: Token = "",
     ) -> Any:
         """Answer whether your proxy may speak for you, as `pending` asks. No answer is no."""
-        return await send(token, ctx, process, key, {"kind": "consent", "allow": allow})
+        return await send(token, ctx, process_id, key, {"kind": "consent", "allow": allow})
 
     tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)
     for function in tools:
@@ -238,5 +239,6 @@ def _with_readable_errors(function: Callable[P, Coroutine[Any, Any, T]]) -> Call
 
 
 def _text(problem: Problem) -> str:
-    zh = problem.details.get("zh")
-    return f"{problem.code}: {problem}" + (f" ({zh})" if zh else "")
+    zh, phase = problem.details.get("zh"), problem.details.get("phase")
+    stands = f"; the process is at `{phase}`" if phase else ""
+    return f"{problem.code}: {problem}{stands}" + (f" ({zh})" if zh else "")

@@ -45,7 +45,7 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
         case m.Resume():
             return None if state.suspended else Refusal.NOT_SUSPENDED
         case m.SetMandate():
-            return None if message.alias in state.seats else _nobody(message.alias)
+            return None if message.alias in state.seats else _nobody(state, message.alias)
         case m.ReviseTension() | m.ConfirmTension():
             return _confirming(state)
         case m.SelectParticipants():
@@ -103,14 +103,16 @@ def _too_many(message: m.Message) -> Refusal | None:
     return Refusal.TOO_MANY_MESSAGES if message.number > m.MAX_MESSAGES and not exempt else None
 
 
-def _nobody(alias: str) -> Refusal:
+def _nobody(state: State, alias: str) -> Refusal:
+    if not state.seats:
+        return Refusal.NO_SEATS_YET
     return Refusal.DEMANDER_APART if alias == DEMANDER else Refusal.UNKNOWN_ALIAS
 
 
 def _seat(state: State, alias: str) -> Refusal | None:
     seat = state.seats.get(alias)
     if seat is None:
-        return _nobody(alias)
+        return _nobody(state, alias)
     return None if seat.active else Refusal.HAS_LEFT
 
 

@@ -12,10 +12,12 @@ class Refusal(StrEnum):
     """Why a message was not applied. The texts are in `REFUSALS`."""
 
     ENDED = "ended"
+    NOTHING_TO_REFUSE = "nothing_to_refuse"
     NOT_SUSPENDED = "not_suspended"
     NOT_YOURS = "not_yours"
     NOT_NOW = "not_now"
     ALREADY_CONFIRMED = "already_confirmed"
+    NO_SEATS_YET = "no_seats_yet"
     UNKNOWN_ALIAS = "unknown_alias"
     HAS_LEFT = "has_left"
     WRONG_ROUND = "wrong_round"
@@ -58,10 +60,19 @@ class Refusal(StrEnum):
 
 REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.ENDED: ("this process has ended; nothing can be changed any more", "这个过程已经结束，不能再改动"),
+    Refusal.NOTHING_TO_REFUSE: (
+        "this process has ended and asks nothing any more: no process starts for the residual tension unless you start it",
+        "这个过程已经结束，不再询问：你不启动，就不会为这个残余张力另开过程",
+    ),
     Refusal.NOT_SUSPENDED: ("the process is not suspended; there is nothing to resume", "过程没有暂停，无需恢复"),
     Refusal.NOT_YOURS: ("this is not yours to say in this process", "这件事在本过程中不由你决定"),
     Refusal.NOT_NOW: ("not possible in the present phase", "当前阶段不能这样做"),
     Refusal.ALREADY_CONFIRMED: ("the tension is confirmed and can no longer be revised", "张力已确认，不能再修改"),
+    Refusal.NO_SEATS_YET: (
+        "nobody has a seat yet: this is possible once the tension is confirmed, people are chosen, and those who are "
+        "asked whether a proxy may speak for them have answered",
+        "还没有人入座：等张力确认、人选定下、被询问是否允许代理发言的人都答复之后才可以",
+    ),
     Refusal.UNKNOWN_ALIAS: ("there is no such participant in this process", "本过程中没有这个参与者"),
     Refusal.HAS_LEFT: ("this participant has left the process", "该参与者已离开本过程"),
     Refusal.WRONG_ROUND: ("this answers a round that has not been opened", "这一轮还没有开始"),

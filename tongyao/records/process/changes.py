@@ -7,6 +7,7 @@ always, and reads them every `SAFETY_SECONDS` without one too: a lost notificati
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -16,6 +17,8 @@ from psycopg import AsyncConnection
 
 from tongyao.records.database import Pool
 
+log = logging.getLogger(__name__)
+"""The standard library's: commands that only read load no other, and without a set-up it writes to standard error."""
 CHANNEL: Final = "tongyao_events"
 SAFETY_SECONDS: Final = 10.0
 """How long a reader waits at most before it looks for itself."""
@@ -82,10 +85,9 @@ class Changes:
                                 watch.wake()
                         await connection.execute("SELECT 1")
             except psycopg.Error as error:
-                import structlog  # late: commands that only read never come here
-
-                structlog.get_logger().warning(
-                    "the connection that listens for events is lost: a new one is made", error=type(error).__name__
+                log.warning(
+                    "the connection that listens for events is lost: a new one is made",
+                    extra={"error": type(error).__name__},
                 )
             await asyncio.sleep(AGAIN_SECONDS)
 

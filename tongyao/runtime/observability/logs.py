@@ -62,6 +62,12 @@ def configure(settings: Settings, *, file: Path | None = None) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
+def to_standard_error() -> None:
+    """For programs that configure no logs, as most commands: structlog's own default is standard output, where results are."""
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+
+
 def _exceptions_by_type(record: logging.LogRecord) -> bool:
     """An exception that a library puts into its message (`"failed: %s", error`) appears there by its type."""
     if isinstance(record.args, tuple):

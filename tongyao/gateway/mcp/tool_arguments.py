@@ -1,0 +1,49 @@
+"""Arguments that a tool does not take are refused by a sentence: which argument, what was wrong, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import ValidationError
+
+from tongyao.app.errors import location, reason
+
+_SHOWN: Final = 3
+
+
+class ToolServer(MCPServer):
+    """An MCP server that says in words what was wrong with the arguments of a call."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
+        known = {tool.name: tool.input_schema for tool in await self.list_tools()}
+        takes: Mapping[str, Mapping[str, Any]] = known.get(name, {}).get("properties", {})
+        if name in known and (strange := [one for one in arguments if one not in takes]):
+            raise ToolError(_refusal(name, [_unknown(one, takes) for one in strange[:_SHOWN]]))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            raise ToolError(_refusal(name, _wrong(error.__cause__, takes))) from error.__cause__
+
+
+def _refusal(tool: str, sentences: list[str]) -> str:
+    return f"Error executing tool {tool}: bad_arguments: {' '.join(sentences)}"
+
+
+def _unknown(argument: str, takes: Mapping[str, object]) -> str:
+    return f"`{argument[:40]}` is no argument of this tool: leave it out, or name it as the tool does ({', '.join(takes)})."
+
+
+def _wrong(error: ValidationError, takes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence for each of the first arguments that were wrong. What was given is not repeated."""
+    sentences = []
+    for one in error.errors(include_url=False)[:_SHOWN]:
+        where = location(one)
+        about = str(takes.get(where.partition(".")[0], {}).get("description", "")).rstrip(".")
+        meaning = f" It is: {about}." if about else ""
+        sentences.append(f"`{where}`: {reason(one)}; send the call again with it put right.{meaning}")
+    return sentences
