@@ -94,7 +94,7 @@ def logging_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("logging_commands")
 async def test_every_command_with_json_prints_json_alone(stack: Stack, tmp_path: Path) -> None:
     process, _ = await room(stack)
-    people = [seat.profile_id for seat in await stack.repositories.seats.seats(process)]
+    people = [str(seat.profile_id) for seat in await stack.repositories.seats.seats(process)]
     written(tmp_path)
     table = calls(process, people, tmp_path)
     assert set(table) | ELSEWHERE == commands_with_json()
