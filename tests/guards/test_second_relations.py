@@ -11,8 +11,11 @@ from tongyao.protocol.documents.markdown import observation_markdown
 from tongyao.protocol.guards.coverage import PairStatements
 from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Observation, ObservationDraft, PairDraft, Relation
+from tongyao.protocol.model.phase import Phase
 from tongyao.protocol.model.projection import Dimension, Item
-from tongyao.protocol.model.requests import CatalystRequest, Exchange
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.requests import CatalystRequest, Exchange, Mandate, Material
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.protocol.rules.news import concerned, news
 
@@ -131,3 +134,57 @@ def test_words_of_somebody_who_was_erased_go_from_the_second_relation_too() -> N
     (pair,) = erasure.observation(seen).pairs
     assert pair.second is not None
     assert "quinces" not in pair.whole_text
+
+
+def test_a_second_relation_is_held_against_the_slots_of_this_answer() -> None:
+    """In round 1 the first relation held both items of P01. In round 2 one of them moves to the second relation."""
+    crowded = draft(also=[], means=["R1/P01/1", "R1/P01/2"])
+    apart = draft(text="A2", also=[{**OFFSETTING, "cancels": ["R2/P02/1"]}])
+    asked = second_round(crowded, item("R2/P02/1", quote=(200, 250)))
+    assert PairStatements(asked).faults([apart]) == ()
+    (pair,) = (seen := settled(apart, asked)).pairs
+    assert (pair.id, pair.text) == ("R2/catalyst/1", "A2")
+    assert pair.relations == (Relation.COMPLEMENTARY, Relation.OFFSETTING)
+    assert pair.form.means == ("R1/P01/1",)
+    assert seen.not_taken == ()
+
+
+def test_new_words_without_a_new_source_are_not_taken_and_the_next_request_says_so() -> None:
+    asked = second_round(draft())
+    seen = settled(draft(text="Other words", also=[{**OFFSETTING, "text": "B2"}]), asked)
+    assert (seen.pairs[0].id, seen.pairs[0].whole_text) == ("R1/catalyst/1", "A B")
+    (told,) = seen.not_taken
+    assert told.startswith("The pair P01-P02: it stands as stated in round 1.")
+    assert "its second relation stands as stated in round 1" in told
+    rounds = [asked.exchange[0], asked.exchange[1].model_copy(update={"observation": seen})]
+    third = request([*rounds, exchange(3, [item("R3/P01/1", quote=(300, 350))])])
+    assert f"not taken over: {told}" in "\n".join(block.text for block in catalyst(third))
+
+
+def test_nothing_is_said_of_a_pair_that_is_repeated_as_it_was() -> None:
+    for again in (draft(), draft(text="", lack=[], means=[], also=[])):
+        assert settled(again, second_round(draft())).not_taken == ()
+
+
+def test_what_does_not_stand_after_the_repair_is_said_in_the_next_request() -> None:
+    seen = settled(draft(also=[{**OFFSETTING, "cancels": []}]), first_round())
+    (told,) = seen.not_taken
+    assert told.startswith("The pair P01-P02: its second relation, in `also`: `offsetting` needs ids")
+
+
+def test_words_that_were_not_taken_are_told_to_nobody_but_their_author() -> None:
+    told = ("The pair P01-P02: it stands as stated in round 1.",)
+    seen = settled(draft(), first_round()).model_copy(update={"not_taken": told})
+    record = Record(
+        process_id="p",
+        phase=Phase.CRYSTALLIZING,
+        round=2,
+        tension=first_round().tension,
+        participants=(Participant(alias="P01"), Participant(alias="P02")),
+        observations=(seen,),
+    )
+    views = [read_access.for_party(record, role="participant", alias="P01"), read_access.for_export(record)]
+    assert [one.observations and one.observations[0].not_taken for one in views] == [(), ()]
+    proxy = read_access.for_endpoint(record, "P01", material=Material(), mandate=Mandate())
+    assert proxy.observations[0].not_taken == ()
+    assert read_access.for_catalyst(record).exchange[0].observation == seen

@@ -9,6 +9,7 @@ import pytest
 
 from activities.project import _review
 from tests.judgement.rooms import exchange, gap, item, request, seen, tension
+from tongyao.llm.rendering import catalyst
 from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Basis, GapKind, Note, Observation, ObservationDraft
 from tongyao.protocol.model.projection import (
@@ -93,13 +94,45 @@ def test_what_was_called_absent_is_overlooked_only_by_a_fact_stated_since() -> N
     assert other.kind is GapKind.OVERLOOKED
 
 
-def test_another_gap_on_a_part_that_was_called_absent_is_overlooked_by_what_was_said_before() -> None:
+def test_another_gap_on_a_part_that_was_called_absent_is_overlooked_whatever_its_words() -> None:
     absent = gap("R1/catalyst/9", "B2", GapKind.ABSENT).model_copy(update={"text": "nobody here owns a heated yard"})
     rounds = [first(gaps=(absent,)), exchange(2, [item("R2/P01/1", quote=(400, 450))])]
-    said = {"kind": "overlooked", "target": "B2", "sources": ["R1/P01/1"]}
-    (new,) = settled(rounds, gaps=[{**said, "text": "who rings when the water rises"}]).gaps
-    (again,) = settled(rounds, gaps=[{**said, "text": "nobody owns a heated yard"}]).gaps
-    assert (new.kind, again.kind) == (GapKind.OVERLOOKED, GapKind.ABSENT)
+    said = {
+        "kind": "overlooked",
+        "target": "B2",
+        "sources": ["R1/P01/1"],
+        "text": "who here owns a heated yard on Fridays",
+    }
+    seen_next = settled(rounds, gaps=[said])
+    assert (seen_next.gaps[0].kind, seen_next.gaps[0].same_as) == (GapKind.OVERLOOKED, ())
+    assert seen_next.not_taken == ()
+
+
+def test_a_gap_that_repeats_an_absent_one_by_its_id_stays_absent_and_the_next_request_says_why() -> None:
+    absent = gap("R1/catalyst/9", "B2", GapKind.ABSENT).model_copy(update={"text": "nobody here owns a heated yard"})
+    rounds = [first(gaps=(absent,)), exchange(2, [item("R2/P01/1", quote=(400, 450))])]
+    said = {
+        "kind": "overlooked",
+        "target": "B2",
+        "sources": ["R1/P01/1"],
+        "text": "a warm place",
+        "same_as": [absent.id],
+    }
+    seen_next = settled(rounds, gaps=[said])
+    assert (seen_next.gaps[0].kind, seen_next.gaps[0].same_as) == (GapKind.ABSENT, (absent.id,))
+    later = [rounds[0], rounds[1].model_copy(update={"observation": seen_next}), exchange(3, [item("R3/P01/1")])]
+    line = "not taken over: The gap on B2 that repeats R1/catalyst/9 stays absent"
+    assert line in "\n".join(block.text for block in catalyst(request(later)))
+
+
+def test_a_gap_names_an_earlier_one_on_its_own_part_only() -> None:
+    absent = gap("R1/catalyst/9", "B2", GapKind.ABSENT)
+    rounds = [first(gaps=(absent,)), exchange(2, [item("R2/P01/1", quote=(400, 450))])]
+    said = {"kind": "absent", "text": "a bell", "same_as": [absent.id, "R1/P01/1", "R9/catalyst/9"]}
+    assert [one.same_as for one in settled(rounds, gaps=[{**said, "target": part} for part in ("B2", "B1")]).gaps] == [
+        (absent.id,),
+        (),
+    ]
 
 
 def test_a_contribution_that_rests_on_inferences_alone_keeps_its_hedge() -> None:

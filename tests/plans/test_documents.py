@@ -199,23 +199,39 @@ def test_ids_in_sentences_become_words_and_sources() -> None:
     assert without_ids("Ride bus R12 to pier B12.", "en") == ("Ride bus R12 to pier B12.", ())
 
 
-def gap(id: str, text: str, kind: GapKind = GapKind.ABSENT, target: str = "B1") -> Gap:
-    return Gap(id=id, kind=kind, target=target, text=text)
+def gap(id: str, text: str, kind: GapKind = GapKind.ABSENT, target: str = "B1", same_as: tuple[str, ...] = ()) -> Gap:
+    return Gap(id=id, kind=kind, target=target, text=text, same_as=same_as)
 
 
 def seen(round: int, *gaps: Gap) -> Observation:
     return Observation(round=round, verdict=Verdict.MORE, gaps=gaps)
 
 
-def test_a_gap_said_again_is_one_absence_and_its_last_label_counts() -> None:
-    found = absences(
-        [
-            seen(1, gap("R1/catalyst/4", KNOWN["R1/catalyst/4"]), gap("R1/catalyst/5", "nobody owns a heated yard")),
-            seen(2, gap("R2/catalyst/3", KNOWN["R2/catalyst/3"])),
-            seen(3, gap("R3/catalyst/2", "nobody here owns a heated yard", GapKind.OVERLOOKED)),
-        ]
+def test_a_gap_said_again_is_one_absence_with_the_ids_of_all_and_the_last_words() -> None:
+    rounds = [
+        seen(1, gap("R1/catalyst/4", "west")),
+        seen(2, gap("R2/catalyst/3", "nobody drives there", same_as=("R1/catalyst/4",))),
+        seen(3, gap("R3/catalyst/2", "no car in the west", same_as=("R2/catalyst/3",))),
+    ]
+    ids = ("R1/catalyst/4", "R2/catalyst/3", "R3/catalyst/2")
+    assert absences(rounds) == (Absence(gaps=ids, target="B1", text="no car in the west"),)
+
+
+def test_unlike_matters_in_like_words_stay_apart_and_the_same_words_in_one_observation_are_one() -> None:
+    weeks, pages, again = (
+        "Which Wednesdays fall into weeks without school has not been said.",
+        "Whether the page can be read by everybody has not been said.",
+        "Which Wednesdays fall into weeks without school has not been said.",
     )
-    assert found == (Absence(gaps=("R1/catalyst/4", "R2/catalyst/3"), target="B1", text=KNOWN["R2/catalyst/3"]),)
+    found = absences([seen(1, gap("R1/catalyst/4", weeks), gap("R1/catalyst/5", pages), gap("R1/catalyst/6", again))])
+    assert [one.gaps for one in found] == [("R1/catalyst/4", "R1/catalyst/6"), ("R1/catalyst/5",)]
+
+
+def test_a_gap_that_the_last_observation_does_not_repeat_is_closed_unless_that_observation_states_nothing() -> None:
+    first = seen(1, gap("R1/catalyst/4", "west"), gap("R1/catalyst/5", "a heated yard"))
+    second = seen(2, gap("R2/catalyst/3", "west", GapKind.OVERLOOKED), gap("R2/catalyst/4", "a bell"))
+    assert [one.text for one in absences([first, second])] == ["a bell"]
+    assert [one.text for one in absences([first, seen(2)])] == ["west", "a heated yard"]
 
 
 def test_a_gap_that_a_stated_item_answers_is_absent_no_longer() -> None:

@@ -45,6 +45,7 @@ _CHINESE: Final = {
     "parts that no item is aimed at": "还没有条目对着的部分",
     "open framework": "开着的框架",
     "taken back": "已收回的条目",
+    "not taken over": "没有采用",
     "this round": "本轮",
     "declined": "已拒绝的人",
     "said before": "先前的编号",

@@ -64,6 +64,7 @@ def _of_catalyst(request: CatalystRequest) -> dict[str, bool]:
         "framework_none": task.framework is None,
         "untouched": bool(task.untouched),
         "taken_back": bool(taken_back(turns_of(request))),
+        "not_taken": bool(task.not_taken),
         "last": request.round >= request.round_limit,
         "remarks": bool(task.remarks),
         "strategy": bool(request.strategy.strip()),

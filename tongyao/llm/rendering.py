@@ -164,6 +164,7 @@ def _task_lines(task: CatalystTask, back: Iterable[str], language: Language) -> 
         lines.append(f"{label('open framework', language)}: {task.framework.id}")
     if named := ", ".join(back):
         lines.append(f"{label('taken back', language)}: {named}")
+    lines += [f"{label('not taken over', language)}: {told}" for told in task.not_taken]
     lines += [
         round_figures(
             language,

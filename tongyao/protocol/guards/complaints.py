@@ -23,6 +23,10 @@ Fault = Literal[
     "second_relation",
     "same_kind",
     "same_matter",
+    "kept",
+    "second_kept",
+    "gap_kept_absent",
+    "framework_not_taken",
     "sentence",
     "recommendation",
     "private_talk",
@@ -87,6 +91,23 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
     "same_matter": (
         "its slots hold, on one side, no item that the first relation does not hold: it is the same matter. Leave `also` empty.",
         "有一方在它的栏位里没有第一个关系之外的条目：说的是同一件事。also 留空。",
+    ),
+    "kept": (
+        "it stands as stated in round {round}. The new statement cites no item said since then.",
+        "仍按第 {round} 轮的陈述。新的陈述没有引用此后说出的条目。",
+    ),
+    "second_kept": (
+        "its second relation stands as stated in round {round}. The new one cites no item said since then.",
+        "第二个关系仍按第 {round} 轮的陈述。新的那个没有引用此后说出的条目。",
+    ),
+    "gap_kept_absent": (
+        "The gap on {target} that repeats {earlier} stays absent: its sources hold no fact said since then.",
+        "{target} 上沿用 {earlier} 的缺口仍是 absent：它的 sources 里没有此后说出的事实。",
+    ),
+    "framework_not_taken": (
+        "A new framework was not opened. One is open at a time, and a new one rests on quoted items of at least two participants "
+        "on which no earlier one rested.",
+        "有一个新的框架没有打开。同时只有一个开着。新的要依据至少两个参与者带引文、以前的框架没有用过的条目。",
     ),
     "sentence": ("The sentence “{sentence}” {what}", "句子「{sentence}」{what}"),
     "recommendation": ("recommends what to do. Say only what is visible.", "在推荐做什么。只说看得见的。"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from tongyao.protocol.guards.complaints import Fault, complaint
 from tongyao.protocol.guards.forms import form_of, ids_of, missing_form, own_sides
@@ -45,6 +46,19 @@ def earlier_observations(request: CatalystRequest) -> list[Observation]:
     return [one.observation for one in request.exchange if one.observation is not None and one.round < request.round]
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """How a pair stands by a draft of it.
+
+    `faults`: what is sent back, of its relation and of its second one. `kept`: what else was not taken over, and is only said.
+    """
+
+    pair: Pair
+    fault: str = ""
+    second: str = ""
+    kept: str = ""
+
+
 class PairStatements:
     """Reads the drafts of pairs against the ledger of a request."""
 
@@ -59,11 +73,13 @@ class PairStatements:
 
     def faults(self, drafts: Sequence[PairDraft]) -> tuple[tuple[str, str, str], ...]:
         """Drafts that cannot stand as they are, as (a, b, what is wrong), for the pair's relation and for its second one."""
-        found = (((a, b), self._read(draft)) for (a, b), draft in self._first(drafts).items())
-        return tuple((a, b, fault) for (a, b), (_, *faults) in found for fault in faults if fault)
+        found = ((names, self._read(draft)) for names, draft in self._first(drafts).items())
+        return tuple((a, b, fault) for (a, b), read in found for fault in (read.fault, read.second) if fault)
 
-    def settle(self, drafts: Sequence[PairDraft], guards: Counter[str]) -> list[Pair]:
-        """Every pair of the contributors, in order. New statements have an empty id; `guards` counts what was not taken.
+    def settle(self, drafts: Sequence[PairDraft], guards: Counter[str], not_taken: list[str]) -> list[Pair]:
+        """Every pair of the contributors, in order. New statements have an empty id.
+
+        `guards` counts what was not taken over, and `not_taken` gets a sentence for each, in the language of the request.
 
         - A pair that no draft speaks of is carried, or `not_examined` where nothing was ever stated.
         - A statement that does not stand leaves the earlier one in place (see `_read`).
@@ -73,11 +89,14 @@ class PairStatements:
         for a, b in all_pairs(self.contributors):
             draft, before = by_pair.get((a, b)), self._ledger.get((a, b))
             if draft is not None and draft.relation is not Relation.NOT_EXAMINED:
-                pair, fault, second = self._read(draft)
-                guards["relations_refused"] += bool(fault) and pair.basis is Basis.STATED
-                guards["second_relations_refused"] += bool(second)
-                guards["inferred_relations"] += pair.basis is Basis.INFERRED and not pair.id
-                pairs.append(pair)
+                read = self._read(draft)
+                inferred = read.pair.basis is Basis.INFERRED
+                guards["relations_refused"] += bool(read.fault) and not inferred
+                guards["second_relations_refused"] += bool(read.second)
+                guards["inferred_relations"] += inferred and not read.pair.id
+                said = (read.fault, read.second, read.kept)
+                not_taken += [complaint(self._language, "pair", a=a, b=b, what=what) for what in said if what]
+                pairs.append(read.pair)
             elif before is not None:
                 pairs.append(before.model_copy(update={"carried": True}))
             else:
@@ -92,28 +111,43 @@ class PairStatements:
                 found.setdefault(names, draft)
         return found
 
-    def _read(self, draft: PairDraft) -> tuple[Pair, str, str]:
-        """How the pair stands by this draft, what is wrong with its relation, and what is wrong with the second one."""
+    def _read(self, draft: PairDraft) -> _Reading:
         before = self._ledger.get(ordered(draft.a, draft.b))
         draft = _in_order(draft, before)
         pair, fault = self._relation(draft)
+        kept = self._kept(draft, before) if before is not None and pair.id and not fault else ""
         if pair.carried:
-            return pair, fault, ""
+            return _Reading(pair, fault, kept=kept)
         if not pair.relation.related:
             stood = before.second if before is not None else None
             if before is None or stood is None or not self._held(before, stood, pair.sources):
-                return pair, fault, ""
+                return _Reading(pair, fault, kept=kept)
             held = complaint(self._language, "boundary_held", relation=stood.relation)
-            return before.model_copy(update={"carried": False}), held, ""
-        also, second = self._second(draft.also, pair, before)
-        if also != pair.second:
-            pair = pair.model_copy(update={"second": also, "id": ""})
-        return pair, fault, second
+            return _Reading(before.model_copy(update={"carried": False}), held)
+        stated = self._as_worded(draft, pair) if pair.id else pair
+        read = self._second(draft.also, stated, before)
+        if read.pair.second == pair.second and pair.id:
+            return replace(read, pair=pair, fault=fault, kept=" ".join(filter(None, (kept, read.kept))))
+        return replace(read, fault=fault)
 
-    def _second(
-        self, drafts: Sequence[SecondRelationDraft], pair: Pair, before: Pair | None
-    ) -> tuple[SecondRelation | None, str]:
-        """The second relation of `pair` by this draft, and what is wrong with the draft of it.
+    def _kept(self, draft: PairDraft, before: Pair) -> str:
+        """What is said of a draft whose words were not taken over because it cites nothing new; empty where it has none."""
+        if not draft.text.strip() or (draft.text.strip() == before.text.strip() and draft.relation is before.relation):
+            return ""
+        return complaint(self._language, "kept", round=before.stated_in)
+
+    def _as_worded(self, draft: PairDraft, pair: Pair) -> Pair:
+        """`pair`, which stands from an earlier round, as `draft` states it: with its own slots where they are whole."""
+        form = form_of(draft, pair.a, pair.b, self._items)
+        if draft.relation is not pair.relation or missing_form(draft.relation, form, pair.a, pair.b):
+            return pair
+        standing = (one for one in pair.sources if one not in self._withdrawn)
+        sources = dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form), *standing))
+        changes = {"id": "", "text": draft.text.strip() or pair.text, "sources": tuple(sources), "form": form}
+        return pair.model_copy(update={**changes, "basis": Basis.STATED})
+
+    def _second(self, drafts: Sequence[SecondRelationDraft], pair: Pair, before: Pair | None) -> _Reading:
+        """`pair` with its second relation by this draft, and what is wrong with the draft of it.
 
         - It is of another kind, has its form, and names for each side an item that no slot of the first relation holds.
         - One that stood is kept until another one is stated on an item said since, or what it rests on was taken back.
@@ -121,26 +155,35 @@ class PairStatements:
         stood = before.second if before is not None else None
         if stood is not None and (stood.relation is pair.relation or not self._holds_still(stood, pair)):
             stood = None
+
+        def with_second(second: SecondRelation | None) -> Pair:
+            return pair if second == pair.second else pair.model_copy(update={"second": second, "id": ""})
+
+        def refused(fault: Fault, **named: object) -> _Reading:
+            told = complaint(self._language, fault, **named)
+            return _Reading(with_second(stood), second=complaint(self._language, "second_relation", what=told))
+
         if not drafts:
-            return stood, ""
+            return _Reading(with_second(stood))
         draft = drafts[0]
         form = form_of(draft, pair.a, pair.b, self._items)
         sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form))))
         if stood is not None and before is not None:
-            later = any(round_of(source) > before.stated_in for source in sources if source in self._items)
-            if not later:
-                return stood, ""
+            if not any(round_of(source) > before.stated_in for source in sources if source in self._items):
+                same = draft.relation is stood.relation and draft.text.strip() in ("", stood.text.strip())
+                kept = "" if same else complaint(self._language, "second_kept", round=before.stated_in)
+                return _Reading(with_second(stood), kept=kept)
             if draft.relation is not stood.relation and self._held(before, stood, sources):
-                told = complaint(self._language, "boundary_held", relation=stood.relation)
-                return stood, complaint(self._language, "second_relation", what=told)
+                return refused("boundary_held", relation=stood.relation)
         if draft.relation is pair.relation or not draft.relation.related:
-            return stood, complaint(self._language, "second_relation", what=complaint(self._language, "same_kind"))
+            return refused("same_kind")
         if missing := missing_form(draft.relation, form, pair.a, pair.b):
-            told = complaint(self._language, missing, a=pair.a, b=pair.b)
-            return stood, complaint(self._language, "second_relation", what=told)
+            return refused(missing, a=pair.a, b=pair.b)
         if not own_sides(form, pair.form, pair.a, pair.b):
-            return stood, complaint(self._language, "second_relation", what=complaint(self._language, "same_matter"))
-        return SecondRelation(relation=draft.relation, text=draft.text, sources=sources, form=form), ""
+            return refused("same_matter")
+        return _Reading(
+            with_second(SecondRelation(relation=draft.relation, text=draft.text, sources=sources, form=form))
+        )
 
     def _holds_still(self, stood: SecondRelation, pair: Pair) -> bool:
         """Whether none of the items in its form was taken back."""

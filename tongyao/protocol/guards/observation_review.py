@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from tongyao.protocol.documents.markdown import standing_markdown
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.coverage import PairStatements, earlier_observations, known_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids, named_targets
 from tongyao.protocol.model.observation import (
@@ -24,7 +25,7 @@ from tongyao.protocol.model.observation import (
 )
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.rules.news import has_new_quote
-from tongyao.protocol.rules.plans.absent import same_gap
+from tongyao.protocol.rules.plans.absent import same_as
 from tongyao.protocol.rules.relations import items_of, open_framework
 
 
@@ -50,10 +51,11 @@ class _Settling:
         self._targets = set(request.tension.target_names())
         self._earlier = earlier_observations(request)
         self._number = 0
+        self._not_taken: list[str] = []
 
     def observation(self, draft: ObservationDraft, struck: int) -> Observation:
         request = self._request
-        stated = PairStatements(request).settle(draft.pairs, self._guards)
+        stated = PairStatements(request).settle(draft.pairs, self._guards, self._not_taken)
         pairs = tuple(pair if pair.id else pair.model_copy(update={"id": self._id()}) for pair in stated)
         return Observation(
             round=request.round,
@@ -67,6 +69,7 @@ class _Settling:
             third_party_value=tuple(map(self._note, _said(draft.third_party_value))),
             markdown="\n\n".join(filter(None, (draft.markdown, standing_markdown(request.language, pairs)))),
             struck=struck,
+            not_taken=tuple(self._not_taken),
         )
 
     def _id(self) -> str:
@@ -118,19 +121,21 @@ class _Settling:
         if not target and (draft.target.strip() or not draft.text.strip()):
             return ()
         sources = self._sources(draft.sources)
+        again = same_as(target, draft.text, self._sources(draft.same_as), self._earlier)
         kind = draft.kind
-        if kind is GapKind.OVERLOOKED and target and not self._may_be_overlooked(target, draft.text, sources):
+        if kind is GapKind.OVERLOOKED and not self._may_be_overlooked(again, sources):
             self._guards["gaps_kept_absent"] += 1
+            self._not_taken.append(
+                complaint(self._request.language, "gap_kept_absent", target=target or "-", earlier=", ".join(again))
+            )
             kind = GapKind.ABSENT
-        return (Gap(id=self._id(), kind=kind, target=target, text=draft.text, sources=sources),)
+        return (Gap(id=self._id(), kind=kind, target=target, text=draft.text, same_as=again, sources=sources),)
 
-    def _may_be_overlooked(self, target: str, text: str, sources: Sequence[str]) -> bool:
-        """A gap that was called absent is overlooked only by a fact: an item said since with a new quote, not an inference."""
+    def _may_be_overlooked(self, again: Collection[str], sources: Sequence[str]) -> bool:
+        """A gap that says again what was called absent is overlooked only by a fact: an item said since with a new quote, not an
+        inference. `again`: ids of the earlier gaps."""
         absent = [
-            seen.round
-            for seen in self._earlier
-            for gap in seen.gaps
-            if gap.kind is GapKind.ABSENT and same_gap(target, text, gap)
+            seen.round for seen in self._earlier for gap in seen.gaps if gap.id in again and gap.kind is GapKind.ABSENT
         ]
         if not absent:
             return True
@@ -144,16 +149,21 @@ class _Settling:
         A new one rests on quoted items of two participants, apart from those that an earlier framework rested on.
         """
         if (answered := open_framework(self._request.exchange)) is not None:
-            self._guards["frameworks_refused"] += len(drafts)
+            self._refuse_frameworks(len(drafts))
             return (answered,)
         used = {source for seen in self._earlier for one in seen.frameworks for source in one.sources}
         for draft in drafts:
             quoted = [one for one in self._sources(draft.sources) if one in self._items and self._items[one].spans]
             if len({one.split("/")[1] for one in quoted if one not in used}) >= 2:
-                self._guards["frameworks_refused"] += len(drafts) - 1
+                self._refuse_frameworks(len(drafts) - 1)
                 return (self._note(draft),)
-        self._guards["frameworks_refused"] += len(drafts)
+        self._refuse_frameworks(len(drafts))
         return ()
+
+    def _refuse_frameworks(self, count: int) -> None:
+        self._guards["frameworks_refused"] += count
+        if count:
+            self._not_taken.append(complaint(self._request.language, "framework_not_taken"))
 
     def _note(self, draft: NoteDraft) -> Note:
         return Note(

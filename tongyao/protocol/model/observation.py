@@ -153,6 +153,7 @@ class Gap(Value):
     kind: GapKind
     target: str
     text: str
+    same_as: tuple[str, ...] = Field(default=(), description="Ids of earlier gaps that this one says again.")
     sources: tuple[str, ...] = Field(default=(), description="Items that suggest that somebody here could.")
 
 
@@ -184,6 +185,16 @@ class Observation(Value):
     third_party_value: tuple[Note, ...] = ()
     markdown: str = ""
     struck: int = Field(default=0, ge=0)
+    not_taken: tuple[str, ...] = Field(
+        default=(), description="For the next request: what of the answer was not taken over, and why, a sentence each."
+    )
+
+    @property
+    def states_something(self) -> bool:
+        """Whether it holds anything that this round stated. It does not where no answer could be read."""
+        said = (self.contributions, self.translations, self.gaps, self.ignored, self.third_party_value)
+        examined = (one for one in self.pairs if one.relation is not Relation.NOT_EXAMINED)
+        return any(said) or any(one.stated_in == self.round for one in examined)
 
     def texts(self) -> dict[str, str]:
         """Every element's id with its text."""
@@ -250,6 +261,7 @@ class GapDraft(Draft):
     kind: GapKind
     target: str = ""
     text: str = ""
+    same_as: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
 
 

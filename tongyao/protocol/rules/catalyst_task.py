@@ -31,6 +31,8 @@ class CatalystTask(Value):
     """The framework that was answered in this round and stays open."""
     news: tuple[News, ...]
     """The figures of every round so far; the last one is the round to observe, whose links are not stated yet."""
+    not_taken: tuple[str, ...]
+    """What of the last answer was not taken over, and why, a sentence each."""
     remarks: tuple[Remark, ...]
     """Sentences of the last observation that may have gone beyond what is visible."""
 
@@ -47,5 +49,6 @@ def catalyst_task(request: CatalystRequest) -> CatalystTask:
         untouched=untouched(request.tension.target_names(), rounds),
         framework=open_framework(rounds),
         news=tuple(news(rounds[:number]) for number in range(1, len(rounds) + 1)),
+        not_taken=last.not_taken if last is not None else (),
         remarks=remarks(last) if last is not None else (),
     )

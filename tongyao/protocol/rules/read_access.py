@@ -184,7 +184,9 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
-        observations=tuple(names.model(o) for o in record.observations) if sees(Part.OBSERVATIONS) else None,
+        observations=tuple(map(_for_people, map(names.model, record.observations)))
+        if sees(Part.OBSERVATIONS)
+        else None,
         projections=tuple(_from(p, reader, names) for p in record.projections) if open_projections else None,
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
@@ -218,7 +220,7 @@ def for_export(record: Record) -> PartyView:
         tension=names.model(_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),
-        observations=tuple(names.model(one) for one in record.observations),
+        observations=tuple(map(_for_people, map(names.model, record.observations))),
         projections=tuple(names.model(_as_said(one), author=one.alias) for one in record.projections),
         plan=answered_plan(record, names, given_answers(asked, record.answers, words, {})),
         asked=asked,
@@ -268,7 +270,7 @@ def for_endpoint(
         tension=names.model(_tension(record), author=DEMANDER),
         material=names.marked(material),
         words=words,
-        observations=tuple(names.model(o) for o in record.observations if o.round < record.round),
+        observations=tuple(_for_people(names.model(o)) for o in record.observations if o.round < record.round),
         own=tuple(p for p in record.projections if p.alias == alias and p.round < record.round),
         mandate=mandate,
     )
@@ -347,6 +349,11 @@ def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange
         )
         for number in range(1, until + 1)
     )
+
+
+def _for_people(seen: Observation) -> Observation:
+    """An observation without what only its author is told."""
+    return seen.model_copy(update={"not_taken": ()})
 
 
 def _turns(record: Record) -> tuple[TurnCount, ...]:
