@@ -9,7 +9,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.messaging.wire import MAX_TEXT, Body
 from tongyao.app.people.registration import register_profile
-from tongyao.app.quotas import check_storage
+from tongyao.app.quotas import check_storage, counting
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
@@ -47,7 +47,6 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
 
     Raises `BadInput`, `QuotaReached`, and `NotFound` without a plan.
     """
-    await check_storage(context, caller, caller.person, chars=len(body.text))
     if body.usefulness is None and body.outcome is None and not body.text.strip():
         raise BadInput("feedback_empty", "say something: usefulness, outcome or text")
     if body.to_profile and not body.text.strip():
@@ -62,7 +61,9 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
         revision=body.revision or plan.revision,
     )
     try:
-        stored = await context.repositories.feedback.put(process_id, row, words=body.text)
+        async with counting(context, caller.person):
+            await check_storage(context, caller, caller.person, chars=len(body.text))
+            stored = await context.repositories.feedback.put(process_id, row, words=body.text)
     except NothingToJudge as error:
         raise BadInput("nothing_to_judge", str(error)) from None
     profile = await _add_to_profile(context, process_id, stored) if body.to_profile else None

@@ -5,9 +5,21 @@ Operators have no quotas; the day budget alone holds for them too, unless they r
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
+
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import QuotaReached, Unavailable
+from tongyao.records.database import one_at_a_time
+
+
+def counting(context: AppContext, person: str) -> AbstractAsyncContextManager[None]:
+    """The block counts what a person has and adds to it, in one transaction; no two of one person at a time.
+
+    Each check below belongs into such a block, with what it permits: two requests that count before either has stored would both
+    be let through.
+    """
+    return one_at_a_time(context.repositories.pool, f"quota/{person}")
 
 
 async def check_open_processes(context: AppContext, caller: Caller, demander: str) -> None:
@@ -21,10 +33,11 @@ async def check_open_processes(context: AppContext, caller: Caller, demander: st
         )
 
 
-async def check_profile(context: AppContext, caller: Caller, profile_id: str, *, versions: int, chars: int) -> None:
-    """`versions`: there are now; `chars`: of the next one. Raises `QuotaReached`."""
+async def check_profile(context: AppContext, caller: Caller, profile_id: str, *, chars: int) -> None:
+    """`chars`: of the next version. Raises `QuotaReached`."""
     most = context.options.most_versions
-    if not caller.operator and versions >= most:
+    known = await context.repositories.profiles.get_many([profile_id])
+    if not caller.operator and profile_id in known and known[profile_id].current_version >= most:
         raise QuotaReached("too_many_versions", f"this profile has {most} versions, and there are no more")
     await check_storage(context, caller, profile_id, chars=chars)
 

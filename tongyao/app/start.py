@@ -28,7 +28,7 @@ from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, Un
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
+from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage, counting
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
@@ -36,6 +36,7 @@ from tongyao.protocol.model.process import ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
 from tongyao.records.process.processes import ProcessUnknown
@@ -80,11 +81,30 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     if not await _is_announced(context, process_id):
         await check_backlog(context, caller)
         await check_day_budget(context, caller, demander)
-        await check_open_processes(context, caller, demander)
-        await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
     tension = body.tension.tension() if body.tension else None
     if tension is not None:
         await check_names(tension.names, found=(), texts=(body.intent,), tension=tension)
+    signal_key = await context.signal_key()
+    async with counting(context, demander):
+        if not await _is_announced(context, process_id):
+            await check_open_processes(context, caller, demander)
+            await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
+        start = await _announce(context, caller, body, process_id, demander, settings, tension, signal_key)
+    await _start_workflow(context, start)
+    return process_id
+
+
+async def _announce(
+    context: AppContext,
+    caller: Caller,
+    body: StartProcessBody,
+    process_id: str,
+    demander: str,
+    settings: ProcessSettings,
+    tension: Tension | None,
+    signal_key: str,
+) -> ProcessInput:
+    """Store the texts and the row of a process, and what its workflow is to be started with."""
     texts = context.repositories.texts
     intent_id = await texts.put(demander, "intent", body.intent.strip(), id=named_text_id(process_id, "intent"))
     if strategy := body.strategy.strip():
@@ -105,7 +125,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         participants=chosen(body.participants),
         settings=settings,
         remember=context.remember,
-        signal_key=await context.signal_key(),
+        signal_key=signal_key,
     )
     await announce(context.repositories, start)
     if not caller.on_the_machine:
@@ -113,8 +133,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
             process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=demander
         )
     await tell_acted_for(context, caller, demander, "demanded", process_id=process_id)
-    await _start_workflow(context, start)
-    return process_id
+    return start
 
 
 async def _is_announced(context: AppContext, process_id: str) -> bool:

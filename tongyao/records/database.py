@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
+from weakref import WeakValueDictionary
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -28,6 +31,7 @@ __all__ = [
     "Pool",
     "RecordsError",
     "fetch_one",
+    "one_at_a_time",
     "open_pool",
     "reading",
     "rows_of",
@@ -66,6 +70,19 @@ CHECK_AFTER_SECONDS = 0.5
 connections in a row: asking each time doubles what the database is asked (docs/performance.md)."""
 
 Pool = AsyncConnectionPool[Connection]
+
+
+class _Joined:
+    """The connection that `one_at_a_time` holds for its block; None when the block is over."""
+
+    def __init__(self, pool: Pool, connection: Connection) -> None:
+        self.pool = pool
+        self.connection: Connection | None = connection
+
+
+_JOINED: Final[ContextVar[_Joined | None]] = ContextVar("joined", default=None)
+_WAITING: Final[WeakValueDictionary[tuple[int, str], asyncio.Lock]] = WeakValueDictionary()
+"""By pool and name: so that of those who wait for one lock a single one holds a connection."""
 
 
 class BadValue(RecordsError):
@@ -157,6 +174,10 @@ async def session(pool: Pool) -> AsyncIterator[Connection]:
     Raises `DatabaseUnreachable` when none can be had, when it is lost on the way, or when the server has no resources left (a full disk);
     `BadValue`.
     """
+    joined = _JOINED.get()
+    if joined is not None and joined.pool is pool and joined.connection is not None:
+        yield joined.connection
+        return
     try:
         async with pool.connection() as connection:
             try:
@@ -183,6 +204,26 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     """A connection in one transaction, rolled back if the block raises. Raises as `session`."""
     async with session(pool) as connection, connection.transaction():
         yield connection
+
+
+@asynccontextmanager
+async def one_at_a_time(pool: Pool, name: str) -> AsyncIterator[None]:
+    """Whatever the block asks of `pool` is one transaction, and no two blocks of this name run at a time, of all processes.
+
+    For what counts rows and then adds one: without it, those who count at the same time add too many. `session` and `transaction`
+    inside the block, also in functions that it calls, use its connection. The block is rolled back if it raises. It must not wait
+    for anything slow, and must not ask two things at the same time. Raises as `session`.
+    """
+    lock = _WAITING.setdefault((id(pool), name), asyncio.Lock())
+    async with lock, transaction(pool) as connection:
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"one-at-a-time/{name}"])
+        joined = _Joined(pool, connection)
+        token = _JOINED.set(joined)
+        try:
+            yield
+        finally:
+            joined.connection = None
+            _JOINED.reset(token)
 
 
 def rows_of(row: type[RowT]) -> AsyncRowFactory[RowT]:

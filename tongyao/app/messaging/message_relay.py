@@ -83,14 +83,31 @@ class MessageRelay:
         `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile, `Refused` for more messages
         than a process takes (then nothing was stored), and what `Messages.put` raises.
         """
+        stored = await self.store(process_id, message, author_id=author_id, via=via, login=login, text=text)
+        return await self.forward(stored, wait=wait)
+
+    async def store(
+        self,
+        process_id: str,
+        message: Message,
+        *,
+        author_id: str,
+        via: str,
+        login: str = "",
+        text: MessageText | None = None,
+    ) -> StoredMessage:
+        """The first half of `send`: store a message. Raises as `send`."""
         await self._check_named_profiles(message)
         try:
-            stored = await self._library.messages.put(
+            return await self._library.messages.put(
                 process_id, message, author_id=author_id, via=via, login=login, text=text
             )
         except TooManyMessages:
             raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
-        note_message(stored.id, process_id)
+
+    async def forward(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
+        """The second half of `send`: try to deliver a stored message within `wait` seconds. Returns it as it is then."""
+        note_message(stored.id, stored.process_id)
         taken = None
         try:
             async with asyncio.timeout(wait):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Action, Role
@@ -31,7 +32,7 @@ from tongyao.app.messaging.wire import (
     chosen,
     stored_key,
 )
-from tongyao.app.quotas import check_storage
+from tongyao.app.quotas import check_storage, counting
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
@@ -148,17 +149,22 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         if not message.approve:
             raise Refused(Verdict.refused(Refusal.NOTHING_TO_REFUSE), "", phase=access.process.phase)
         return await _start_child_of_ended(context, access, message)
-    if text is not None and access.role is not Role.OPERATOR:
-        await check_storage(context, Caller(person=access.person), access.person, chars=len(text.text))
-    stored = await context.relay.send(
+    keep = partial(
+        context.relay.store,
         access.process.id,
         message,
         author_id=access.author_id,
         via=via,
         login=access.login,
         text=text,
-        wait=context.options.answer_seconds,
     )
+    if text is not None and access.role is not Role.OPERATOR:
+        async with counting(context, access.person):
+            await check_storage(context, Caller(person=access.person), access.person, chars=len(text.text))
+            kept = await keep()
+    else:
+        kept = await keep()
+    stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
         raise Refused(stored.verdict, stored.id, phase=phase)

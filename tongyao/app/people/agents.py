@@ -86,16 +86,20 @@ async def fetch_profile(context: AppContext, caller: Caller, person: str) -> Ver
     authorize_for_profile(caller, person, Action.SOURCE)
     profile = await context.repositories.profiles.get(person)
     source = await source_of(context, person)
-    versions = (await context.repositories.profiles.version(person)).version
-    await check_profile(context, caller, person, versions=versions, chars=1)
+    await check_profile(context, caller, person, chars=1)  # before its server is asked
     try:
         text = await source.get_profile()
     except SourceError as error:
         code = f"source_{error.code}"
         raise (BadInput if error.permanent else Unavailable)(code, str(error)) from None
-    await check_profile(context, caller, person, versions=versions, chars=len(text))
     version = await register_profile(
-        context, person, scene=profile.scene_id, name=profile.display_name, text=text, contact=profile.contact
+        context,
+        person,
+        scene=profile.scene_id,
+        name=profile.display_name,
+        text=text,
+        contact=profile.contact,
+        caller=caller,
     )
     return version_view(version)
 

@@ -20,7 +20,7 @@ from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
-from tongyao.app.quotas import check_profile, check_storage
+from tongyao.app.quotas import check_profile, check_storage, counting
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Mandate
@@ -191,13 +191,18 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
         raise BadInput("scene_fixed", f"{profile_id} is in scene {old.scene_id}; profiles do not move")
     scene = old.scene_id if old else body.scene
     assert scene is not None
-    versions = (await context.repositories.profiles.version(profile_id)).version if old else 0
-    await check_profile(context, caller, profile_id, versions=versions, chars=len(body.text))
+    await check_profile(context, caller, profile_id, chars=len(body.text))  # before the work of reading it
     await tell_acted_for(context, caller, profile_id, "profile_written")
     name = checked_name(body.name) if body.name else old.display_name if old else ""
     return version_view(
         await register_profile(
-            context, profile_id, scene=scene, name=name, text=body.text, contact=old.contact if old else None
+            context,
+            profile_id,
+            scene=scene,
+            name=name,
+            text=body.text,
+            contact=old.contact if old else None,
+            caller=caller,
         )
     )
 
@@ -272,9 +277,10 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
     repositories = context.repositories
     await repositories.profiles.get(profile_id)
     content = json.dumps(body.model_dump(exclude={"may_speak"}), ensure_ascii=False, sort_keys=True)
-    await check_storage(context, caller, profile_id, chars=len(content))
-    text_id = await repositories.texts.put(profile_id, "mandate", content)
-    await repositories.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
+    async with counting(context, profile_id):
+        await check_storage(context, caller, profile_id, chars=len(content))
+        text_id = await repositories.texts.put(profile_id, "mandate", content)
+        await repositories.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
     cursor: str | None = None
     while True:
         page = await repositories.processes.list(participant=profile_id, open=True, cursor=cursor)

@@ -6,8 +6,10 @@ import asyncio
 import re
 from typing import Any, Final
 
+from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
+from tongyao.app.quotas import check_profile, counting
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.consent import Origin
@@ -28,10 +30,11 @@ async def register_profile(
     text: str,
     contact: dict[str, Any] | None = None,
     origin: Origin = Origin.API,
+    caller: Caller | None = None,
 ) -> ProfileVersion:
     """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`.
 
-    `origin`: how it came in; kept from the first time.
+    `origin`: how it came in; kept from the first time. `caller`: whose quotas count; None: none do. Then it raises `QuotaReached`, too.
 
     `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
     """
@@ -41,16 +44,19 @@ async def register_profile(
         )
     clean, grade, language = await asyncio.to_thread(_read, text, profile_id, context.profile_max_chars)
     try:
-        version = await context.repositories.profiles.save(
-            profile_id,
-            scene_id=scene,
-            display_name=name.strip(),
-            text=clean,
-            grade=grade,
-            language=language,
-            contact=contact,
-            origin=origin,
-        )
+        async with counting(context, profile_id):
+            if caller is not None:
+                await check_profile(context, caller, profile_id, chars=len(clean))
+            version = await context.repositories.profiles.save(
+                profile_id,
+                scene_id=scene,
+                display_name=name.strip(),
+                text=clean,
+                grade=grade,
+                language=language,
+                contact=contact,
+                origin=origin,
+            )
     except ProfileUnknown as error:
         raise BadInput("profile_taken", str(error), field="id") from None
     if context.request_recitation is not None and version.chars > WHOLE_PROFILE_CHARS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.messaging.wire import Body, Id
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.quotas import check_tokens
+from tongyao.app.quotas import check_tokens, counting
 from tongyao.records.people.tokens import Issued, Token
 
 
@@ -51,14 +52,22 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
         alias = next((seat.alias for seat in seats if seat.person == person), None)
         if alias is None:
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
-    if person is not None:
-        await check_tokens(context, caller, person)
     lasts = timedelta(seconds=body.seconds) if body.seconds else None
-    if person is not None:
-        await tell_acted_for(context, caller, person, "token_made")
-    return await context.repositories.tokens.issue(
-        body.role, person=person, process_id=process_id, alias=alias, label=body.label, lasts=lasts
+    issue = partial(
+        context.repositories.tokens.issue,
+        body.role,
+        person=person,
+        process_id=process_id,
+        alias=alias,
+        label=body.label,
+        lasts=lasts,
     )
+    if person is None:
+        return await issue()
+    async with counting(context, person):
+        await check_tokens(context, caller, person)
+        await tell_acted_for(context, caller, person, "token_made")
+        return await issue()
 
 
 async def list_tokens(context: AppContext, caller: Caller, *, person: str | None = None) -> list[Token]:
