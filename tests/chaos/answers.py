@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -30,8 +31,15 @@ CRANE: Final = {
 
 @dataclass(frozen=True)
 class Answers(Responder):
+    """No two plans are alike, and no two residual tensions: what is asked in two processes, or of two revisions, differs."""
+
     def _plan(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
-        return {**super()._plan(prompt, task, inner), "residuals": [CRANE]}
+        plan, mark = super()._plan(prompt, task, inner), uuid.uuid4().hex[:8]
+        plan["about"] = [{"text": f"Written as {mark}.", "sources": ["T/T"], "concluded": False}]
+        return {
+            **plan,
+            "residuals": [{**CRANE, "initial_state": f"{CRANE['initial_state']} The winch has the number {mark}."}],
+        }
 
 
 def step_of(request: Mapping[str, Any]) -> str:
