@@ -29,7 +29,11 @@ def _portion(number: int, seed: int, size: Size, *, keep: bool) -> Report:
     def say(text: str) -> None:
         print(f"[portion {number}, {time.monotonic() - began:4.0f} s] {text}", flush=True)
 
-    report = asyncio.run(run(directory / "home", directory, seed, size, say))
+    try:
+        report = asyncio.run(run(directory / "home", directory, seed, size, say))
+    except BaseException:
+        say(f"logs: {directory}")
+        raise
     if keep and report.wrong:
         say(f"logs: {directory}")
     else:

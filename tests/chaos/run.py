@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -89,7 +90,10 @@ async def run(home: Path, logs: Path, seed: int, size: Size, say: Callable[[str]
             say("everything runs")
             faults = Faults(here, rng, disk=disk, clock=clock, longest=size.longest, kinds=size.kinds)
             town = Town(here, seed, pause=PAUSE_SECONDS)
-            await _live(here, town, rng, size, faults, report, say)
+            try:
+                await _live(here, town, rng, size, faults, report, say)
+            finally:  # the small disk goes, and its logs say why a server did not come back
+                shutil.copytree(home / "logs", logs / "servers", dirs_exist_ok=True)
             report.restarts = here.starts
         report.faults = Counter(span.fault.kind for span in faults.spans)
         report.steps = sorted(faults.met)
@@ -141,7 +145,11 @@ async def _live(
             _none_failed([*living, *starting])
             fault = faults.draw(kind)
             said = time.monotonic()
-            await faults.apply(fault, await checker.open_in_tree(_known(starting)))
+            try:
+                await faults.apply(fault, await checker.open_in_tree(_known(starting)))
+            except TimeoutError:
+                say(f"fault {number + 1} of {len(order)}: {fault}; not back")
+                raise
             say(
                 f"fault {number + 1} of {len(order)}: {fault}; back after {time.monotonic() - said:.1f} s; {len(town.told)} messages"
             )
