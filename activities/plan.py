@@ -47,6 +47,7 @@ class Planning:
             request = read_access.for_planner(
                 record,
                 materials=await self._materials(record, row, what.readable),
+                converged=not what.unconverged,
                 open_points=open_points,
                 without=what.without,
                 proposals=what.proposals,

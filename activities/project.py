@@ -232,10 +232,15 @@ def _review(
         )
 
     def marked(items: Sequence[Item]) -> tuple[Item, ...]:
-        """A proxy's items with those marked that only repeat. Own texts of people and agents are never marked."""
+        """A proxy's items with those marked that only repeat. Own texts of people and agents are never marked.
+
+        Items that were taken back do not count as said: what still holds of them is said again.
+        """
         if request.words is not None or request.round < REPEATS_FROM_ROUND:
             return tuple(items)
-        said = [item for before in request.own for item in before.items]
+        earlier = [item for before in request.own for item in before.items]
+        back = {one for item in (*earlier, *checked.items, *items) for one in item.withdraws}
+        said = [item for item in earlier if item.id not in back]
         return tuple(item.model_copy(update={"repeated": is_repeated(item, said)}) for item in items)
 
     checked = check(draft.items, 1)

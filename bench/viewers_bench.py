@@ -75,7 +75,9 @@ class Viewer:
             changed.clear()
             began = time.monotonic()
             answer = b""
-            with suppress(OSError):  # the gateway closed the connection: a page with status 0, which is reported as refused
+            with suppress(
+                OSError
+            ):  # the gateway closed the connection: a page with status 0, which is reported as refused
                 reader, writer = await self._ask(port, path, close=True)
                 answer = await reader.read(-1)
                 writer.close()

@@ -9,9 +9,10 @@ import pytest
 
 from activities.project import _review
 from tests.judgement.rooms import exchange, gap, item, request, seen, tension
+from tongyao.llm.parts import parts_of
 from tongyao.llm.rendering import catalyst
 from tongyao.protocol.guards.observation_review import settle_observation
-from tongyao.protocol.model.observation import Basis, GapKind, Note, Observation, ObservationDraft
+from tongyao.protocol.model.observation import Basis, GapKind, Note, Observation, ObservationDraft, Verdict
 from tongyao.protocol.model.projection import (
     Dimension,
     EndpointKind,
@@ -194,6 +195,26 @@ def test_from_round_three_a_proxys_item_has_a_new_quote_or_answers_or_takes_back
     projection, repair = turn(number, items=[said])
     assert [one.repeated for one in projection.items] == [repeats]
     assert (repair is not None) is repeats
+
+
+def test_the_half_that_still_holds_of_an_item_that_is_taken_back_is_given_again_and_stands() -> None:
+    wrong = drafted("not after ten", "", inferred=True, starts_from=["R1/P01/1"], withdraws=["R1/P01/1"])
+    projection, repair = turn(3, items=[drafted("the room", OLD), wrong])
+    assert [one.repeated for one in projection.items] == [False, False]
+    assert repair is None
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_whoever_is_asked_after_an_exhausted_round_reads_that_this_is_one_more(verdict: Verdict) -> None:
+    asked = EndpointRequest(
+        language="en",
+        alias="P01",
+        round=5,
+        tension=tension(),
+        observations=(seen(4, verdict=verdict),),
+        own=(Projection(round=1, alias="P01", outcome=Outcome.REPLIED, items=(item("R1/P01/1"),)),),
+    )
+    assert ("exhausted" in parts_of(asked)) is (verdict is Verdict.EXHAUSTED)
 
 
 def test_a_turn_that_only_repeats_has_said_nothing_new_and_nothing_of_it_is_struck() -> None:

@@ -12,7 +12,9 @@ from tests.llm import requests
 from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
 from tongyao.protocol.model.requests import Language, Mandate, Request
+from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.steps import STEPS
+from tongyao.protocol.rules.plans.lineage import LENS_UNITS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
@@ -147,3 +149,22 @@ def test_a_scenes_prompt_keeps_the_parts_that_it_does_not_replace() -> None:
     shipped = load("project", "en").parts
     ours = load("project", "en", "Project what they plant.\n\n<!-- part: first -->\nPlant by plant.").parts
     assert ours == {**shipped, "first": "Plant by plant."}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_how_sizes_are_counted_is_said_once_and_in_every_step(language: Language) -> None:
+    rule = {"en": "every number is one", "zh": "每个数目"}[language]
+    for step in STEPS:
+        assert load(step, language).text.count(rule) == 1, step
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "P03 needs 40 crates, now."), ("zh", "P03 要四箱 40。")])
+def test_the_code_counts_as_the_prompts_say(language: Language, text: str) -> None:
+    """An alias, a number and each word or Chinese character are one; punctuation is none."""
+    assert units(text) == 5
+
+
+@pytest.mark.parametrize(("language", "limit"), [("en", "at most 60 words each"), ("zh", "各不超过 60 字")])
+def test_the_limit_of_a_residual_in_the_prompt_is_the_one_of_the_code(language: Language, limit: str) -> None:
+    assert limit in load("plan", language).text
+    assert LENS_UNITS == 60

@@ -181,3 +181,21 @@ def test_an_endpoint_reads_of_the_sources_only_its_own_items() -> None:
     told = text_of(rendering.endpoint(requests.endpoint(2).model_copy(update={"observations": (seen,)})))
     assert "R1/catalyst/1 P01-P02 offsetting: cold [R1/P01/1]\n" in told
     assert "R1/catalyst/2 gap overlooked T: nobody drives\n" in told
+
+
+@pytest.mark.parametrize(
+    ("language", "converged", "said"),
+    [
+        (
+            "en",
+            True,
+            "rounds: ended after round 2: the last two brought nothing that matters, or nobody had anything new to say",
+        ),
+        ("en", False, "rounds: ended after round 2: they were stopped before they converged"),
+        ("zh", True, "各轮: 到第 2 轮为止：最后连续两轮没有要紧的新内容"),
+        ("zh", False, "各轮: 到第 2 轮为止：没有收敛就停了"),
+    ],
+)
+def test_the_plans_request_says_why_the_rounds_ended(language: Language, converged: bool, said: str) -> None:
+    asked = requests.planner().model_copy(update={"language": language, "converged": converged})
+    assert said in rendering.blocks(asked)[-1].text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.markdown import note_names, observation_markdown, projection_markdown
 from tongyao.protocol.documents.page import Page, markdown
@@ -13,7 +15,16 @@ from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Verdict
-from tongyao.protocol.model.plan import Absence, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.plan import (
+    Absence,
+    ClaimDraft,
+    DeliveryDraft,
+    Plan,
+    PlanDraft,
+    ResidualDraft,
+    RoleDraft,
+    TaskDraft,
+)
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Lineage, Tension
@@ -268,6 +279,26 @@ def test_a_delivery_speaks_to_its_reader_and_says_what_they_never_offered() -> N
     labels = {line.label for note in page.notes for line in note.lines}
     assert "you, round 1, item 1" in labels and "P01, round 1, item 1" not in labels
     assert [note.kind for note in page.notes].count("unsaid") == 1
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "The plan has no part for you."), ("zh", "方案里没有你的份。")])
+def test_a_delivery_to_somebody_without_a_part_says_so_itself_and_marks_no_sentence_as_unsupported(
+    language: Language, said: str
+) -> None:
+    plan = settled(DRAFT.model_copy(update={"roles": [], "tasks": []}))
+    draft = DeliveryDraft(about=[claim("Children travel late.", "T/T")])
+    page = delivery_page(settle_delivery(draft, alias="P02", plan=plan, language=language), plan)
+    assert said in sentences(page)
+    assert "unsupported" not in [note.kind for note in page.notes]
+
+
+def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> None:
+    role = DRAFT.roles[0].model_copy(update={"benefits": []})
+    plan = settled(DRAFT.model_copy(update={"roles": [role, *DRAFT.roles[1:]]}))
+    page = delivery_page(
+        settle_delivery(delivery_of_plan(plan, role.alias), alias=role.alias, plan=plan, language="en"), plan
+    )
+    assert "The plan names nothing that you get." in sentences(page)
 
 
 def test_a_residual_that_touches_the_reader_is_whole_in_their_delivery() -> None:

@@ -48,6 +48,7 @@ _CHINESE: Final = {
     "not taken over": "没有采用",
     "this round": "本轮",
     "declined": "已拒绝的人",
+    "rounds": "各轮",
     "said before": "先前的编号",
     "about": "缘起",
     "panorama": "全景",
@@ -96,6 +97,23 @@ def round_figures(
         f"round {number}: {items} items, {quoted} with a new quote; links stated for the first time: {first_links}, "
         f"of them news: {counted_links}"
     )
+
+
+def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
+    """One sentence for whoever writes the plan."""
+    if language == "zh":
+        why = (
+            "最后连续两轮没有要紧的新内容，或者没有人再有新的可说"
+            if converged
+            else "没有收敛就停了，当时未决的在 open_points 里"
+        )
+        return f"到第 {rounds} 轮为止：{why}"
+    why = (
+        "the last two brought nothing that matters, or nobody had anything new to say"
+        if converged
+        else "they were stopped before they converged; what was open then is in open_points"
+    )
+    return f"ended after round {rounds}: {why}"
 
 
 def this_round(language: Language, *, items: int, quoted: int, re_aimed: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tongyao.llm.labels import label, line
-from tongyao.protocol.model.observation import Observation, Pair
+from tongyao.protocol.model.observation import Observation, Pair, Verdict
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import (
@@ -31,26 +31,25 @@ def parts_of(request: Request) -> tuple[str, ...]:
         case CatalystRequest():
             return _chosen(_of_catalyst(request))
         case DeliveryRequest():
-            return () if _has_part(request) else ("without_part",)
+            return () if request.plan.has_part(request.alias) else ("without_part",)
     return ()
-
-
-def _has_part(request: DeliveryRequest) -> bool:
-    """Whether the plan has a claim or a task for the reader."""
-    plan, alias = request.plan, request.alias
-    claims = any(role.alias == alias and role.claims() for role in plan.roles)
-    return claims or any(task.assignee == alias for task in plan.tasks)
 
 
 def _of_endpoint(request: EndpointRequest) -> dict[str, bool]:
     proxy = request.words is None
     return {
         turn_kind(request): True,
+        "exhausted": bool(request.own) and _exhausted(request),
         "repeats": proxy and request.round >= REPEATS_FROM_ROUND,
         "pieces": proxy and not request.material.is_whole,
         "demander": request.alias == DEMANDER,
         "mandate": proxy and bool(mandate_lines(request.mandate, request.language)),
     }
+
+
+def _exhausted(request: EndpointRequest) -> bool:
+    """Whether the last observation's verdict is `exhausted`, and the rounds go on nevertheless."""
+    return bool(request.observations) and request.observations[-1].verdict is Verdict.EXHAUSTED
 
 
 def _of_catalyst(request: CatalystRequest) -> dict[str, bool]:

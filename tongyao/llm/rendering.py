@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tongyao.llm.labels import label, line, round_figures, this_round
+from tongyao.llm.labels import label, line, round_figures, this_round, why_ended
 from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind, turns_of, with_own_sources
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
 from tongyao.protocol.model.plan import Absence, Claim, Plan, Standing, Task
@@ -212,6 +212,9 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
         tail.append(data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points)))
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
     told = [f"{label('contributors', request.language)}: {aliases or '-'}"]
+    if request.exchange:
+        ended = why_ended(request.language, rounds=request.exchange[-1].round, converged=request.converged)
+        told.append(f"{label('rounds', request.language)}: {ended}")
     if request.without:
         told.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
     task = _task(f'step="plan" revision="{request.revision}"', lines=told)

@@ -22,6 +22,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "about": "What this is about",
         "asked": "What is asked of you",
         "nothing": "The plan asks nothing of you.",
+        "no_part": "The plan has no part for you.",
+        "no_gain": "The plan names nothing that you get.",
         "gains": "What you get",
         "conditions": "What it costs you, and your conditions as the plan states them",
         "open": "What is not solved, as far as it touches you",
@@ -41,6 +43,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "about": "这是怎么一回事",
         "asked": "要你做的",
         "nothing": "方案里没有要你做的事。",
+        "no_part": "方案里没有你的份。",
+        "no_gain": "方案没有写到你得到什么。",
         "gains": "你得到的",
         "conditions": "你付出的，和你的条件，方案里是这样写的",
         "open": "与你有关、还没有解开的",
@@ -84,11 +88,12 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(one.title for one in touching)])
     met = sorted({alias for alias in _ALIAS.findall(spoken) if alias in known} - {delivery.alias})
     others = words_of_people({alias: known[alias] for alias in met}, language)
+    takes_part = plan.has_part(delivery.alias)
     intro = [Entry(text=you), *([Entry(text=f"{words['others']}{others}")] if met else [])]
     sections = [
-        section("about", delivery.about, before=tuple(intro)),
+        section("about", delivery.about, before=(*intro, *(() if takes_part else (Entry(text=words["no_part"]),)))),
         section("asked", delivery.asked, without=words["nothing"]),
-        section("gains", delivery.gains),
+        section("gains", delivery.gains, without=words["no_gain"] if takes_part else ""),
         section("conditions", delivery.conditions),
         section("open", delivery.open),
     ]

@@ -133,6 +133,11 @@ class Plan(Value):
     removed: tuple[str, ...] = Field(default=(), description="Aliases of those whose part was erased at their request.")
     markdown: str = Field(default="", description="All of it for people, written by `documents.plan_page`.")
 
+    def has_part(self, alias: str) -> bool:
+        """Whether it has a claim or a task for `alias`."""
+        claims = any(role.alias == alias and role.claims() for role in self.roles)
+        return claims or any(task.assignee == alias for task in self.tasks)
+
     def claims(self) -> tuple[Claim, ...]:
         """Every claim of the plan, in reading order."""
         of_roles = (claim for role in self.roles for claim in role.claims())

@@ -121,6 +121,7 @@ class PlannerRequest(Request):
     open_points: tuple[str, ...] = Field(
         default=(), description="What was open when the rounds ended, but what is absent."
     )
+    converged: bool = Field(default=True, description="Whether the rounds ended because nothing new came.")
     absent: tuple[Absence, ...] = Field(default=(), description="What nobody here has, each thing once.")
     without: tuple[str, ...] = Field(default=(), description="Aliases that declined: a re-plan does without them.")
     proposals: dict[str, str] = Field(

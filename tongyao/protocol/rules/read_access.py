@@ -302,6 +302,7 @@ def for_planner(
     record: Record,
     *,
     materials: Mapping[str, Material],
+    converged: bool = True,
     open_points: Sequence[str] = (),
     without: Sequence[str] = (),
     proposals: Sequence[str] = (),
@@ -320,6 +321,7 @@ def for_planner(
         materials={
             alias: names.model(material, author=alias) for alias, material in materials.items() if alias not in without
         },
+        converged=converged,
         open_points=tuple(names.text(point) for point in open_points),
         absent=absences(observations, [item for turn in rounds for said in turn.projections for item in said.items]),
         without=tuple(without),
