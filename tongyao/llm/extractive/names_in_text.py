@@ -10,36 +10,17 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
-import jieba.posseg
-
+from tongyao.llm.extractive.names_chinese import chinese_names
 from tongyao.protocol.model.tension import NameFound
-from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH, SURNAMES
+from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, ENGLISH
 
 Kind = Literal["person", "firm"]
 
 MOST_READ: Final = 100_000
 """Characters of a text that are searched."""
 
-_CHINESE_RUN: Final = re.compile(r"[\u4e00-\u9fff]+")
-_CHINESE_TITLE: Final = "先生|女士|小姐|老师|师傅|医生|教授|阿姨|叔叔|婶|嫂|姐|哥|伯|爷爷|奶奶|大爷|大妈|经理|老板|主任|书记|校长|局长|律师|护士|工|总"
-_CHINESE_TITLES: Final = tuple(_CHINESE_TITLE.split("|"))
 _BEGINS: Final = re.compile(r"[.!?:;\n“\"(]\s{0,4}$")
 _TITLE_BEFORE: Final = re.compile(r"\b(Mr|Mrs|Ms|Dr|Prof|Rev)\.\s$")
-_TITLED: Final = re.compile(
-    rf"(?P<name>(?:{'|'.join(sorted(SURNAMES, key=len, reverse=True))})(?:{_CHINESE_TITLE}))(?![\u4e00-\u9fff]{0, 6}店)"
-)
-_FAMILIAR: Final = re.compile(
-    rf"(?<![\u4e00-\u9fff])?(?P<name>[老小阿][{''.join(one for one in SURNAMES if len(one) == 1)}])(?=[家说的会有在把跟和从想是要去来也愿教，。、]|$)"
-)
-_CHINESE_FIRM: Final = re.compile(
-    r"(?:有限公司|公司|集团|工作室|事务所|商行|饭店|酒店|餐厅|面馆|茶馆|超市|书店|药店|印刷厂|加工厂|工厂|厂|银行|诊所|公社)"
-)
-_WHERE: Final = "里上下中外内旁边"
-_NO_SURNAME_TITLE: Final = frozenset(
-    "明 公 和 关 时 高 白 方 金 水 花 农 米 车 路 石 安 平 成 毛 古 管 阳 封 班 商 景 别 单 项 全 解 游".split()
-)
-"""Surnames that are mostly another word before a title or a single character."""
-
 _WORD: Final = r"[A-Z][a-zà-ÿ]+(?:['’][A-Z][a-z]+)?(?:-[A-Z][a-z]+)?"
 _NAME: Final = re.compile(
     rf"(?<![A-Za-z]){_WORD}(?:(?: (?:&|and|de|van|von|der)){{0,2}} {_WORD}|(?: & {_WORD}))*(?:['’]s\b)?"
@@ -87,73 +68,12 @@ def names_in_text(text: str) -> tuple[NameFound, ...]:
     """Names of persons and firms, each once, in the order in which they stand in `text`."""
     found: dict[str, tuple[int, NameFound]] = {}
     read = text[:MOST_READ]
-    for start, name, kind in (*_chinese(read), *_english(read)):
+    for start, name, kind in (*chinese_names(read), *_english(read)):
         if name not in found or start < found[name][0]:
             found[name] = (start, NameFound(name=name, kind=kind))
     kept = sorted(found.values(), key=lambda one: one[0])
     whole = [one.name for _, one in kept]
     return tuple(one for _, one in kept if not any(one.name != other and one.name in other for other in whole))
-
-
-def _chinese(text: str) -> Iterator[tuple[int, str, Kind]]:
-    for run in _CHINESE_RUN.finditer(text):
-        words = [(one.word, one.flag) for one in jieba.posseg.cut(run.group())]
-        at, starts = run.start(), list[int]()
-        for word, _ in words:
-            starts.append(at)
-            at += len(word)
-        yield from _persons(words, starts)
-        yield from _firms(words, starts)
-        for pattern in (_TITLED, _FAMILIAR):
-            for hit in pattern.finditer(run.group()):
-                name = hit["name"]
-                if pattern is _TITLED and run.start() + hit.start("name") not in starts:
-                    continue  # the end of a longer word: the shift of 夜班护士 is no surname
-                if pattern is _TITLED and name[0] in _NO_SURNAME_TITLE and len(name) < 3:
-                    continue
-                if name not in CHINESE:
-                    yield run.start() + hit.start("name"), name, "person"
-
-
-def _persons(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
-    for number, (word, flag) in enumerate(words):
-        if flag in ("nr", "nrfg", "nrt") and 2 <= len(word) <= 4 and word not in CHINESE and not _is_place(word):
-            if any(word.startswith(one) for one in SURNAMES) and not word.endswith(_CHINESE_TITLES):
-                yield starts[number], word, "person"
-            elif number and len(word) == 2 and words[number - 1][0] in SURNAMES:
-                yield starts[number - 1], words[number - 1][0] + word, "person"
-
-
-def _is_place(word: str) -> bool:
-    """Whether jieba's name is a noun and where something is in it (车库里), or a shift (白班)."""
-    return word[-1] == "班" or (len(word) == 3 and word[-1] in _WHERE and word[:-1] in jieba.dt.FREQ)
-
-
-def _firms(words: list[tuple[str, str]], starts: list[int]) -> Iterator[tuple[int, str, Kind]]:
-    """A kind of firm with the nouns before it that name it: at least one of them is a name, or no word of jieba's list."""
-    for number, (word, _) in enumerate(words):
-        kind = _CHINESE_FIRM.search(word)
-        if kind is None or kind.end() != len(word):
-            continue
-        first = number
-        while first and number - first < _LONGEST_FIRM and words[first - 1][1] in _IN_FIRM:
-            if words[first - 1][0] in _NOT_IN_FIRM:
-                break
-            first -= 1
-        parts = words[first:number]
-        named = any(flag in _NAMING or one not in jieba.dt.FREQ for one, flag in parts) or word not in jieba.dt.FREQ
-        name = "".join(one for one, _ in words[first : number + 1])
-        if named and len(name) - len(kind.group()) > 1:
-            yield starts[first], name, "firm"
-
-
-_LONGEST_FIRM: Final = 4
-"""Words before the kind of firm."""
-_NAMING: Final = frozenset("nz nr nrfg nrt nt".split())
-_IN_FIRM: Final = _NAMING | frozenset("n vn ng j i l a v b".split())
-_NOT_IN_FIRM: Final = frozenset(
-    "租给 卖给 送到 交给 是 有 在 去 来 开 做 办 到 给 跟 找 问 叫 老 大 小 新 旧 一家 家 去年 今年 这家 那家".split()
-)
 
 
 def _english(text: str) -> Iterator[tuple[int, str, Kind]]:
