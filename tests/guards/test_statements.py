@@ -119,3 +119,51 @@ def test_long_hostile_sentences_are_judged_in_time() -> None:
         breach_of(text)
         doubt_of(text)
         assert time.process_time() - began < 5, piece
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        # a thing that changes hands, not a talk
+        "看寄存处的 P01 拿牌来的就是主家，私下转了手他多半看不出。",
+        # what a thing takes, and the complement of a verb
+        "照这样补竹牌，可能得有一本册子，碰上不信登记的人。",
+        "P02 的空瓶子、空药板当场数得出来。",
+        "灯腾不腾得出来也跟着它走。",
+        # a limit of one's own
+        "P03她们不当保安，不替不认识的车担责任，看的只是自己群里的一排。",
+        # the content of a rule that is compared
+        "守台的P02和管卡嫂群的P03，可能在说同一件事：人各有各的犯困钟点，排守夜得避开它。",
+        # how a person would like best what they want
+        "P02要住下来，开口要一张床，最好别跟打呼噜的一起；",
+        "合起来，P00可能看得出哪几夜不一样。",
+        "园长 P06 有五十多张小床，谁要看可以来看。",
+        "分开放还是放一处，两家不同。",
+        # what one person alone can say
+        "Whether the letter can admit somebody within the first two days, only P00 can say.",
+        "On which days the women could begin, P00 alone can say.",
+        "How much of the twenty minutes could be used for speaking has not been said.",
+        # sizes, times and worth of things
+        "P01's pool, at eighty-four degrees, would probably be too deep to stand in.",
+        "If a case is worth nothing, P04, who traces heirs, sends the drawn tree to whoever arranges things;",
+    ],
+)
+def test_a_plain_fact_is_neither_struck_nor_remarked_on(sentence: str) -> None:
+    assert (breach_of(sentence), doubt_of(sentence)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "P01 和 P03 不如私下谈好再拿到群里。",
+        "P02 可能得先去找 P03。",
+        "P02要赶在月底前，最好先跟P03谈。",
+        "这件事避开委员会的人先说好。",
+        "P04 从来不替别人想。",
+        "P02 和 P03 应该先把钥匙定下来。",
+        "P01 should tell P04 before Friday.",
+        "It would be best to begin with P02's shed.",
+    ],
+)
+def test_advice_in_like_words_is_struck(sentence: str) -> None:
+    assert breach_of(sentence)

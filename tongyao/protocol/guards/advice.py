@@ -24,6 +24,8 @@ from tongyao.protocol.guards.wordings import (
     RECOMMENDS,
     REPORTS_EN,
     REPORTS_ZH,
+    TOLD,
+    WISHES_ZH,
 )
 from tongyao.protocol.model.observation import Observation, ObservationDraft
 from tongyao.protocol.model.value import Value
@@ -91,7 +93,7 @@ def doubt_of(sentence: str) -> Reason:
 def _may_go_beyond(own: str) -> Reason:
     if MAY_TAKE_ASIDE.search(own):
         return PRIVATE_TALK
-    if MAY_RECOMMEND.search(own):
+    if MAY_RECOMMEND.search(own) and not TOLD.search(own):
         return RECOMMENDATION
     return JUDGEMENT if MAY_JUDGE.search(own) else ""
 
@@ -174,6 +176,7 @@ def _own_words(sentence: str) -> str:
     bare = QUOTED.sub(unless_it_names_somebody, sentence)
     if not bare.strip(" .。!！?？;；,，:：\n"):
         bare = sentence  # nothing but a quotation, and nobody it would be of
+    bare = WISHES_ZH.sub(to_the_verb, bare)
     return REPORTS_ZH.sub(to_the_verb, REPORTS_EN.sub(to_the_verb, bare))
 
 

@@ -83,6 +83,12 @@ REPORTS_ZH: Final = re.compile(
     r"(?P<said>[^，；。！？\n]{0,120})"
 )
 
+WISHES_ZH: Final = re.compile(
+    r"(?P<who>(?<![A-Za-z0-9/])P\d{2}(?![\d/])[^。；！？\n]{0,30}(?:(?<![不只重主需必将])要(?!是|紧|么|不)|想|求|盼|愿意)[^。；！？\n]{0,30}[，、])"
+    r"(?P<said>最好(?!先|由|让|把|找|和|与|一起|马上|尽)[^，。；！？\n]{0,40})"
+)
+"""What an alias wants, and in a further clause how they would like it best: told, not advised."""
+
 QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\"[^\"\n]{0,400}\"")
 
 _START: Final = r"(?:^|(?<=[:：])|(?<=—)|(?<=, then)|(?<=, and))[\s>*#•\-–—\d.)\]]*"
@@ -149,7 +155,7 @@ ALONE: Final = AnyOf(english=(
     r"\bgo aside\b|\bstep aside together\b|\bexchange (?:phone )?(?:numbers|contacts|contact details|addresses)\b",
 ), chinese=(
     *wordings_zh.ALONE,
-    r"私下|私聊|私谈|背着|避开(?:其他|别|大家|众)|绕过(?:其他|别|大家|众)|一对一|另开(?:一个)?(?:小会|小群|群)",
+    r"私聊|私谈|背着|避开(?:其他|别|大家|众)|绕过(?:其他|别|大家|众)|一对一|另开(?:一个)?(?:小会|小群|群)",
     r"单独(?:沟通|谈|聊|对话|对接|见|商量|联系|约|碰)|(?:加|换)(?:个|一下)?微信|直接对接|两个人先谈",
 ))  # fmt: skip
 
@@ -196,6 +202,7 @@ NEUTRAL: Final = AnyOf(english=wordings_en.NEUTRAL, chinese=wordings_zh.NEUTRAL)
 """Frames in which a wording tells what somebody else said, asked or is bound to: it is remarked on, and not struck."""
 
 MAY_RECOMMEND: Final = AnyOf(english=wordings_en.MAY_RECOMMEND, chinese=wordings_zh.MAY_RECOMMEND)
+TOLD: Final = AnyOf(english=wordings_en.TOLD, chinese=wordings_zh.TOLD)
 MAY_TAKE_ASIDE: Final = AnyOf(english=wordings_en.MAY_TAKE_ASIDE, chinese=wordings_zh.MAY_TAKE_ASIDE)
 MAY_JUDGE: Final = AnyOf(english=wordings_en.MAY_JUDGE, chinese=wordings_zh.MAY_JUDGE)
 """Wordings that go beyond visibility in some sentences and only describe in others."""

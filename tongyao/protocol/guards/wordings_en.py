@@ -189,16 +189,21 @@ _OWN_NEED: Final = r"(?!(?:see|know|hear|learn|find out|be told|have|get|reach)\
 """Not after `needs to`: what somebody lacks for themselves, with nobody else in the clause."""
 
 MAY_RECOMMEND: Final = (
-    rf"{_AGENT} (?:(?:should|ought to|could|might|can|must|has to|have to) |needs? to {_OWN_NEED})(?:\w+ )?{_VERB}\b",
+    rf"(?<!only ){_AGENT} (?:(?:should|ought to|could|might|can|must|has to|have to) |needs? to {_OWN_NEED})(?:\w+ )?{_VERB}\b",
     rf"\bshould\b|\bought to\b|\bneeds? to {_OWN_NEED}|\bhad better\b",
-    r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|enough|easier|simpler|faster|cheaper|better|worth\w*)\b",
-    r"\b(?:worth|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|at once|as soon as possible|without delay)\b",
+    r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|easier|simpler|faster|cheaper|better|worth\w*)\b",
+    r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
     r"\b(?:instead of|rather than|why not|how about|perhaps|maybe)\b[^.;\n]{0,80}\b(?:could|might|should|can|would)\b",
     r"\?\s*$",
 )
 """Wordings that advise in some sentences and describe in others."""
+TOLD: Final = (
+    rf"\b(?:only {_P}|{_P} alone) (?:can|could) (?:say|tell|know|answer|decide|allow|give)\b|\b(?:has|have) not been (?:said|settled|named)\b|"
+    r"\b(?:nobody|no one) has (?:said|named|looked|asked)\b|\bis (?:not said|unsaid|not settled)\b",
+)
+"""Something that nobody has said, or that one person alone can say: no advice, whatever words it has."""
 MAY_JUDGE: Final = (
-    rf"{_P}[^.;\n]{{0,40}}\b{_TRAIT}\b",
-    rf"{_P}[^.;\n]{{0,60}}\b(?:too|hardly|barely|merely|really|truly|clearly|obviously|plainly) (?:a |an |the )?\w+\b",
+    rf"{_P}[^.;\n]{{0,40}}\b(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bevery ){_TRAIT}\b",
+    rf"{_P}[^.;\n]{{0,60}}\b(?:too(?! (?:late|early|far|small|large|big|many|few|long|short|heavy|soon|much|high|low|deep|cold|hot|wide|narrow|near)\b)|hardly|barely|merely|really|truly|clearly|obviously|plainly) (?:a |an |the )?\w+\b",
 )
 MAY_TAKE_ASIDE: Final = (r"\b(?:aside|confide|in secret|secretly|quietly|corridor|only the two)\b",)
