@@ -30,6 +30,9 @@ PROFILE: Final = (
 AWAY: Final = frozenset({"records_away", "temporal_away"})
 """Codes of answers after which the same request is repeated."""
 
+ANSWER_SECONDS: Final = 30
+"""How long people and the agent wait for an answer. Without one they ask again."""
+
 PAUSE: Final = 0.1
 """Seconds between two looks at an inbox, and before a request is repeated, where nothing else is said."""
 
@@ -169,7 +172,7 @@ class Person(Resident):
 
     def __init__(self, town: Town, name: str, profile_id: str, token: str) -> None:
         super().__init__(town, name, profile_id, token)
-        self._http = httpx.AsyncClient(timeout=30)
+        self._http = httpx.AsyncClient(timeout=ANSWER_SECONDS)
 
     async def ask(self, method: str, path: str, *, key: str = "", **more: Any) -> httpx.Response:
         """One request. Raises `AwayError`."""
@@ -235,8 +238,8 @@ class Agent(Resident):
         return str(said_by(result)["state"])
 
     async def _call(self, tool: str, given: Fields) -> Any:
-        try:
-            async with McpClient(f"{self.town.service.url}/mcp") as client:
+        try:  # the client waits for ever for the answer of a gateway that was killed meanwhile
+            async with asyncio.timeout(ANSWER_SECONDS), McpClient(f"{self.town.service.url}/mcp") as client:
                 result = await client.call_tool(tool, {**given, "token": self.token})
         except Exception as error:  # the client names what broke in many ways, groups of them among these
             raise AwayError(str(error)) from error
