@@ -76,8 +76,8 @@ async def fill(pool: Pool, fields: list[str], people: int) -> None:
                             words AS (INSERT INTO texts (id, owner, key_id, kind, body, chars)
                               SELECT gen_random_uuid(), one.id, owner.id, 'profile', convert_to(body, 'UTF8'), length(body)
                               FROM one JOIN owner ON owner.owner = one.id RETURNING id, owner, chars),
-                            who AS (INSERT INTO profiles (id, scene_id, display_name, current_version)
-                              SELECT id, 'bench', id, 1 FROM one)
+                            who AS (INSERT INTO profiles (id, scene_id, current_version)
+                              SELECT id, 'bench', 1 FROM one)
                        INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sha256)
                        SELECT owner, 1, id, chars, 'B', 'zh', '' FROM words""",
                     [[f"p{number:06d}" for number in numbers], texts],

@@ -1,4 +1,4 @@
-"""Nobody's words stand readable in a file of an installation: databases, write-ahead logs, logs, whatever is under its home.
+"""Nobody's words, names and addresses stand readable in a file of an installation: databases, write-ahead logs, logs, whatever is under its home.
 
 A real process runs through: profiles, an intent, what a person said, and what an operator signalled by hand.
 """
@@ -13,8 +13,10 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 
 from tests.support.stack import Stack
+from tongyao.app.people.registration import register_profile
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.records.people.notifications import Channel
 from tongyao.records.process.seats import SeatRow
 from tongyao.runtime import installation
 from tongyao.runtime.settings import Settings
@@ -26,6 +28,11 @@ CANARIES = {
     "intent": "a copper almanac for the ferry nobody takes",
     "said": "seventeen violet lanterns under the pier",
     "signalled": "the saffron ledger behind the boiler",
+    "name": "Quillon Marrowby",
+    "contact": "marrowby-quillon@harbour.example",
+    "webhook": "marrowby-hook.harbour.example",
+    "secret": "umber-tallow-signing-secret",
+    "agent": "marrowby-agent.harbour.example",
 }
 PROFILES = {
     "ada": f"I repair clocks. I look after {CANARIES['profile']}. I want to learn how tides are reckoned.",
@@ -46,6 +53,17 @@ def holding(home: Path, what: str) -> list[str]:
 
 async def a_process_with_people(here: Stack) -> str:
     people = await here.people(PROFILES)
+    repositories, ada = here.repositories, people[0]
+    scene = (await repositories.profiles.get(ada)).scene_id
+    for name, contact in ((CANARIES["name"], CANARIES["contact"]), ("Ada Renamed", "new@harbour.example")):
+        await register_profile(
+            here.context, ada, scene=scene, name=name, text=PROFILES["ada"], contact={"email": contact}
+        )
+    for address in (CANARIES["webhook"], "other.harbour.example"):
+        await repositories.notifications.set_channel(
+            Channel(person=ada, kind="webhook", address=f"https://{address}/", secret=CANARIES["secret"])
+        )
+    await repositories.sources.put(ada, "http", {"chat_url": f"https://{CANARIES['agent']}/"}, {})
     choices = [
         Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),
         *(Choice(profile_id=one) for one in people[1:]),
@@ -82,7 +100,7 @@ async def test_nobodys_words_are_readable_in_any_file(
         pid = await a_process_with_people(here)
         assert (await here.repositories.processes.get(pid)).phase == Phase.COMPLETED
         history = await here.handle(pid).fetch_history()
-        for canary in (CANARIES["profile"], CANARIES["intent"], CANARIES["said"]):
+        for canary in (words for name, words in CANARIES.items() if name != "signalled"):
             assert holding(home, canary) == []
     summaries = {
         event.user_metadata.summary.metadata["encoding"] for event in history.events if event.HasField("user_metadata")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections import Counter
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from tests.gateway.conftest import GatewayHarness, gateway
 from tests.security.test_limits import limited
 from tongyao.records.database import one_at_a_time, session
+from tongyao.records.privacy.texts import text_id
 
 __all__ = ["gateway"]
 
@@ -88,10 +90,15 @@ async def test_messages_sent_at_once_are_no_more_than_the_characters_of_a_person
 
 async def test_what_fails_in_the_block_leaves_nothing_and_lets_the_next_one_in(gateway: GatewayHarness) -> None:
     pool, texts = gateway.context.repositories.pool, gateway.context.repositories.texts
-    with pytest.raises(LookupError):
+    id = text_id("of the test", uuid.uuid4())
+
+    async def fails() -> None:
         async with one_at_a_time(pool, "x"):
-            id = await texts.put("somebody-new", "note", "not kept")
+            await texts.put("somebody-new", "note", "not kept", id=id)
             raise LookupError
+
+    with pytest.raises(LookupError):
+        await fails()
     async with one_at_a_time(pool, "x"):
         assert await texts.known([id]) == {}
     async with session(pool) as connection:

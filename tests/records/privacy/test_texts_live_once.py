@@ -1,4 +1,4 @@
-"""A body stands in `texts` and in no other table, whichever way it came in (docs/erasure.md)."""
+"""A body stands in `texts`, a name or an address in one column, and all of them sealed, whichever way they came in (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tongyao.protocol.model.events import SignalledText
 from tongyao.protocol.model.messages import Author, SubmitProjection
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.model_calls import Ledger
-from tongyao.records.people.profiles import Profiles, ProfileVersion
+from tongyao.records.people.notifications import Channel, Notifications
+from tongyao.records.people.profiles import NewProfile, Profiles, ProfileVersion
+from tongyao.records.people.sources import Sources
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.messages import Messages, MessageText, message_text_id
@@ -24,11 +26,14 @@ from tongyao.records.process.processes import NewProcess, Processes
 CANARY = '“金丝雀” canary/7 "quoted" \\ back'
 
 
-@pytest.mark.parametrize(("keys", "found"), [(None, ["texts.body"]), (KEYS, [])])
-async def test_every_way_in_leaves_the_words_in_texts_alone_and_there_they_are_sealed(
+WHERE = ["channels.body", "profiles.identity", "sources.config", "texts.body"]
+
+
+@pytest.mark.parametrize(("keys", "found"), [(None, WHERE), (KEYS, [])])
+async def test_words_stand_in_texts_names_and_addresses_in_their_columns_and_all_are_sealed(
     fresh_database_url: str, keys: Keyring | None, found: list[str]
 ) -> None:
-    """Without a master key the words show where they stand; with one they show nowhere."""
+    """Without a master key they show where they stand; with one they show nowhere."""
     pool = await open_pool(fresh_database_url, keys=keys)
     try:
         await say_everything(pool)
@@ -42,8 +47,18 @@ async def say_everything(pool: Pool) -> None:
     await Processes(pool).create(NewProcess(id=process, demander="somebody", language="en", intent_text_id=None))
     await Profiles(pool).put_scene("scene", "A scene")
     await Profiles(pool).save(
-        "ada", scene_id="scene", display_name="Ada", text=f"A profile with {CANARY} in it.", grade="B", language="en"
+        "ada", scene_id="scene", display_name=f"Ada {CANARY}", text=f"A profile with {CANARY} in it.", grade="B", language="en",
+        contact={"email": f"{CANARY}@example.org"},
+    )  # fmt: skip
+    bo = NewProfile(
+        id="bo", display_name=f"Bo {CANARY}", text="Rows.", grade="B", language="en", contact={"phone": CANARY}
     )
+    await Profiles(pool).add("scene", [bo])
+    for person in ("ada", "a demander without a profile"):
+        await Notifications(pool).set_channel(
+            Channel(person=person, kind="webhook", address=f"https://example.org/{CANARY}", secret=CANARY)
+        )
+    await Sources(pool).put("ada", "http", {"chat_url": f"https://example.org/{CANARY}"}, {"access_token": CANARY})
     message = SubmitProjection(
         key="canary", author=Author(role="participant", alias="P01"), alias="P01", round=1,
         text_id=message_text_id(process, "ada", "canary"),
@@ -67,18 +82,8 @@ async def test_the_scan_sees_every_kind_of_column(
     pool: Pool, database_url: str, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
 ) -> None:
     """A canary test is worth what its scan can find: here the words are put where they must not be."""
-    process, leak = await announce(), '漏 leak "q" \\ 9'
-    await person(name=leak)
-    profiles, someone = Profiles(pool), await person()
-    await profiles.save(
-        someone.profile_id,
-        scene_id=(await profiles.get(someone.profile_id)).scene_id,
-        display_name="x",
-        text="x",
-        grade="C",
-        language="en",
-        contact={"nested": [{"deep": leak}]},
-    )
+    process, leak, someone = await announce(), '漏 leak "q" \\ 9', await person()
+    await Profiles(pool).put_scene("scene of the scan", leak, {"nested": [{"deep": leak}]})
     async with session(pool) as connection:
         await connection.execute(
             """INSERT INTO relations (process_id, round, a, b, kind, sources)
@@ -88,6 +93,6 @@ async def test_the_scan_sees_every_kind_of_column(
         await connection.execute("UPDATE data_keys SET wrapped = %s WHERE owner = %s", [
             b"\xff\x00" + leak.encode(), someone.profile_id])  # fmt: skip
     assert find_in_database(database_url, leak) == [
-        "data_keys.wrapped", "profiles.contact", "profiles.display_name", "relations.sources",
+        "data_keys.wrapped", "relations.sources", "scenes.settings", "scenes.title",
     ]  # fmt: skip
     assert find_in_database(database_url, "never written anywhere") == []

@@ -183,7 +183,7 @@ class IndexStore:
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT id FROM profiles
-                   WHERE scene_id = %s AND deleted_at IS NULL AND contact @> '{"sample": true}'""",
+                   WHERE scene_id = %s AND deleted_at IS NULL AND sample""",
                 [scene],
             )
             return {row["id"] for row in await cursor.fetchall()}
@@ -321,7 +321,7 @@ class IndexStore:
             await cursor.execute(
                 sql.SQL(
                     """SELECT c.profile_id, c.no, c.facet, c.start_at, c.end_at, halfvec_send(c.vector) AS vector, {},
-                              c.no = 0 AND EXISTS (SELECT FROM profiles p WHERE p.id = c.profile_id AND p.contact @> '{{"sample": true}}')
+                              c.no = 0 AND EXISTS (SELECT FROM profiles p WHERE p.id = c.profile_id AND p.sample)
                        FROM {} c WHERE c.index_id = {} AND c.profile_id = ANY({}) ORDER BY c.profile_id, c.no"""
                 ).format(
                     sql.SQL("c.terms" if terms else "NULL::bytea"), _partition(index.id), sql.Literal(index.id), people

@@ -10,8 +10,9 @@ CREATE TABLE scenes (
 CREATE TABLE profiles (
     id               text PRIMARY KEY,
     scene_id         text NOT NULL REFERENCES scenes (id),
-    display_name     text NOT NULL,
-    contact          jsonb NOT NULL DEFAULT '{}',
+    identity         bytea,                       -- JSON of display name and contact; NULL once erased
+    identity_sealed  boolean NOT NULL DEFAULT false,  -- with the person's data key
+    sample           boolean NOT NULL DEFAULT false,  -- came with Tongyao's own scenes
     origin           text NOT NULL DEFAULT 'api'  -- how it came in; decides what holds while there is no row in `consents`
                      CHECK (origin IN ('api', 'mcp', 'sample', 'import', 'file')),
     current_version  integer NOT NULL DEFAULT 0,
@@ -53,8 +54,8 @@ CREATE TABLE consents (
 CREATE TABLE channels (
     person       text NOT NULL,
     kind         text NOT NULL,  -- of `Notifier` that sends there: mail, webhook, or one that was added
-    address      text NOT NULL,
-    secret       text NOT NULL DEFAULT '',        -- of a webhook: signs what is sent
+    body         bytea NOT NULL,                  -- JSON of the address and, of a webhook, the secret that signs what is sent
+    sealed       boolean NOT NULL,                -- with the person's data key
     code_sha256  text NOT NULL DEFAULT '',        -- of a mail address: the code that confirms it
     confirmed    boolean NOT NULL DEFAULT false,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -65,7 +66,8 @@ CREATE TABLE channels (
 CREATE TABLE sources (
     person               text PRIMARY KEY,
     kind                 text NOT NULL,
-    config               jsonb NOT NULL DEFAULT '{}',         -- addresses; never a secret
+    config               bytea NOT NULL,                      -- JSON of addresses; never a secret
+    config_sealed        boolean NOT NULL,                    -- with the person's data key
     credentials_text_id  uuid NOT NULL REFERENCES texts (id), -- JSON, the person's own text: sealed and erased as such
     created_at           timestamptz NOT NULL DEFAULT now()
 );

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.privacy.sealed_values import Stored, open_values, seal_value
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.events import EventCursor, RecordedEvent
 
@@ -75,14 +76,16 @@ class Notifications:
         self._pool = pool
 
     async def set_channel(self, channel: Channel, *, code: str = "") -> None:
-        """Tell this person there, from now on. With a `code`, only after `confirm`."""
-        async with session(self._pool) as connection:
+        """Tell this person there, from now on. With a `code`, only after `confirm`. Raises `TextErased` for who was erased."""
+        where = {"address": channel.address, "secret": channel.secret}
+        async with transaction(self._pool) as connection:
+            stored = await seal_value(connection, channel.person, _place(channel.kind), where)
             await connection.execute(
-                """INSERT INTO channels (person, kind, address, secret, code_sha256, confirmed)
+                """INSERT INTO channels (person, kind, body, sealed, code_sha256, confirmed)
                    VALUES (%s, %s, %s, %s, %s, %s)
-                   ON CONFLICT (person, kind) DO UPDATE SET address = excluded.address, secret = excluded.secret,
+                   ON CONFLICT (person, kind) DO UPDATE SET body = excluded.body, sealed = excluded.sealed,
                        code_sha256 = excluded.code_sha256, confirmed = excluded.confirmed""",
-                [channel.person, channel.kind, channel.address, channel.secret,
+                [channel.person, channel.kind, stored.body, stored.sealed,
                  _hash(code) if code else "", channel.confirmed and not code],
             )  # fmt: skip
 
@@ -103,12 +106,18 @@ class Notifications:
 
     async def channels(self, person: str) -> list[Channel]:
         """By kind."""
-        async with reading(self._pool, Channel) as cursor:
-            await cursor.execute(
-                "SELECT person, kind, address, secret, confirmed FROM channels WHERE person = %s ORDER BY kind",
-                [person],
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT kind, body, sealed, confirmed FROM channels WHERE person = %s ORDER BY kind", [person]
             )
-            return await cursor.fetchall()
+            rows = await cursor.fetchall()
+            stored = [Stored(person, _place(row["kind"]), row["body"], row["sealed"]) for row in rows]
+            opened = await open_values(connection, stored)
+        return [
+            Channel(person=person, kind=row["kind"], confirmed=row["confirmed"], **where)
+            for row, where in zip(rows, opened, strict=True)
+            if where is not None
+        ]
 
     async def from_inbox(self, limit: int = 200) -> int:
         """Make notifications of what waits for somebody and was not told yet, or with another date; returns how many."""
@@ -243,6 +252,10 @@ async def _put(connection: Connection, notice: Notice) -> int:
         )  # fmt: skip
         made += new.rowcount
     return made
+
+
+def _place(kind: ChannelKind) -> str:
+    return f"channel/{kind}"
 
 
 def _hash(code: str) -> str:

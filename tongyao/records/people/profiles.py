@@ -13,7 +13,8 @@ from pydantic import Field
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import identities_of
-from tongyao.records.database import Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values, seal_value, stored_value
 from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
 
 
@@ -155,12 +156,11 @@ class Profiles:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}")
             saved = await connection.execute(
-                """INSERT INTO profiles AS old (id, scene_id, display_name, contact, origin) VALUES (%s, %s, %s, %s, %s)
-                   ON CONFLICT (id) DO UPDATE
-                   SET display_name = excluded.display_name, contact = excluded.contact
+                """INSERT INTO profiles AS old (id, scene_id, sample, origin) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (id) DO UPDATE SET sample = excluded.sample
                    WHERE old.scene_id = excluded.scene_id AND old.deleted_at IS NULL
                    RETURNING current_version""",
-                [profile_id, scene_id, display_name, Jsonb(contact or {}), origin.value],
+                [profile_id, scene_id, _is_sample(contact), origin.value],
             )
             row = await saved.fetchone()
             if row is None:
@@ -168,6 +168,11 @@ class Profiles:
                     f"profile {profile_id!r} was deleted, or belongs to another scene: choose another id"
                 )
             current = int(row["current_version"])
+            identity = await seal_value(connection, profile_id, IDENTITY, _identity(display_name, contact))
+            await connection.execute(
+                "UPDATE profiles SET identity = %s, identity_sealed = %s WHERE id = %s",
+                [identity.body, identity.sealed, profile_id],
+            )
             async with connection.cursor(row_factory=rows_of(ProfileVersion)) as cursor:
                 await cursor.execute(_VERSION + " AND sha256 = %s", [profile_id, current, digest])
                 if same := await cursor.fetchone():
@@ -199,19 +204,23 @@ class Profiles:
         async with transaction(self._pool) as connection:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
+            keys = await put_first_texts(
+                connection, "profile", [(text, one.id, one.text) for text, one in zip(texts, new, strict=True)]
+            )
+            stored = [
+                stored_value(keys[one.id], one.id, IDENTITY, _identity(one.display_name, one.contact)) for one in new
+            ]
             added = await connection.execute(
-                """INSERT INTO profiles (id, scene_id, display_name, contact, origin)
-                   SELECT id, %s, name, contact, origin
-                   FROM unnest(%s::text[], %s::text[], %s::jsonb[], %s::text[]) AS t (id, name, contact, origin)
+                """INSERT INTO profiles (id, scene_id, identity, identity_sealed, sample, origin)
+                   SELECT id, %s, identity, sealed, sample, origin
+                   FROM unnest(%s::text[], %s::bytea[], %s::bool[], %s::bool[], %s::text[])
+                     AS t (id, identity, sealed, sample, origin)
                    ORDER BY id ON CONFLICT (id) DO NOTHING""",
-                [scene_id, ids, [one.display_name for one in new], [Jsonb(one.contact) for one in new],
-                 [one.origin.value for one in new]],
+                [scene_id, ids, [one.body for one in stored], [one.sealed for one in stored],
+                 [_is_sample(one.contact) for one in new], [one.origin.value for one in new]],
             )  # fmt: skip
             if added.rowcount != len(new):
                 raise ProfileKnown("one of these profiles is there already, or was deleted")
-            await put_first_texts(
-                connection, "profile", [(text, one.id, one.text) for text, one in zip(texts, new, strict=True)]
-            )
             await connection.execute(
                 """INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sections, sha256)
                    SELECT id, 1, text_id, chars, grade, language, '[]', sha256
@@ -231,11 +240,20 @@ class Profiles:
 
     async def get_many(self, profile_ids: Sequence[str]) -> dict[str, Profile]:
         """Those of `profile_ids` that exist and are not deleted."""
-        async with reading(self._pool, Profile) as cursor:
-            await cursor.execute(
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
                 "SELECT * FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
             )
-            return {profile.id: profile for profile in await cursor.fetchall()}
+            rows = await cursor.fetchall()
+            identities = await _identities(connection, rows)
+        return {
+            row["id"]: Profile(
+                display_name=name,
+                contact=contact,
+                **{column: row[column] for column in Profile.model_fields if column in row},
+            )
+            for row, (name, contact) in zip(rows, identities, strict=True)
+        }
 
     async def ids_like(self, part: str, *, limit: int = 20) -> list[str]:
         """Ids that begin with this or end with it behind a hyphen or a dot, in order: `derek` finds `cases-ferry-derek`."""
@@ -318,20 +336,19 @@ class Profiles:
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT w.id, w.version AS wanted, v.version, v.language, p.display_name, p.contact
+                """SELECT w.id, w.version AS wanted, v.version, v.language, p.identity, p.identity_sealed
                    FROM unnest(%s::text[], %s::int[]) AS w (id, version)
                    JOIN profiles p ON p.id = w.id AND (w.version IS NOT NULL OR p.deleted_at IS NULL)
                    JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
                 [[one for one, _ in wanted], [version for _, version in wanted]],
             )
             rows = await cursor.fetchall()
+            identities = await _identities(connection, rows)
         return {
             (row["id"], row["wanted"]): ProfileSummary(
-                version=row["version"],
-                language=row["language"],
-                identities=identities_of(row["display_name"], row["contact"]),
+                version=row["version"], language=row["language"], identities=identities_of(name, contact)
             )
-            for row in rows
+            for row, (name, contact) in zip(rows, identities, strict=True)
         }
 
     async def identities(self, profile_id: str) -> list[str]:
@@ -340,11 +357,14 @@ class Profiles:
         Deleted profiles are answered too: who left is still not to be named. Raises `ProfileUnknown`.
         """
         async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT display_name, contact FROM profiles WHERE id = %s", [profile_id])
-            row = await cursor.fetchone()
-        if row is None:
+            cursor = await connection.execute(
+                "SELECT id, identity, identity_sealed FROM profiles WHERE id = %s", [profile_id]
+            )
+            found = await _identities(connection, await cursor.fetchall())
+        if not found:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")
-        return list(identities_of(row["display_name"], row["contact"]))
+        name, contact = found[0]
+        return list(identities_of(name, contact))
 
     async def delete(self, profile_id: str) -> None:
         """Take the profile out of its scene. Its versions stay for the processes that froze them."""
@@ -376,6 +396,21 @@ class Profiles:
                    SET may_speak = excluded.may_speak, text_id = excluded.text_id, updated_at = now()""",
                 [profile_id, may_speak, text_id],
             )
+
+
+def _identity(display_name: str, contact: dict[str, Any] | None) -> dict[str, Any]:
+    return {"name": display_name, "contact": contact or {}}
+
+
+def _is_sample(contact: dict[str, Any] | None) -> bool:
+    return bool(contact and contact.get("sample") is True)
+
+
+async def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and contact of each row of `profiles`; empty where they were erased."""
+    stored = [Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]) for row in rows]
+    values = await open_values(connection, stored)
+    return [("", {}) if value is None else (value["name"], value["contact"]) for value in values]
 
 
 _VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s

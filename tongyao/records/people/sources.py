@@ -10,11 +10,15 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.privacy.sealed_values import Stored, open_values, seal_value
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 LEASE_SECONDS: Final = 240.0
 """How long a turn belongs to who took it: longer than one question may take."""
+
+_CONFIG: Final = "source"
+"""The place of the addresses of somebody's agent."""
 
 SourceState = Literal["pending", "said", "refused", "failed"]
 
@@ -67,11 +71,12 @@ class Sources:
         async with transaction(self._pool) as connection:
             await _forget(connection, person)
             kept = await put_text(connection, person, "credentials", json.dumps(credentials))
+            stored = await seal_value(connection, person, _CONFIG, config)
             await connection.execute(
-                """INSERT INTO sources (person, kind, config, credentials_text_id) VALUES (%s, %s, %s, %s)
+                """INSERT INTO sources (person, kind, config, config_sealed, credentials_text_id) VALUES (%s, %s, %s, %s, %s)
                    ON CONFLICT (person) DO UPDATE SET kind = excluded.kind, config = excluded.config,
-                       credentials_text_id = excluded.credentials_text_id, created_at = now()""",
-                [person, kind, Jsonb(config), kept],
+                       config_sealed = excluded.config_sealed, credentials_text_id = excluded.credentials_text_id, created_at = now()""",
+                [person, kind, stored.body, stored.sealed, kept],
             )
 
     async def keep(self, person: str, credentials: dict[str, str]) -> None:
@@ -83,10 +88,15 @@ class Sources:
 
     async def get(self, person: str) -> SourceRow:
         """Raises `SourceUnknown`."""
-        found = await fetch_one(self._pool, SourceRow, "SELECT * FROM sources WHERE person = %s", [person])
-        if found is None:
-            raise SourceUnknown(f"{person} has no agent registered")
-        return found
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT * FROM sources WHERE person = %s", [person])
+            rows = await cursor.fetchall()
+            stored = [Stored(person, _CONFIG, row["config"], row["config_sealed"]) for row in rows]
+            opened = await open_values(connection, stored)
+        for row, config in zip(rows, opened, strict=True):
+            known = {column: row[column] for column in SourceRow.model_fields}
+            return SourceRow(**{**known, "config": config or {}})
+        raise SourceUnknown(f"{person} has no agent registered")
 
     async def credentials(self, row: SourceRow) -> dict[str, str]:
         """Raises `TextErased`."""

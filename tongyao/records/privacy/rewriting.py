@@ -16,6 +16,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.records.database import Connection
+from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values
 from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text
 
 SCENE_PROFILES: Final = 200
@@ -207,9 +208,9 @@ async def _scene_texts(connection: Connection, process_id: str, person: str) -> 
 
 
 async def _identities(connection: Connection, person: str) -> list[str]:
-    cursor = await connection.execute("SELECT display_name, contact FROM profiles WHERE id = %s", [person])
-    row = await cursor.fetchone()
-    now = [row["display_name"], *_strings(row["contact"])] if row else []
+    cursor = await connection.execute("SELECT identity, identity_sealed FROM profiles WHERE id = %s", [person])
+    rows = [Stored(person, IDENTITY, row["identity"], row["identity_sealed"]) for row in await cursor.fetchall()]
+    now = [name for value in await open_values(connection, rows) for name in _strings(value)]
     cursor = await connection.execute(
         "SELECT id FROM texts WHERE owner = %s AND kind = 'identities' AND body IS NOT NULL", [person]
     )

@@ -159,10 +159,12 @@ async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tupl
             await _expect(connection, id, owner, kind, text)
 
 
-async def put_first_texts(connection: Connection, kind: str, texts: Sequence[tuple[str, str, str]]) -> None:
+async def put_first_texts(
+    connection: Connection, kind: str, texts: Sequence[tuple[str, str, str]]
+) -> dict[str, bytes | None]:
     """The first texts of many new owners, each `(id, owner, text)`, in a few statements of the caller's transaction.
 
-    Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
+    Returns the data keys that were made, by owner; None where texts are stored as they are. Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
     """
     owners = [owner for _, owner, _ in texts]
     await connection.execute(  # held until commit: erasure waits for us
@@ -171,9 +173,11 @@ async def put_first_texts(connection: Connection, kind: str, texts: Sequence[tup
     if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
         raise TextErased(_GONE)
     keys, bodies = [], []
+    secrets: dict[str, bytes | None] = {}
     for id, owner, text in texts:
         key, secret = str(uuid4()), new_data_key() if connection.keys is not None else None
         ring = connection.keys
+        secrets[owner] = secret
         wrapped = ring.wrap(secret, f"{key}/{owner}") if ring is not None and secret is not None else None
         keys.append((key, owner, wrapped, ring.active if ring is not None else None))
         bodies.append(text.encode("utf-8") if secret is None else seal(secret, text, _context(id, owner, kind)))
@@ -195,6 +199,7 @@ async def put_first_texts(connection: Connection, kind: str, texts: Sequence[tup
     )  # fmt: skip
     if stored.rowcount != len(texts):
         raise TextConflict("one of these ids stands for another text already: nothing was stored")
+    return secrets
 
 
 async def get_texts(
@@ -258,6 +263,21 @@ _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
 async def data_key(connection: Connection, owner: str) -> bytes | None:
     """The owner's data key, made when there is none; None where texts are stored as they are. Raises `TextErased`, `KeyMissing`."""
     return (await _active_key(connection, owner)).secret
+
+
+async def data_keys(connection: Connection, owners: Iterable[str]) -> dict[str, bytes]:
+    """The data keys of these owners that exist, also of one whose erasure has begun. Raises `KeyMissing`."""
+    wanted = sorted(set(owners))
+    if not wanted:
+        return {}
+    cursor = await connection.execute(
+        "SELECT id, owner, wrapped, master_id FROM data_keys WHERE owner = ANY(%s) AND destroyed_at IS NULL", [wanted]
+    )
+    found = {
+        row["owner"]: _unwrapped(connection, row["id"], row["owner"], row["wrapped"], row["master_id"])
+        for row in await cursor.fetchall()
+    }
+    return {owner: secret for owner, secret in found.items() if secret is not None}
 
 
 async def _active_key(connection: Connection, owner: str) -> _DataKey:

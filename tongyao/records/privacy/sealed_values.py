@@ -1,0 +1,59 @@
+"""Names, contacts and addresses in columns of other tables: JSON, sealed with the person's data key as texts are.
+
+Unlike a text such a value is replaced in place: the old one is gone from the table with the next vacuum. It can be opened for its
+owner and its place alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from tongyao.records.database import Connection
+from tongyao.records.privacy.keys import seal, unseal
+from tongyao.records.privacy.texts import data_key, data_keys
+
+IDENTITY: Final = "identity"
+"""The place of a profile's name and contact."""
+
+
+class Stored(NamedTuple):
+    """A value as its columns hold it. `place` is what it is, `channel/mail`; `body` is None where it was erased."""
+
+    owner: str
+    place: str
+    body: bytes | None
+    sealed: bool
+
+
+def stored_value(key: bytes | None, owner: str, place: str, value: Any) -> Stored:
+    """`value` for its columns; sealed where there is a data key."""
+    text = json.dumps(value, ensure_ascii=False)
+    body = text.encode("utf-8") if key is None else seal(key, text, _context(owner, place))
+    return Stored(owner, place, body, key is not None)
+
+
+async def seal_value(connection: Connection, owner: str, place: str, value: Any) -> Stored:
+    """As `stored_value`, with the data key of `owner`, made when there is none. Raises `TextErased`, `KeyMissing`."""
+    return stored_value(await data_key(connection, owner), owner, place, value)
+
+
+async def open_values(connection: Connection, stored: Iterable[Stored]) -> list[Any]:
+    """The values in the same order; None where one was erased, or its owner's key destroyed. Raises `KeyMissing`."""
+    rows = list(stored)
+    keys = await data_keys(connection, {one.owner for one in rows if one.sealed and one.body is not None})
+    return [_opened(keys, one) for one in rows]
+
+
+def _opened(keys: dict[str, bytes], one: Stored) -> Any:
+    if one.body is None:
+        return None
+    if not one.sealed:
+        return json.loads(bytes(one.body))
+    key = keys.get(one.owner)
+    return None if key is None else json.loads(unseal(key, bytes(one.body), _context(one.owner, one.place)))
+
+
+def _context(owner: str, place: str) -> str:
+    return f"{place}/{owner}"
