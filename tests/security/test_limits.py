@@ -158,6 +158,35 @@ async def test_nobody_holds_more_streams_or_requests_than_their_share(whole: Gat
         await few.ask("POST", f"/processes/{pid}/messages", one["token"], json={"kind": "cancel"})
 
 
+async def test_a_stranger_holds_no_more_streams_of_mcp_than_eight(whole: GatewayHarness) -> None:
+    """`GET /mcp` needs no token and does not end by itself."""
+    few = limited(whole)
+    assert few.context.options.most_streams == 8
+    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
+    serving = asyncio.create_task(serve(few.context, stop, bound))
+    await until_served(url_of(bound))
+    opened: list[httpx.Response] = []
+    try:
+        async with httpx.AsyncClient(base_url=url_of(bound)) as http:
+            ask = http.build_request("GET", "/mcp", headers={"Accept": "text/event-stream"})
+            for _ in range(8):
+                opened.append(await http.send(ask, stream=True))
+            assert [answer.status_code for answer in opened] == [200] * 8
+            assert (await http.send(ask)).status_code == 429
+            assert (await http.get("/scenes")).status_code == 200, "streams take nothing from other requests"
+            await opened.pop().aclose()
+            async with asyncio.timeout(60):
+                while (again := await http.send(ask, stream=True)).status_code == 429:
+                    await again.aclose()
+            opened.append(again)
+            assert again.status_code == 200, "whoever closes one may open another"
+            for answer in opened:
+                await answer.aclose()
+    finally:
+        stop.set()
+        await serving
+
+
 async def test_a_client_that_sends_slowly_is_cut_off(whole: GatewayHarness) -> None:
     few = limited(whole, head_seconds=0.3, body_seconds=0.3)
     stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
@@ -277,7 +306,7 @@ async def test_json_inside_json_without_end_is_bad_input_and_no_failure(whole: G
 
 @pytest.mark.parametrize(
     ("path", "most"),
-    [("/processes/c-1/events", "most_streams"), ("/console/processes/c-1/live", "most_pages"),
+    [("/processes/c-1/events", "most_streams"), ("/mcp", "most_streams"), ("/console/processes/c-1/live", "most_pages"),
      ("/profiles/p-1/export", "most_large"), ("/console/inbox", "most_requests")],
 )  # fmt: skip
 async def test_streams_and_what_takes_much_memory_have_shares_of_their_own(
