@@ -10,6 +10,8 @@ import re
 from enum import StrEnum
 from typing import Final
 
+from tongyao.llm.extractive.stopping import check
+
 
 class Cue(StrEnum):
     OFFER = "offer"
@@ -229,6 +231,7 @@ _REFUSED = _any(
 
 def cues_in(text: str) -> frozenset[Cue]:
     """What `text` shows. An offer is one in a clause of its own: "nobody can teach" offers nothing."""
+    check()
     found = {cue for cue, pattern in _IN_SENTENCE.items() if pattern.search(text)}
     if Cue.OFFER in found and not any(
         _IN_SENTENCE[Cue.OFFER].search(clause) and not _REFUSED.search(_FOR_FREE.sub("", clause))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.extractive import catalyst, endpoint, formulation, planner, wording
+from tongyao.llm.extractive.stopping import in_thread
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
@@ -24,7 +25,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 class ExtractiveEngine:
     """An `Engine` that selects and aligns sentences. Deterministic: the same request gives the same draft.
 
-    It needs no key and no network, raises nothing on purpose, and marks every answer with the label
+    It needs no key and no network, raises nothing but `StepFailed` for texts that take too long, and marks every answer with the label
     `extractive`. A scene's prompt override means nothing to it. A re-ask of a projection brings no items:
     what it quotes is verbatim already, so it has no better version of an item that a guard refused.
     """
@@ -40,10 +41,10 @@ class ExtractiveEngine:
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Run the step in a thread: a profile of 50,000 characters takes a good part of a second."""
+        """Run the step in a thread: a profile of 50,000 characters takes a good part of a second. Raises `StepFailed`."""
         if call.reask is not None and isinstance(request, EndpointRequest):
             nothing = {"nothing_new": False, "items": [], "markdown": wording.NOTICE[request.language]}
             draft = step.draft.model_validate(nothing)
         else:
-            draft = await asyncio.to_thread(_ANSWERS[step.name], request)
+            draft = await in_thread(partial(_ANSWERS[step.name], request))
         return Answer(draft=draft, text=draft.model_dump_json(), engine=self.name, labels=(wording.LABEL,))

@@ -9,6 +9,7 @@ from typing import Final
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in
 from tongyao.llm.extractive.likeness import Likeness, tokens, weight_of
+from tongyao.llm.extractive.stopping import check
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest, Language
 
@@ -102,6 +103,7 @@ class Hearing:
 
     def shared(self, a: Voice, b: Voice) -> frozenset[str]:
         """The words of both; of words inside longer ones only the longest."""
+        check()
         words = self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]]
         return frozenset(word for word in words if not any(word != other and _inside(word, other) for other in words))
 

@@ -21,6 +21,8 @@ from scipy.sparse import csr_matrix, diags
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 from sklearn.preprocessing import normalize
 
+from tongyao.llm.extractive.stopping import check
+
 jieba.setLogLevel(logging.WARNING)
 
 COMMON: Final = 0.0003
@@ -69,6 +71,7 @@ def tokens(text: str) -> list[str]:
 
     The last character of a Chinese word mostly names the kind of thing (a goods van, an electric van), so it counts too.
     """
+    check()
     found: list[str] = []
     for run in _RUN.findall(text.lower()):
         if "\u3400" <= run[0] <= "\u9fff":
