@@ -135,3 +135,10 @@ def test_a_phrase_that_somebody_hides_in_lower_case_is_hidden_however_it_is_writ
 def test_a_registered_name_is_hidden_in_lower_case_although_texts_have_it_too() -> None:
     names = Anonymizer({"P01": ["Wilma"]}, numbered=numbered(found("Wilma")))
     assert names.text("wilma said so") == "[person 1] said so"
+
+
+def test_a_place_that_is_called_after_somebody_stays_and_what_somebody_has_does_not_name_them() -> None:
+    names = Anonymizer({}, numbered=numbered(found("Fenner")))
+    assert names.text("Fenner's Hill, Fenner Road, Fenner's house, Fenner's roads") == (
+        "Fenner's Hill, Fenner Road, [person 1]'s house, [person 1]'s roads"
+    )

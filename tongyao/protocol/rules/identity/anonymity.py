@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import NumberedName
 from tongyao.protocol.model.unicode_text import Folded, folded
-from tongyao.protocol.rules.identity.common_words import ALSO_NAMES
+from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, PLACE_WORDS
 from tongyao.protocol.rules.identity.contacts import contacts
 from tongyao.protocol.rules.identity.markup import for_others
 from tongyao.protocol.rules.identity.names import TOKEN, Form, all_forms, forms_of
@@ -215,11 +215,21 @@ def _in_source(form: Folded, start: int) -> int:
 def _stands_as_name(form: Folded, tokens: list[tuple[str, int, int]], at: int) -> bool:
     """Whether the word has a capital, and one that does not come from the beginning of a sentence if it may be an ordinary word."""
     word, start, _ = tokens[at]
-    if not _capital(form, start):
+    if not _capital(form, start) or _makes_a_place(form, tokens, at):
         return False
     if not begins_sentence(form.source, _in_source(form, start)):
         return True
     return word not in ALSO_NAMES and not any(other == word and not _capital(form, begin) for other, begin, _ in tokens)
+
+
+def _makes_a_place(form: Folded, tokens: list[tuple[str, int, int]], at: int) -> bool:
+    """Whether a word for a place follows with a capital: Fenner's Hill, and not Fenner's house."""
+    following = tokens[at + 1 : at + 3]
+    if following and following[0][0] == "s":
+        following = following[1:]
+    if not following or following[0][0] not in PLACE_WORDS or following[0][1] - tokens[at][2] > _LONGEST_GAP:
+        return False
+    return _capital(form, following[0][1])
 
 
 def _is_unspaced(word: str) -> bool:

@@ -108,3 +108,18 @@ SURNAMES: Final = frozenset(
     "欧阳 司马 上官 诸葛 东方 皇甫 尉迟 公孙 慕容 司徒 令狐 夏侯 端木 南宫 长孙 宇文 轩辕 闻人 呼延 独孤".split()
 )
 HONORIFICS: Final = ("先生", "女士", "小姐", "老师", "师傅", "医生", "教授", "阿姨", "叔叔")
+
+PLACE_WORDS: Final = tuple(
+    """
+    abbey academy airport arcade arms avenue barracks baths bay beach borough bridge building buildings canal canyon castle cathedral
+    cemetery chapel church cinema city coast college corner council county court cove creek crematorium crescent crossing dale depot
+    desert district dock docks east estate exchange fairground falls farm fen fens field fields flats fold forest gallery garden
+    gardens glen grounds grove hall harbor harbour heath heights hill hills hospice hospital house infirmary inn island islands isle
+    junction knob lake landing lane legion library loch lock locks lodge manor marina market marsh meadow meadows mews mill moor moors
+    mosque mount mountain mountains museum north orchard parade parish park parkway peak pier plain plains plaza pool prison province
+    quarry quay ranch region reservoir ridge river road rooms row sands school shire south springs square stadium stairs station street
+    synagogue temple terminal terrace theater theatre tower towers town unified university valley village ward wells west wharf wood
+    woods yard
+    """.split()
+)
+"""English words that make of the word before them the name of a place: Fenner's Hill."""

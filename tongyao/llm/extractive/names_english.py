@@ -1,0 +1,275 @@
+"""Names of persons and firms in English text: capitalised words, given names, titles, and what stands beside.
+
+What a word is, is decided once for a text: a word that stands after "in" or before "Road" is a place there, and one that is also
+written in lower case is an ordinary word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tongyao.llm.extractive import english_cues as cues
+from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, ENGLISH
+from tongyao.protocol.rules.identity.sentence_start import begins_sentence
+
+Kind = Literal["person", "firm"]
+Found = tuple[int, str, Kind]
+
+_WORD: Final = r"(?:[A-Z]['’])?[A-ZÀ-Þ][a-zà-ÿ]+(?:[A-Z][a-z]+)?(?:-[A-ZÀ-Þ][a-zà-ÿ]+)*"
+_TITLES: Final = r"(?:Mr|Mrs|Ms|Dr|Prof|Rev|Fr|Capt|Sgt)\. "
+_NAME: Final = re.compile(
+    rf"(?<![A-Za-z0-9'’])(?:{_TITLES})?{_WORD}(?:(?:,? (?:&|and) | (?:de|van|von|der|da|di|la|le|del|bin|ibn) (?:de |der |la )?| (?:[A-Z]\. )?){_WORD})*"
+)
+_LOWER: Final = re.compile(r"(?<![A-Za-z])[a-zà-ÿ]+")
+_POSSESSIVE: Final = re.compile(r"^['’]s?\b|^['’](?=\s)")
+_TITLE_CASE: Final = r"(?:[A-Z][\w'’-]*|a|an|the|of|to|in|on|for|and|or|with|at|by|from|&)"
+_WORK: Final = re.compile(
+    rf"[“\"‘](?:[A-Z][\w'’-]*)(?: {_TITLE_CASE})+[”\"’]|(?<![*\w])\*(?![*\s])[A-Z][^*\n]{{1,60}}\*(?!\*)|(?<![_\w])_(?![_\s])[A-Z][^_\n]{{1,60}}_(?![_\w])"
+)
+"""A title in quotation marks or italics."""
+_BARE_TITLE: Final = re.compile(
+    r"\b(?:The|A|An) (?:[A-Z][\w'’-]*)(?: (?:of|to|in|on|for|and|with|from|into|under|by)(?: the| a)? [A-Z][\w'’-]*| [A-Z][\w'’-]*)*|"
+    r"\b[A-Z][a-z]+ of (?:the )?[A-Z][a-z]+"
+)
+"""The Courage to Float, Mother of Rivers: of several capitalised words with an article or "of"."""
+_LIST: Final = re.compile(r"^[^\n]*(?:[|·｜][^\n|·｜]*){3,}$", re.MULTILINE)
+"""A line of labels."""
+_SHOP: Final = re.compile(
+    r"^['’]s(?=[,.;:)]|\s(?:sells?|sold|opens?|closed?|closes|shuts?|has|is|was|delivers?|delivered|stocks?|the café|by the|on the|in the|at the)|\s*$|\s*\()"
+)
+_IN_PHRASE: Final = re.compile(r"\b[A-Z]\w+ (?:for|of|on|at|in) $|\b(?:to|from|of) $")
+"""Council for Aquatic Excellence, four streets from Calder Fold."""
+_NICKNAMED: Final = re.compile(rf"({_WORD}) [“\"'‘]({_WORD})[”\"'’] ({_WORD})")
+_SHOP_BEFORE: Final = re.compile(r"(?:\b(?:at|from|to|into|outside|behind|opposite|near|called)|[.!?:]|^|^#+|\n#*)\s*$")
+
+
+@dataclass
+class _Hit:
+    """A sequence of capitalised words."""
+
+    start: int
+    words: list[str]
+    begins: bool
+    before: str
+    after: str
+    in_list: bool
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def person_name(self) -> bool:
+        return self.words[0].lower() in cues.GIVEN
+
+
+def english_names(text: str) -> Iterator[Found]:
+    """Each name that is found, with its start and kind; the same name may come several times."""
+    titles = [one.span() for one in _WORK.finditer(text)]
+    titles += [one.span() for one in _BARE_TITLE.finditer(text) if _is_title(text, one)]
+    hits = [hit for hit in _hits(text) if not any(begin <= hit.start < end for begin, end in titles)]
+    ordinary = {one for one in _LOWER.findall(text) if len(one) > 2}
+    places = {word.lower() for hit in hits if _is_place(hit) for word in hit.words}
+    parts: set[str] = set()
+    for one in _NICKNAMED.finditer(text):
+        yield one.start(), one.group(), "person"
+        parts.update(one.groups())
+    for hit in hits:
+        if (kind := _kind(hit, ordinary, places)) is not None:
+            shop = kind == "firm" and len(hit.words) == 1 and hit.after[:1] in ("'", "’")
+            yield hit.start, hit.name + (hit.after[:2] if shop else ""), kind
+            if kind == "person" and len(hit.words) > 1:
+                parts.update(hit.words)
+    for hit in hits:
+        if hit.name in parts and _is_part(hit, ordinary, places):
+            yield hit.start, hit.name, "person"
+
+
+def _is_part(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
+    """Whether a single word is a part of a person's name that stands elsewhere in the text: Wilf, of Wilf Arkwright."""
+    word = hit.name.lower()
+    if (
+        len(hit.words) > 1
+        or cues.TITLE.fullmatch(hit.name)
+        or word in places | cues.TIMES | cues.PLACES
+        or _is_place(hit)
+    ):
+        return False
+    return not (word in ALSO_NAMES | ENGLISH | ordinary and (hit.begins or word in ENGLISH - ALSO_NAMES))
+
+
+def _is_title(text: str, hit: re.Match[str]) -> bool:
+    words = hit.group().split()
+    if words[0] in ("The", "A", "An"):
+        inner = not begins_sentence(text, hit.start())
+        return (inner or any(word.islower() for word in words)) and len(words) > 1
+    return words[0].lower() not in cues.GIVEN
+
+
+def _hits(text: str) -> Iterator[_Hit]:
+    lists = [one.span() for one in _LIST.finditer(text)]
+    for match in _NAME.finditer(text):
+        start, words = match.start(), match.group().split(" ")
+        begins = begins_sentence(text, start)
+        while words and words[0].lower() not in cues.NICK_BEFORE and _drops_first(words, begins):
+            start += len(words[0]) + 1
+            words = words[1:]
+            begins = False
+        while words and words[-1].lower().rstrip(",") in cues.CONNECTORS:
+            words = words[:-1]
+        while words and (words[0].lower() in cues.CONNECTORS):
+            start += len(words[0]) + 1
+            words = words[1:]
+        for begin, part in _parts(words):
+            at = start + begin
+            end = at + len(" ".join(part))
+            yield _Hit(
+                at,
+                part,
+                begins_sentence(text, at),
+                text[max(0, at - 40) : at],
+                text[end : end + 40],
+                any(first <= at < last for first, last in lists),
+            )
+
+
+def _drops_first(words: list[str], begins: bool) -> bool:
+    """Whether the first of several words is no part of the name: an ordinary word at the beginning, a month, a language."""
+    first = words[0].lower().rstrip(",.")
+    if cues.TITLE.match(words[0]):
+        return False
+    if first in cues.TIMES | cues.LANGUAGES and first not in ALSO_NAMES:
+        return True
+    if len(words) > 1 and first in ALSO_NAMES:
+        return False
+    return begins and first in ENGLISH and not (len(words) > 1 and words[1] == "&")
+
+
+def _parts(words: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The names in a sequence joined by "and" or commas, each with its offset; a firm is one: Crumb and Daughter."""
+    if not words:
+        return
+    joined = [number for number, word in enumerate(words) if word in ("and", "&")]
+    if not joined:
+        yield 0, words
+        return
+    last = words[-1].rstrip(",")
+    firm = "&" in words or cues.FIRM.fullmatch(last) is not None
+    if firm and not (words[joined[0]] == "and" and len(words) - joined[-1] > 2 and "&" not in words):
+        yield 0, words
+        return
+    first, at = 0, 0
+    for stop in [*joined, len(words)]:
+        part = words[first:stop]
+        if part:
+            yield at, [*part[:-1], part[-1].rstrip(",")]
+        at += len(" ".join(words[first : stop + 1])) + 1
+        first = stop + 1
+
+
+def _is_place(hit: _Hit) -> bool:
+    """Whether this says that the words are a place: Tannery Row, in Marlock, Fenner's Hill."""
+    if hit.person_name and len(hit.words) > 1 and not cues.PLACE.fullmatch(hit.words[-1]):
+        return False
+    if len(hit.words) > 1 and cues.FIRM.fullmatch(hit.words[-1]) is not None:
+        return False
+    return (
+        (len(hit.words) > 1 and cues.PLACE.fullmatch(hit.words[-1]) is not None)
+        or cues.PLACE_BEFORE.search(hit.before) is not None
+        or re.match(r"['’]s [A-Z]", hit.after) is not None
+    )
+
+
+def _kind(hit: _Hit, ordinary: set[str], places: set[str]) -> Kind | None:
+    first, last = hit.words[0].rstrip(","), hit.words[-1]
+    if cues.NUMBERED.match(hit.after) and len(hit.words) == 1:
+        return None
+    if "&" in hit.words:
+        return "firm"
+    if len(hit.words) > 1:
+        if cues.TITLE.fullmatch(first):
+            return "person"
+        return _of_several(hit, last, places)
+    return _of_one(hit, first, ordinary, places)
+
+
+def _of_several(hit: _Hit, last: str, places: set[str]) -> Kind | None:
+    lower = [word.lower() for word in hit.words if word.lower() not in cues.CONNECTORS]
+    surname_known = last.lower() in ALSO_NAMES and hit.person_name
+    if hit.person_name and (surname_known or not (cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last))):
+        return None if any(word in cues.ROLE_WORDS for word in lower[1:]) else "person"
+    if cues.FIRM.fullmatch(last) and not hit.in_list:
+        return "firm"
+    if cues.BUSINESS_BEFORE.search(hit.before):
+        return "firm"
+    if cues.NICK_BEFORE & {lower[0]} and len(lower) == 2:
+        told = lower[1] in cues.GIVEN or cues.SPEAKS.match(hit.after) is not None
+        return "person" if told and lower[1] not in places else None
+    if cues.PLACE.fullmatch(last) or cues.PLACE_BEFORE.search(hit.before) or hit.in_list:
+        return None
+    if hit.before.lower().endswith((" the ", " a ", " an ")) or cues.WORK_BEFORE.search(hit.before):
+        return None
+    if lower[0] == "st" or _IN_PHRASE.search(hit.before) or hit.after.startswith((" of ", "'s Task")):
+        return None
+    if cues.ABSTRACT_END.search(lower[-1]):
+        return None
+    known = cues.LANGUAGES | cues.TIMES | cues.PLACES | cues.ROLE_WORDS
+    if any(
+        word in known
+        or (word in ENGLISH and word not in ALSO_NAMES)
+        or (number == 0 and word not in ALSO_NAMES and cues.ORDINARY_END.search(word))
+        for number, word in enumerate(lower)
+    ):
+        return None
+    return None if lower[0] in places and not cues.SPEAKS.match(hit.after) else "person"
+
+
+def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind | None:
+    lower = word.lower()
+    if lower in cues.LANGUAGES or lower in cues.TIMES - ALSO_NAMES or (lower in ENGLISH and lower not in ALSO_NAMES):
+        return None
+    if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list:
+        return None
+    given = lower in cues.GIVEN
+    may_be = lower in ALSO_NAMES or (lower in ordinary and (hit.begins or not given))
+    if re.match(r"['’](?!s\b)[a-z]", hit.after):
+        return None  # Don't
+    in_place = cues.PLACE_BEFORE.search(hit.before) is not None
+    if lower in places | cues.PLACES and (not given or in_place) and not (given and _SHOP.match(hit.after)):
+        return None
+    if _SHOP.match(hit.after) and _SHOP_BEFORE.search(hit.before) and not may_be:
+        return "firm"
+    if lower in places and not given:
+        return None
+    told = (
+        cues.KIN.search(hit.before) is not None
+        or cues.NAMED_BEFORE.search(hit.before) is not None
+        or cues.SPEAKS.match(hit.after) is not None
+    )
+    if may_be:
+        strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)
+        told = told or cues.ASKED_SURE.search(hit.before) is not None
+        return "person" if strong or (told and not hit.begins and lower in ALSO_NAMES - cues.TIMES) else None
+    if given:
+        return "person"
+    if hit.before.lower().endswith((" the ", " a ", " an ")):
+        plural = hit.before.lower().endswith(" the ") and word.endswith("s") and cues.SPEAKS.match(hit.after)
+        return "person" if plural else None
+    if hit.begins:
+        return "person" if cues.SAYS.match(hit.after) and not cues.ORDINARY_END.search(lower) else None
+    if told:
+        return "person"
+    if cues.ORDINARY_END.search(lower):
+        return None
+    if _POSSESSIVE.match(hit.after):
+        return "person"
+    if cues.ASKED.search(hit.before):
+        return "person"
+    return (
+        "person"
+        if cues.CLAUSE.search(hit.before) and (cues.VERB_LIKE.match(hit.after) or cues.IS.match(hit.after))
+        else None
+    )
