@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -13,6 +13,7 @@ from tongyao.app.context import AppContext, FoundPerson, PeopleSearch
 from tongyao.app.errors import ADD_PEOPLE, BadInput, NotOffered
 from tongyao.app.messaging.wire import Body, Id, TensionBody
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.consent import Consent
 from tongyao.records.people.profiles import ProfileVersion
 
 
@@ -40,7 +41,10 @@ class Reason(Value):
 
 
 class Card(Value):
-    """What is public of a person in a scene: never their text; the name only where the scene says so."""
+    """What is public of a person in a scene: never their text; the name only where the scene says so.
+
+    `score` and `reasons` are missing of people who do not allow their proxy to speak in this scene.
+    """
 
     profile_id: str
     language: str
@@ -75,7 +79,9 @@ async def search_people(context: AppContext, caller: Caller, scene: str, body: S
     found = await _found(context, context.people_search, caller, scene, body)
     ids = sorted({person.profile_id for perspective in found for person in perspective})
     people = {one.profile_id: one for one in await context.repositories.profiles.some_of_scene(scene, ids)}
-    return [card for one in found for card in await _cards_of(context, scene, people, one)]
+    standing = await context.repositories.consents.standing(ids, scene)
+    allow = {id for id, one in standing.items() if one.consent is Consent.ALLOW}
+    return [card for one in found for card in await _cards_of(context, scene, people, one, allow)]
 
 
 async def _found(
@@ -94,20 +100,34 @@ async def _found(
 
 
 async def _cards_of(
-    context: AppContext, scene: str, people: dict[str, ProfileVersion], found: Sequence[FoundPerson]
+    context: AppContext,
+    scene: str,
+    people: dict[str, ProfileVersion],
+    found: Sequence[FoundPerson],
+    allow: Collection[str],
 ) -> list[Card]:
+    """Of people who do not `allow` their proxy to speak in this scene only their place in the list is told: how well a word matches
+    their profile, and where, would tell what stands in it.
+    """
     there = [one for one in found if one.profile_id in people]
     shown = await _shown(context, scene, [people[one.profile_id] for one in there])
     return [
         card.model_copy(
             update={
                 "perspective": one.perspective,
-                "score": one.score,
-                "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in one.reasons),
+                **(_match(one) if one.profile_id in allow else {}),
             }
         )
         for card, one in zip(shown, there, strict=True)
     ]
+
+
+def _match(found: FoundPerson) -> dict[str, object]:
+    """How well somebody matches, and which sides of theirs."""
+    return {
+        "score": found.score,
+        "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in found.reasons),
+    }
 
 
 def _labels(reason: dict[str, object]) -> dict[str, object]:
