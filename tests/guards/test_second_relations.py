@@ -164,6 +164,8 @@ def test_new_words_without_a_new_source_are_not_taken_and_the_next_request_says_
 def test_nothing_is_said_of_a_pair_that_is_repeated_as_it_was() -> None:
     for again in (draft(), draft(text="", lack=[], means=[], also=[])):
         assert settled(again, second_round(draft())).not_taken == ()
+    none = PairDraft(a="P01", b="P02", relation=Relation.NONE_FOUND, text="Nothing.")
+    assert settled(none.model_copy(update={"text": "Still nothing."}), second_round(none)).not_taken == ()
 
 
 def test_what_does_not_stand_after_the_repair_is_said_in_the_next_request() -> None:

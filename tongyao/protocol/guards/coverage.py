@@ -131,7 +131,9 @@ class PairStatements:
         return replace(read, fault=fault)
 
     def _kept(self, draft: PairDraft, before: Pair) -> str:
-        """What is said of a draft whose words were not taken over because it cites nothing new; empty where it has none."""
+        """What is said of a draft whose words were not taken over because it cites nothing new; empty where nothing is lost."""
+        if not before.relation.related and draft.relation is before.relation:
+            return ""
         if not draft.text.strip() or (draft.text.strip() == before.text.strip() and draft.relation is before.relation):
             return ""
         return complaint(self._language, "kept", round=before.stated_in)
