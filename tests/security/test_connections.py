@@ -115,3 +115,41 @@ def test_this_machine_is_one_client_whatever_address_of_its_own_it_calls_from() 
     assert {addresses.of_peer(one) for one in ("127.0.0.1", "127.9.8.7", "::1", "::ffff:127.3.3.3")} == {"127.0.0.1"}
     assert addresses.of({"type": "http", "client": ("127.44.0.2", 1), "headers": []}) == "127.0.0.1"
     assert addresses.of_peer("10.0.0.7") == "", "a proxy's connections are of many clients"
+
+
+async def answered(port: int, sent: bytes) -> bytes:
+    """The first line of what the gateway answers; empty where it closes the connection without a word."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.timeout(60):
+            writer.write(sent)
+            return await reader.readline()
+    except OSError:
+        return b""
+    finally:
+        writer.close()
+
+
+async def test_a_body_in_chunks_of_one_byte_is_not_parsed_to_its_end(whole: GatewayHarness) -> None:
+    """Each chunk takes the event loop as long as a thousand bytes, before any limit is asked."""
+    async with open_gateway(whole) as (_, port):
+        assert await answered(port, CHUNKED + b"1\r\n \r\n" * 60_000 + b"0\r\n\r\n") == b""
+        assert b" 422 " in await answered(port, CHUNKED + b"20\r\n" + b" " * 32 + b"\r\n0\r\n\r\n")
+        assert b" 422 " in await answered(port, CHUNKED + (b"20\r\n" + b" " * 32 + b"\r\n") * 1_500 + b"0\r\n\r\n")
+
+
+async def test_a_head_of_very_many_lines_is_refused_before_they_are_parsed(whole: GatewayHarness) -> None:
+    async with open_gateway(whole) as (_, port):
+        assert b" 400 " in await answered(port, HEAD + b"a:\r\n" * 12_000 + b"\r\n")
+        assert b" 200 " in await answered(port, HEAD + b"a:\r\n" * 150 + b"\r\n")
+        body = b"\n" * 1_000  # the lines of a body are not those of the next head
+        posted = b"POST /profiles HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(2):
+            writer.write(posted)
+            async with asyncio.timeout(60):
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+                await reader.readexactly(int(length.split(b":")[1]))
+            assert b" 422 " in head.split(b"\r\n")[0]
+        writer.close()

@@ -14,12 +14,19 @@ from temporalio import activity, workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.common import RawValue, RetryPolicy
-from temporalio.converter import DataConverter, WorkflowSerializationContext
+from temporalio.converter import ActivitySerializationContext, DataConverter, WorkflowSerializationContext
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
-from tongyao.protocol.contracts.process import CRYSTALLIZATION, FORMULATE, FREEZE, MODELS_QUEUE, PROCESS_QUEUE
+from tongyao.protocol.contracts.process import (
+    CRYSTALLIZATION,
+    FORMULATE,
+    FREEZE,
+    MODELS_QUEUE,
+    PROCESS_QUEUE,
+    FreezeInput,
+)
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.privacy.keys import Keyring
@@ -190,3 +197,30 @@ async def test_a_forged_answer_is_taken_by_no_client() -> None:
         with pytest.raises(Unsealed):
             await within.decode(forged)
     assert await within.decode(await within.encode([{"accepted": True}])) == [{"accepted": True}]
+
+
+@pytest.mark.parametrize("none", ["", None])
+async def test_a_step_that_no_workflow_started_takes_nothing(none: str | None) -> None:
+    """Temporal servers after 1.29 start steps without a workflow, and whoever poses as the server may leave the workflow out."""
+    ours = converter_with(PayloadEncryption(Keyring(b"k" * 32)))
+    alone = ours.with_context(
+        ActivitySerializationContext(
+            namespace="default",
+            workflow_id=none,
+            workflow_type="",
+            activity_type=FREEZE.name,
+            activity_id="1",
+            activity_task_queue=PROCESS_QUEUE,
+            is_local=False,
+        )
+    )
+    made_up = {"process_id": "c-1", "choices": [], "aliases": []}
+    of_a_workflow = ours.with_context(WorkflowSerializationContext(namespace="default", workflow_id="c-1"))
+    for forged in (
+        await DataConverter.default.encode([made_up]),
+        await ours.encode([made_up]),
+        await alone.encode([made_up]),
+        await of_a_workflow.encode([made_up]),
+    ):
+        with pytest.raises(Unsealed):
+            await alone.decode(forged, [FreezeInput])

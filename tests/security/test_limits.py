@@ -288,6 +288,16 @@ async def test_a_long_body_of_many_small_values_is_not_parsed(whole: GatewayHarn
             "PUT", place, joined["token"], content=bomb, headers={"Content-Type": "application/json"}
         )
         assert (refused.status_code, refused.json()["code"]) == (413, "too_many_parts")
+        wide = f'{{"text": "Т", "more": [{values * 350_000}0]}}'  # half of this letter, U+0422, is the byte of a quotation mark
+        for encoding in ("utf-16-le", "utf-16", "utf-32-be"):
+            refused = await whole.ask(
+                "PUT",
+                place,
+                joined["token"],
+                content=wide.encode(encoding),
+                headers={"Content-Type": "application/json"},
+            )
+            assert (refused.status_code, refused.json()["code"]) == (413, "too_many_parts"), encoding
     quoted = json.dumps({"text": 'She said "yes" [twice].\n' * 50_000})
     taken = await whole.ask("PUT", place, joined["token"], content=quoted, headers={"Content-Type": "application/json"})
     assert taken.status_code == 200, taken.text

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from tongyao.runtime.errors import LocalServiceError
-from tongyao.runtime.local import postgres
+from tongyao.runtime.local import postgres, temporal
 from tongyao.runtime.local.postgres import LocalPostgres
-from tongyao.runtime.local.processes import make_private
+from tongyao.runtime.local.processes import free_port, make_private
 from tongyao.runtime.local.temporal import LocalTemporal
 
 
@@ -74,6 +74,23 @@ def test_the_http_api_of_temporal_answers_no_host_name(temporal_server: LocalTem
             elif answer.status_code == 403:
                 assert "Host not allowed" in answer.text
     assert answered == []
+
+
+async def test_who_sits_down_on_the_port_of_temporal_is_not_taken_for_it(
+    temporal_server: LocalTemporal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody on the machine reads the port in the command line before the server listens there."""
+    chosen = iter([temporal_server.port])
+
+    def port(host: str = "127.0.0.1") -> int:
+        return next(chosen, 0) or free_port(host) if host == "127.0.0.1" else free_port(host)
+
+    monkeypatch.setattr(temporal, "free_port", port)
+    server = LocalTemporal(tmp_path, persistent=False)
+    try:
+        assert await server.start() != temporal_server.address
+    finally:
+        server.stop()
 
 
 def test_the_socket_of_postgresql_is_its_users_alone(postgres_server: LocalPostgres) -> None:

@@ -16,8 +16,8 @@ WORDS_BYTES: Final = 1_000_000
 """A message or a form of the console: 100,000 characters in any encoding."""
 
 MOST_PARTS: Final = 300_000
-"""Quotation marks of a body above `WORDS_BYTES`, and bytes outside of its texts: JSON of many small values takes twenty times its
-length in memory, and seconds of the event loop."""
+"""Quotation marks of a body above `WORDS_BYTES`, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON
+of many small values takes twenty times its length in memory, and seconds of the event loop."""
 
 LONG: Final = "long"
 SLOW: Final = "slow"
@@ -88,7 +88,10 @@ class BodyLimit:
 
 
 class Structure:
-    """Counts what of a JSON document is not the words of a text, as it arrives. `parts`: quotation marks, and bytes outside of texts."""
+    """Counts what of a JSON document is not the words of a text, as it arrives. `parts`: quotation marks, bytes outside of texts, NUL bytes.
+
+    It reads ASCII. In UTF-16, which JSON parsers take too, half of a letter may be the byte of a quotation mark.
+    """
 
     def __init__(self) -> None:
         self.parts = 0
@@ -97,6 +100,7 @@ class Structure:
 
     def read(self, body: bytes) -> None:
         """The next bytes of the document. An escape that is cut in two is read with the bytes that follow."""
+        self.parts += body.count(0)
         body = self._cut + body
         backslashes = len(body) - len(body.rstrip(b"\\"))
         self._cut = body[-1:] if backslashes % 2 else b""

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_BYTES: Final = 64 * 1024
+"""Of a head, and of the trailers of a chunked body."""
+HEAD_LINES: Final = 200
+_PIECE: Final = 4096
+"""Bytes that are parsed before it is asked whether the connection may go on: a quarter of a megabyte may arrive at once."""
+_SMALL_CHUNKS: Final = 200
+_CHUNK_BYTES: Final = 16
+"""A chunked body has at most so many chunks, and one more for so many bytes: each takes as long to parse as a thousand bytes."""
 
 
 class Connection(Protocol):
@@ -43,15 +53,42 @@ class OpenConnections:
         self._open.pop(connection, None)
 
 
+class _Chunked(h11.Connection):
+    """Counts the chunks and the bytes of the body that is being received."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, HEAD_BYTES)
+        self._chunks = self._bytes = 0
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = self._bytes = 0
+        elif isinstance(event, h11.Data):
+            self._chunks += event.chunk_start
+            self._bytes += len(event.data)
+        return event
+
+    @property
+    def has_too_many_chunks(self) -> bool:
+        return self._chunks > _SMALL_CHUNKS + self._bytes // _CHUNK_BYTES
+
+
 def patient_protocol(seconds: float, room: OpenConnections, address_of: Callable[[str], str]) -> type[asyncio.Protocol]:
     """uvicorn's protocol on h11, which takes a head or trailers of 64 KB at most and reads no further request while one is answered.
 
-    uvicorn's other one, on httptools, does neither. A client has `seconds` from connecting, and from the first byte of each request, to the
+    uvicorn's other one, on httptools, does neither. A head of too many lines is answered `400`, and a connection whose body comes in too many
+    chunks is closed. A client has `seconds` from connecting, and from the first byte of each request, to the
     end of its head. `address_of`: a peer's address, as it is counted in `room`.
     """
 
     class Patient(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
+        _lines = 0
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.conn = self._counted = _Chunked()
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -59,12 +96,26 @@ def patient_protocol(seconds: float, room: OpenConnections, address_of: Callable
             room.enter(self, address_of(self.client[0] if self.client else ""))
 
         def data_received(self, data: bytes) -> None:
+            for start in range(0, len(data), _PIECE):
+                if self.transport.is_closing():
+                    return
+                self._piece_received(data[start : start + _PIECE])
+
+        def _piece_received(self, piece: bytes) -> None:
             before = self.cycle
             if self._timer is None and self.waits:
                 self._wait_for_head()
-            super().data_received(data)
+            if self.conn.their_state is h11.IDLE:
+                self._lines += piece.partition(b"\n\r\n")[0].count(b"\n")
+                if self._lines > HEAD_LINES:
+                    self.send_400_response(f"The head of a request has at most {HEAD_LINES} lines.")
+                    return
+            super().data_received(piece)
             if self.cycle is not before:  # a head has arrived
                 self._stop_waiting()
+                self._lines = 0
+            if self._counted.has_too_many_chunks:
+                self.abort()
 
         def connection_lost(self, exc: Exception | None) -> None:
             room.leave(self)

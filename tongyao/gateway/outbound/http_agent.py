@@ -22,7 +22,6 @@ from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
 PROFILE_SECONDS: Final = 30.0
-MAX_BYTES: Final = 8_000_000
 EARLY_SECONDS: Final = 30.0
 """A token that ends so soon is renewed before it is used."""
 
@@ -88,14 +87,11 @@ class HttpProfileSource:
                 client.stream(method, url, auth=self._auth, **more) as answer,
             ):
                 _check(answer.status_code)
-                body = b""
-                async for part in answer.aiter_bytes():
-                    body += part
-                    if len(body) > MAX_BYTES:
-                        raise SourceError("too_long", f"the agent answered more than {MAX_BYTES:,} bytes")
-                return body, answer.headers.get("content-type", "")
+                return await answer.aread(), answer.headers.get("content-type", "")
         except http_client.AddressForbidden as error:
             raise SourceError("address_forbidden", f"{error}: give a public https:// address", permanent=True) from None
+        except http_client.AnswerRefused as error:
+            raise SourceError("answer_refused", str(error), permanent=True) from None
         except (TimeoutError, httpx.TimeoutException):
             raise SourceError("timed_out", f"the agent did not answer within {seconds:.0f} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -153,8 +149,9 @@ class _Bearer(httpx.Auth):
         try:
             given = json.loads(await answer.aread())
             lasts = float(given.get("expires_in") or 0)
-            self._credentials = self._credentials.model_copy(
-                update={
+            self._credentials = Credentials.model_validate(
+                {
+                    **self._credentials.model_dump(),
                     "access_token": str(given["access_token"]),
                     "refresh_token": str(given.get("refresh_token") or self._credentials.refresh_token),
                     "expires_at": time.time() + lasts if lasts else 0.0,

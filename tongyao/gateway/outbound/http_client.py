@@ -1,10 +1,14 @@
-"""HTTP requests to addresses that people entered: never into the private network of this server, unless it is allowed."""
+"""HTTP requests to addresses that people entered: never into the private network of this server, unless it is allowed.
+
+What such a server answers is bounded while it arrives, whoever reads it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
 import socket
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import httpx
@@ -13,17 +17,30 @@ _NO_HOST: Final = "the address has a host name that cannot exist"
 _NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 
 
+MOST_BYTES: Final = 8_000_000
+MOST_PARTS: Final = 20_000
+"""Of an answer, as it arrives: somebody may send each byte by itself, which takes the event loop as long as a thousand bytes."""
+_PARTS_AT_ONCE: Final = 50
+"""After so many parts others have their turn: what lies in the socket's buffer is read without any wait."""
+
+
 class AddressForbidden(httpx.RequestError):
     """The address is not one of the public internet, or not encrypted."""
+
+
+class AnswerRefused(httpx.RequestError):
+    """The body of an answer is too long, in too many parts, or compressed."""
 
 
 def client(*, private_allowed: bool, seconds: float) -> httpx.AsyncClient:
     """A client that follows no redirects, reads no proxy settings, and goes to public addresses over TLS only.
 
-    Its requests raise `AddressForbidden` for others. `seconds`: for every wait, of connecting and of each read.
+    Its requests raise `AddressForbidden` for others, and `AnswerRefused` while a body is read that is longer than `MOST_BYTES`, has more than
+    `MOST_PARTS`, or is compressed. `seconds`: for every wait, of connecting and of each read.
     """
     return _Client(
-        transport=_PublicTransport() if not private_allowed else None,
+        transport=_Bounded(httpx.AsyncHTTPTransport(trust_env=False) if private_allowed else _PublicTransport()),
+        headers={"Accept-Encoding": "identity"},
         timeout=seconds,
         follow_redirects=False,
         trust_env=False,
@@ -37,6 +54,46 @@ class _Client(httpx.AsyncClient):
             return super().build_request(*args, **kwargs)
         except UnicodeError:
             raise AddressForbidden(_NO_HOST) from None
+
+
+class _Bounded(httpx.AsyncBaseTransport):
+    """Bounds the bodies of all answers: those that httpx reads by itself, too."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._inner.handle_async_request(request)
+        assert isinstance(answer.stream, httpx.AsyncByteStream)
+        answer.stream = _BoundedBody(answer.stream, answer.headers.get("content-encoding", ""))
+        return answer
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _BoundedBody(httpx.AsyncByteStream):
+    """A body before it is unpacked. A compressed one is not read at all: two kilobytes may unpack to gigabytes."""
+
+    def __init__(self, body: httpx.AsyncByteStream, encoding: str) -> None:
+        self._body, self._encoding = body, encoding
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._encoding.strip().lower() not in ("", "identity"):
+            raise AnswerRefused("the answer is compressed, which was not asked for")
+        length = parts = 0
+        async for part in self._body:
+            length, parts = length + len(part), parts + 1
+            if length > MOST_BYTES:
+                raise AnswerRefused(f"the answer has more than {MOST_BYTES:,} bytes")
+            if parts > MOST_PARTS:
+                raise AnswerRefused(f"the answer comes in more than {MOST_PARTS:,} parts")
+            if parts % _PARTS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
 
 
 class _PublicTransport(httpx.AsyncHTTPTransport):

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
+
 from tongyao.runtime.errors import LocalServiceError
 
 SUPERVISOR = Path(__file__).with_name("supervise.py")
@@ -41,6 +43,15 @@ def port_is_taken(port: int, host: str = "127.0.0.1") -> bool:
         except OSError:
             return True
     return False
+
+
+def listens(pid: int | None, port: int) -> bool:
+    """Whether this very process listens on a TCP port: somebody else may have taken one that was free a moment ago."""
+    try:
+        open_ones = psutil.Process(pid).net_connections("tcp") if pid is not None else []
+    except psutil.Error:
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in open_ones)
 
 
 def accepts_connections(port: int, host: str = "127.0.0.1") -> bool:

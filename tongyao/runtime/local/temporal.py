@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -14,14 +15,20 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tongyao.runtime.errors import LocalServiceError
-from tongyao.runtime.local.processes import ServerProcess, free_port, in_thread, loopback_address, port_is_taken
+from tongyao.runtime.local.processes import (
+    ServerProcess,
+    free_port,
+    in_thread,
+    listens,
+    loopback_address,
+    port_is_taken,
+)
 from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
 RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
 FAIRNESS = "matching.enableFairness=true"  # priorities and fairness keys count where tasks wait
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
-NO_HTTP_API = 'frontend.httpAllowedHosts=["disabled.invalid"]'  # programs use gRPC, which no web page can speak
 UI_PORTS_TRIED = 20
 PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
 
@@ -129,7 +136,9 @@ class LocalTemporal:
             "--namespace",
             self.namespace,
         ]
-        for setting in (EAGER_ACTIVITIES, FAIRNESS, NO_HTTP_API):
+        # The HTTP API answers a host name that nobody knows: programs use gRPC, which no web page can speak.
+        no_http_api = f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]'
+        for setting in (EAGER_ACTIVITIES, FAIRNESS, no_http_api):
             command += ["--dynamic-config-value", setting]
         if self._persistent:
             command += ["--db-filename", str(self.home / "temporal.db")]
@@ -161,6 +170,8 @@ class LocalTemporal:
         while True:
             try:
                 client = await Client.connect(self.address, namespace=self.namespace)
+                if not listens(server.pid, self.port):  # everybody on the machine reads the port in the command line
+                    raise RuntimeError("another program answers on its port")
                 await register_search_attributes(client)
                 await _keep_ended_workflows(client)
                 return

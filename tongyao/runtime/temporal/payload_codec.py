@@ -56,7 +56,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         self._keys = keys
         self._encrypts = encrypts
         self._takes_plain = takes_plain or not encrypts
-        self._workflow_id = ""
+        self._workflow_id: str | None = None
         self._ciphers: dict[str, AESGCM] = {}
 
     @property
@@ -64,7 +64,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         return self._encrypts
 
     def with_context(self, context: SerializationContext) -> PayloadEncryption:
-        """The codec of one workflow and its steps; the SDK asks for it."""
+        """The codec of one workflow and its steps; the SDK asks for it. Of a step that no workflow started, the id is empty: none of ours is."""
         bound = copy.copy(self)
         bound._workflow_id = getattr(context, "workflow_id", None) or ""
         return bound
@@ -76,7 +76,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         return [one if _stays_readable(one) else self._encrypted(one, active) for one in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """The payloads in plain. Within a workflow those that are not to be relied on get the mark `UNSEALED`; without one, payloads are only shown.
+        """The payloads in plain. Those that are not to be relied on get the mark `UNSEALED`, unless no context was given: then payloads are only shown.
 
         Raises `KeyMissing` when the master key of a payload is not here, `BadKey` when a payload was changed.
         """
@@ -85,8 +85,9 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
     def _judged(self, payload: Payload) -> Payload:
         encrypted = is_encrypted(payload)
         plain = self._decrypted(payload) if encrypted else payload
-        sealed = _workflow_of(payload) == self._workflow_id.encode() if encrypted else self._takes_plain
-        if sealed or not self._workflow_id:
+        if self._workflow_id is None or (not encrypted and self._takes_plain):
+            return plain
+        if encrypted and self._workflow_id and _workflow_of(payload) == self._workflow_id.encode():
             return plain
         return Payload(metadata={**plain.metadata, UNSEALED: b"1"}, data=plain.data)
 
@@ -95,7 +96,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         deflated = zlib.compress(plain, 1)
         packed = _DEFLATED + deflated if len(deflated) < len(plain) else _PLAIN + plain
         nonce = secrets.token_bytes(NONCE_BYTES)
-        workflow_id = self._workflow_id.encode()
+        workflow_id = (self._workflow_id or "").encode()
         sealed = self._cipher(master_id).encrypt(nonce, packed, _context(workflow_id))
         metadata = {"encoding": ENCODING, KEY_ID: master_id.encode("ascii")}
         return Payload(metadata=metadata | ({WORKFLOW_ID: workflow_id} if workflow_id else {}), data=nonce + sealed)
