@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, print_json, run
+from tongyao.commands.shared.options import PERSON
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,7 +16,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def erase(
-    person: Annotated[str, typer.Argument(help="Id of a profile, or of a demander without one.")],
+    person: Annotated[str, typer.Argument(help=f"{PERSON} Or the id of a demander without a profile.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation. Erasing cannot be undone.")] = False,
     patience: Annotated[float, typer.Option(help="Seconds to wait for running steps.")] = 180,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which processes would be affected.")] = False,
@@ -22,7 +24,11 @@ def erase(
 ) -> None:
     """Erase a person: destroy their key, and rewrite or remove what quotes them. This cannot be undone."""
     from tongyao.commands.actions import erase as actions
+    from tongyao.commands.shared.references import id_of_file
 
+    given, person = person, run(actions.person_of(person))
+    if yes and person not in (given, id_of_file(Path(given))):
+        fail(f"{given!r} is {person}: with --yes name them by the whole id or by their file", EXIT_BAD_INPUT)
     if dry_run:
         found = run(actions.concerned(person))
         if as_json:

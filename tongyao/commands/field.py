@@ -9,6 +9,7 @@ import typer
 
 from tongyao.commands import field_index
 from tongyao.commands.field_index import AsJson, Scene
+from tongyao.commands.shared.options import PERSON, complete_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail, run
 
 app = typer.Typer(help="The search for people: import, search and index scenes.", no_args_is_help=True)
@@ -26,7 +27,9 @@ def add_to(root: typer.Typer) -> None:
 
 @app.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="JSON (object of id → fields, or list), CSV, folder of Markdown.")],
+    file: Annotated[
+        Path, typer.Argument(help="JSON (object of id → fields, or list), CSV, a Markdown file, or a folder of them.")
+    ],
     scene: Scene,
     as_json: AsJson = False,
 ) -> None:
@@ -38,7 +41,7 @@ def import_file(
 
 @app.command("list")
 def list_people(
-    scene: Annotated[str, typer.Option("--scene", help="Only plans of this scene. Default: all.")] = "",
+    scene: Annotated[str, typer.Option("--scene", help="Only people of this scene. Default: all.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """List people with their ids and what is known of their profiles. No text and no name is shown."""
@@ -54,7 +57,7 @@ def search(
     ] = "",
     text: Annotated[str | None, typer.Argument(help="A need in plain words.")] = None,
     needs: Annotated[Path | None, typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
-    near: Annotated[str | None, typer.Option(help="A profile id. Finds people near this person.")] = None,
+    near: Annotated[str | None, typer.Option(help=f"Finds people near this person. {PERSON}")] = None,
     top: Annotated[int, typer.Option(min=1, max=1000, help="The number of people per need.")] = 10,
     perspective: Annotated[str, typer.Option(help="relevance, resonance, complement, interference.")] = "relevance",
     as_json: AsJson = False,
@@ -101,7 +104,7 @@ def tune(
 
 
 @app.command()
-def delete(profile: Annotated[str, typer.Argument(help="A profile id.")]) -> None:
+def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=complete_person)]) -> None:
     """Remove a profile from its scene and from every index. Processes keep the versions they froze."""
     from tongyao.commands.actions import field as actions
 

@@ -91,16 +91,10 @@ def link(
 @token.command("list")
 def list_tokens(person: Annotated[str | None, typer.Option(help="Only the tokens of this person.")] = None) -> None:
     """All tokens, newest first, without their secrets."""
-    from tongyao.app.people import tokens
-    from tongyao.commands.shared.common import OPERATOR, app_context
-    from tongyao.records.people.tokens import Token
-
-    async def found() -> list[Token]:
-        async with app_context() as context:
-            return await tokens.list_tokens(context, OPERATOR, person=person)
+    from tongyao.commands.actions import gateway as actions
 
     table = Table("id", "role", "person", "process", "state", "label", box=None)
-    for one in run(found()):
+    for one in run(actions.list_tokens(person)):
         state = "revoked" if one.revoked_at else "expired" if one.expired else "good"
         table.add_row(one.id, one.role, one.person or "", one.process_id or "", state, one.label)
     console.print(table)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.options import Process, Who, complete_person, complete_process, find_process
+from tongyao.commands.shared.options import PERSON, Process, Who, complete_person, complete_process, find_process
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 
 Key = Annotated[str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")]
@@ -91,20 +91,22 @@ def revise(
 
 def select(
     process: Process,
-    participant: Annotated[list[str], typer.Option(help="A profile id. May be repeated.")],
+    participant: Annotated[list[str], typer.Option(help=f"{PERSON} May be repeated.", autocompletion=complete_person)],
     key: Key = None,
 ) -> None:
     """Choose who takes part, and start the rounds."""
     from tongyao.commands.actions import messages as actions
+    from tongyao.commands.shared.references import find_people
 
-    actions.send(process, "select_participants", key, participants=participant)
+    actions.send(process, "select_participants", key, participants=run(find_people(participant)))
 
 
 def decide(
     process: Process,
     decision: Annotated[str, typer.Argument(help="accept_as_is, extend, raise_budget, add_participants or abandon")],
     participant: Annotated[
-        list[str] | None, typer.Option(help="With add_participants: a profile id. May be repeated.")
+        list[str] | None,
+        typer.Option(help=f"With add_participants: {PERSON.lower()} May be repeated.", autocompletion=complete_person),
     ] = None,
     tokens: Annotated[int | None, typer.Option(help="With raise_budget: the new limit in tokens.")] = None,
     cost: Annotated[str | None, typer.Option(help="With raise_budget: the new limit in US dollars.")] = None,
@@ -112,8 +114,10 @@ def decide(
 ) -> None:
     """Decide how a process continues after it has reached a limit."""
     from tongyao.commands.actions import messages as actions
+    from tongyao.commands.shared.references import find_people
 
-    actions.send(process, "decide", key, decision=decision, participants=participant or [], tokens=tokens, cost=cost)
+    people = run(find_people(participant)) if participant else []
+    actions.send(process, "decide", key, decision=decision, participants=people, tokens=tokens, cost=cost)
 
 
 def conclude(process: Process, key: Key = None) -> None:
@@ -232,7 +236,10 @@ def replan(
 def branch(
     process: Process,
     residual: Annotated[
-        str, typer.Argument(help="plan/1/residual/2, or plan/1/hole/P03 for the part of a person who declined.")
+        str,
+        typer.Argument(
+            help="plan/1/residual/2, or plan/1/hole/P03 for the part of a person who declined (P03, or who sits there)."
+        ),
     ],
     no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
     key: Key = None,
@@ -243,7 +250,7 @@ def branch(
     """
     from tongyao.commands.actions import messages as actions
 
-    actions.send(process, "approve_residual", key, residual=residual, approve=not no)
+    actions.send(process, "approve_residual", key, residual=run(actions.residual_in(process, residual)), approve=not no)
 
 
 def switch(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.options import Process
+from tongyao.commands.shared.options import Process, Who
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
 
 plan = typer.Typer(
@@ -99,7 +99,7 @@ def acceptance(
 
 def feedback(
     process: Process,
-    alias: Annotated[str, typer.Option("--as", help="The author: P01, P02, …, or P00 for the demander.")] = "P00",
+    who: Who = "P00",
     usefulness: Annotated[
         int | None, typer.Option(min=1, max=5, help="From 1 (of no use) to 5 (it changed much).")
     ] = None,
@@ -116,7 +116,7 @@ def feedback(
     from tongyao.commands.shared.common import validated
 
     given = {
-        "alias": alias, "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,
+        "alias": run(actions.alias_of(process, who)), "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,
         "to_profile": to_profile,
     }  # fmt: skip
     kept = run(actions.feedback(process, validated(FeedbackBody, given)))

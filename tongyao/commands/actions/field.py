@@ -10,7 +10,10 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
+from tongyao.app.errors import NotFound
+from tongyao.app.reading import RecordsContext
 from tongyao.commands.actions.field_index import counting, fill_here, records, tension_of
+from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
@@ -89,6 +92,7 @@ async def search(
         field = wiring.intent_field(chosen, repositories)
         try:
             if near is not None:
+                near = await find_person(RecordsContext(repositories), near)
                 answers = [await field.near_profile(near, top=top)]
             elif perspective == "relevance":
                 answers = await field.relevant([str(one["need"]) for one in asked], scene=scene, top=top)
@@ -97,7 +101,7 @@ async def search(
                 answers = [one[perspective] for one in lists]
         except SceneUnknown as error:
             fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
-        except ProfileUnknown as error:
+        except (ProfileUnknown, NotFound) as error:
             fail(str(error), EXIT_BAD_INPUT)
         if scene and not await repositories.profiles.anybody(scene):
             fail(f"nobody is in scene {scene!r} yet: `tongyao field import FILE --scene {scene}`", EXIT_BAD_INPUT)
@@ -170,8 +174,8 @@ async def tune(scene: str, k: int | None, threshold: float | None, shares: str |
 async def delete(profile: str) -> None:
     async with records() as (_, repositories):
         try:
-            await repositories.profiles.get(profile)
-        except ProfileUnknown as error:
+            profile = await find_person(RecordsContext(repositories), profile)
+        except NotFound as error:
             fail(str(error), EXIT_REFUSED)
         await repositories.profiles.delete(profile)
     console.print(f"{profile} is deleted", markup=False)

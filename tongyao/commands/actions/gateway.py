@@ -7,14 +7,14 @@ import os
 import signal
 from functools import partial
 
-from tongyao.app.context import AppContext
 from tongyao.app.operators.roles import read_roles
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.commands.shared.common import OPERATOR, app_context, settings
-from tongyao.commands.shared.references import find_person
+from tongyao.commands.shared.references import demander_or_profile
 from tongyao.commands.shared.terminal import console
 from tongyao.commands.shared.ways_in import gateway_address
+from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation
 from tongyao.runtime.observability import logs
 
@@ -58,19 +58,17 @@ async def mcp() -> None:
 async def create(body: tokens.IssueTokenBody) -> str:
     async with app_context() as context:
         if body.person is not None:
-            body = body.model_copy(update={"person": await _known(context, body.person)})
+            body = body.model_copy(update={"person": await demander_or_profile(context, body.person)})
         return (await tokens.issue_token(context, OPERATOR, body)).secret
-
-
-async def _known(context: AppContext, person: str) -> str:
-    """The id of a demander without a profile, else that of the profile `person` means. Raises `BadInput`, `NotFound`."""
-    if (await context.repositories.processes.list(demander=person, limit=1)).rows:
-        return person
-    return await find_person(context, person)
 
 
 async def link(person: str | None) -> str:
     config = settings()
     async with app_context() as context:
-        issued = await issue_link(context, OPERATOR, person and await _known(context, person))
+        issued = await issue_link(context, OPERATOR, person and await demander_or_profile(context, person))
     return link_address(gateway_address(config), issued.secret)
+
+
+async def list_tokens(person: str | None) -> list[Token]:
+    async with app_context() as context:
+        return await tokens.list_tokens(context, OPERATOR, person=person and await demander_or_profile(context, person))

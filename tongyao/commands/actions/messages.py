@@ -138,6 +138,13 @@ async def aliases(process: str, given: list[list[str]]) -> list[list[str]]:
         return [[await alias_in(context, row, one) for one in names] for names in given]
 
 
+async def residual_in(process: str, given: str) -> str:
+    """The id of a residual tension, where a person may stand for the alias of a hole: `plan/1/hole/derek`."""
+    plan, hole, who = given.partition("/hole/")
+    [[alias]] = await aliases(process, [[who]]) if who else [[""]]
+    return f"{plan}{hole}{alias}"
+
+
 async def present(process: str) -> ProcessRow:
     async with records_context() as context:
         return await context.repositories.processes.get(process)

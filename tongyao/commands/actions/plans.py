@@ -8,6 +8,7 @@ from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context
+from tongyao.commands.shared.references import alias_in
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.plan import Plan
@@ -42,6 +43,11 @@ def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Pl
     if not wanted:
         fail(f"{process} has no plan{'' if revision is None else f' {revision}'} (yet)", EXIT_BAD_INPUT)
     return wanted[-1]
+
+
+async def alias_of(process: str, who: str) -> str:
+    async with records_context() as context:
+        return await alias_in(context, await context.repositories.processes.get(process), who)
 
 
 async def feedback(process: str, body: FeedbackBody) -> Feedback:

@@ -13,6 +13,7 @@ from tongyao.app.errors import NotFound, Unavailable
 from tongyao.app.reading import Reading
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context
 from tongyao.commands.shared.live_view import asks_of, live_view
+from tongyao.commands.shared.references import demander_or_profile
 from tongyao.commands.shared.showing import (
     audited,
     print_audit,
@@ -145,6 +146,8 @@ async def print_why(process_id: str) -> None:
 
 async def list_processes(wanted: dict[str, Any], limit: int, as_json: bool) -> None:
     async with records_context() as context:
+        if wanted.get("person"):
+            wanted = {**wanted, "person": await demander_or_profile(context, wanted["person"])}
         found = await processes.list_processes(context, OPERATOR, **wanted, limit=limit)
     if as_json:
         print_json([one.model_dump(mode="json", exclude_none=True) for one in found.processes])

@@ -50,6 +50,9 @@ Process = Annotated[
         help="Id of the process, or the beginning of the id.", callback=find_process, autocompletion=complete_process
     ),
 ]
+PERSON: Final = "A profile id or a unique part of it, or the profile's file."
+"""The help of options that name somebody: `references.find_person` reads them."""
+
 Who = Annotated[
     str,
     typer.Option(

@@ -31,10 +31,16 @@ def id_of_file(path: Path, scene: str = "") -> str:
 
 
 async def find_process(given: str) -> str:
-    """The id of the process that `given` means: an id, or the beginning of one. Raises `BadInput`, `NotFound`."""
+    """The id of the process that `given` means: an id, or the beginning of one. Raises `BadInput`, `NotFound`.
+
+    A child's id begins with its parent's (`c-12ab.2-2`): what is the beginning of both means the parent.
+    """
     found = await processes_like(given)
     if given in found:
         return given
+    parent = min(found, key=len, default="")
+    if parent and all(id == parent or id.startswith(f"{parent}.") for id in found):
+        return parent
     return _only(given, found, what="process", listed_by="tongyao list")
 
 
@@ -56,6 +62,19 @@ async def find_person(context: Reading, given: str) -> str:
     if Path(given).suffix and (of_file := id_of_file(Path(given))) in await profiles.get_many([of_file]):
         return of_file
     return _only(given, await profiles.ids_like(given), what="profile", listed_by="tongyao field list")
+
+
+async def find_people(given: Sequence[str]) -> list[str]:
+    """The id of each profile that is meant (`find_person`), for a command that opens the records for this alone."""
+    async with records_context() as context:
+        return [await find_person(context, one) for one in given]
+
+
+async def demander_or_profile(context: Reading, given: str) -> str:
+    """The id of a demander without a profile, else that of the profile that `given` means. Raises `BadInput`, `NotFound`."""
+    if (await context.repositories.processes.list(demander=given, limit=1)).rows:
+        return given
+    return await find_person(context, given)
 
 
 async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
