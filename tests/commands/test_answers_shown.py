@@ -8,12 +8,14 @@ from pathlib import Path
 
 from mcp.client import Client
 
-from tests.commands.command_line import room, tongyao
+from tests.commands.command_line import TEXTS, room, tongyao
 from tests.gateway.conftest import GatewayHarness, said_by
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
 
 PROPOSAL = "Begin in April, when the slipway is dry."
 
@@ -68,7 +70,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()
     assert lists_all(agreed_in(over_api["markdown"]), aliases)
     async with Client(make_server(stack.context, token=demander)) as client:
-        over_mcp = said_by(await client.call_tool("plan", {"process": process}))
+        over_mcp = said_by(await client.call_tool("plan", {"process_id": process}))
     assert lists_all(agreed_in(over_mcp["plan"]["markdown"]), aliases)
     folder = tmp_path / "export"
     assert (await tongyao("export", process, "--to", str(folder))).exit_code == 0
@@ -93,4 +95,30 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     assert renewed["asked"] == sorted({aliases["ada"], aliases["bo"]}), "who is left out is not asked again"
     before, _, unanswered = agreed_in(renewed["plan"]["markdown"]).partition("### No answer")
     assert "P0" not in before and all(aliases[name] in unanswered for name in ("ada", "bo"))
+    await tongyao("cancel", process)
+
+
+async def test_a_person_whose_proxy_spoke_answers_by_command(stack: Stack) -> None:
+    """`show` says that they may, and that nobody waits for them."""
+    ada, bo, cy = await stack.people(TEXTS)
+    kinds = {ada: EndpointKind.PROXY, bo: EndpointKind.HUMAN, cy: EndpointKind.PROXY}
+    choices = [Choice(profile_id=id, endpoint=endpoint) for id, endpoint in kinds.items()]
+    process = await stack.start(choices, auto_confirm=True)
+    await stack.until_round(process, "crystallizing", 1)
+    aliases = {seat.person: seat.alias for seat in await stack.repositories.seats.seats(process)}
+
+    async def answering() -> bool:
+        for ask in await stack.repositories.inbox.of_process(process, open_only=True):
+            if (ask.ask, ask.alias) == ("projection", aliases[bo]):
+                await stack.speak(process, aliases[bo], ask.round, "I teach." if ask.round == 1 else None)
+        return (await stack.repositories.processes.get(process)).phase == "answering"
+
+    await stack.when(answering)
+    shown = (await tongyao("show", process)).stdout
+    assert f"waits for {aliases[bo]}: plan 1 is to be answered" in shown
+    assert f"{aliases[ada]} may answer the plan, too: a proxy spoke for them" in " ".join(shown.split())
+    assert (await tongyao("answer", process, "commit", "--as", "ada")).exit_code == 0
+    again = (await tongyao("show", process)).stdout
+    assert f"{aliases[ada]} may answer" not in again and f"{aliases[cy]} may answer" in again
+    assert aliases[ada] in again.split("Committed")[1].split("No answer")[0]
     await tongyao("cancel", process)

@@ -13,6 +13,7 @@ from tongyao.commands.shared.next_steps import commands_for, waits_for
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.rules.plans.answered import own_answer
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import Repositories
@@ -36,6 +37,16 @@ async def asks_of(repositories: Repositories, row: ProcessRow) -> list[str]:
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         lines.append(waits_for(ask, row))
         lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
+    return lines + (await _may_answer(repositories, row) if row.phase == Phase.ANSWERING else [])
+
+
+async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
+    """Those whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
+    record = await repositories.record(row)
+    lines = []
+    for alias in (one.alias for one in record.participants if own_answer(record, one.alias) == "possible"):
+        lines.append(f"{alias} may answer the plan, too: a proxy spoke for them, and nobody waits for their answer")
+        lines.append(f"  tongyao answer {row.id} commit --as {alias}")
     return lines
 
 

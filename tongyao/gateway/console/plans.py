@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tongyao.protocol.documents.delivery_page import delivery_page
-from tongyao.protocol.documents.plan_answers import GivenAnswer
+from tongyao.protocol.documents.plan_answers import GivenAnswer, decision_in_words
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.plan import Delivery, Plan, Task
 from tongyao.protocol.rules.plans.answered import given_answers
@@ -74,15 +74,21 @@ def _layers(tasks: Sequence[Task]) -> list[int]:
     return layers
 
 
+def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
+    """What everybody with a part of the plan answered, as far as the reader of the view may know it."""
+    return given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
+
+
 def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
     """What `parts/plan.html` needs besides `view` and `plan`."""
-    answers = given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
+    answers = answers_in(view)
     laid_out = plan_page(plan, answers)
     return {
         "laid_out": laid_out,
         "notes": {note.number: note for note in laid_out.notes},
         "graph": task_graph(plan),
         "settled": settled(plan, answers),
+        "decision_in_words": decision_in_words,
         "inferred": inferred_in(view),
     }
 

@@ -30,7 +30,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "lacking": "What nobody here has, and touches you",
         "answer": "Your answer",
         "terms": "Nothing was promised for you. What is asked of you is an offer of your side or a question to you, and it is "
-        "agreed only when you say so. You can commit, decline, or propose a change. Declining needs no reason. "
+        "agreed only when you say so: a proxy answers for nobody. While the plan is being answered you can commit, decline, "
+        "or propose a change. Declining needs no reason. "
         "If you commit, the others who commit and whoever brought this are shown your name, and you are shown theirs.",
         "notes": "What this rests on",
     },
@@ -50,8 +51,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "open": "与你有关、还没有解开的",
         "lacking": "与你有关、在场没有人有的",
         "answer": "你的答复",
-        "terms": "没有人替你答应过任何事。要你做的，是你这一方提出的，或者是向你提的问题；你说了算数，才算谈定。"
-        "你可以接下（commit）、不接（decline），或者另提一个办法（propose）。不接不用解释。"
+        "terms": "没有人替你答应过任何事。要你做的，是你这一方提出的，或者是向你提的问题；你说了算数，才算谈定；代理不替任何人答复。"
+        "征求答复期间，你可以接下（commit）、不接（decline），或者另提一个办法（propose）。不接不用解释。"
         "你接下以后，同样接下的人和提出这件事的人会看到你的名字，你也看到他们的。",
         "notes": "依据",
     },

@@ -1,9 +1,12 @@
-"""How a plan was answered, as the last section of its page: who committed, declined or proposed what, in their words. Pure."""
+"""How a plan was answered, in words: the last section of its page, one sentence, one cell of a table, one's own answer. Pure.
+
+Every text that says who has answered what takes its words from here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from tongyao.protocol.documents.page import Entry, Group, Section
 from tongyao.protocol.model.requests import Language
@@ -20,6 +23,9 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "name": "{alias} ({name})",
         "said": "{who}:",
         "words": "“{words}”",
+        "heading": "{heading}: {who}.",
+        "and": ", ",
+        "between": " ",
     },
     "zh": {
         "answers": "到现在谈定了什么",
@@ -31,6 +37,31 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "name": "{alias}（{name}）",
         "said": "{who}：",
         "words": "“{words}”",
+        "heading": "{heading}：{who}。",
+        "and": "、",
+        "between": "",
+    },
+}
+_DECISIONS: Final = ("commit", "decline", "propose", "")
+
+OwnAnswer = Literal["later", "asked", "possible", "given", "over"]
+"""Whether a plan is answered by the person whose part of it is read: not yet; waited for; possible and not waited for, because
+their proxy spoke; given; or no longer, and they gave none."""
+_OWN: Final[Mapping[Language, Mapping[OwnAnswer, str]]] = {
+    "en": {
+        "later": "You can answer as soon as everybody’s part is written.",
+        "asked": "Your answer is waited for.",
+        "possible": "Your proxy spoke for you in the rounds. It does not answer the plan. You can answer yourself until the "
+        "answers are in, and nobody waits for you.",
+        "given": "You have answered.",
+        "over": "The time for answers is over, and you gave none. Nothing is agreed for you.",
+    },
+    "zh": {
+        "later": "每个人的那一份都写好之后，你就可以答复。",
+        "asked": "正在等你的答复。",
+        "possible": "各轮里是代理替你说的。代理不会替你答复方案。征求答复期间你可以自己答复；没有人在等你。",
+        "given": "你已经答复。",
+        "over": "征求答复已经结束，你没有答复，没有替你谈定任何事。",
     },
 }
 
@@ -51,15 +82,44 @@ def answers_section(answers: Sequence[GivenAnswer], language: Language) -> Secti
     """A group for each decision, with everybody who made it; None where nobody is asked."""
     words = _WORDS[language]
     groups = tuple(
-        Group(heading=words[decision], entries=tuple(_entry(one, words) for one in those))
-        for decision in ("commit", "decline", "propose", "")
-        if (those := [one for one in answers if one.decision == decision])
+        Group(heading=heading, entries=tuple(_entry(one, words) for one in those))
+        for heading, those in _by_decision(answers, language)
     )
     return Section(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
 
 
+def answered_by(answers: Sequence[GivenAnswer], language: Language) -> str:
+    """Who answered what, and who did not, in one line; empty where nobody has a part of the plan."""
+    words = _WORDS[language]
+    said = (
+        words["heading"].format(heading=heading, who=words["and"].join(_who(one, words) for one in those))
+        for heading, those in _by_decision(answers, language)
+    )
+    return words["between"].join(said)
+
+
+def decision_in_words(decision: str, language: Language) -> str:
+    """One person's answer, as it stands above those who gave it. `decision`: empty for none."""
+    return _WORDS[language][decision]
+
+
+def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
+    """What a reader is told of their own answer, beside the answer itself."""
+    return _OWN[language][own]
+
+
+def _by_decision(answers: Sequence[GivenAnswer], language: Language) -> list[tuple[str, list[GivenAnswer]]]:
+    """For each decision that somebody made its heading and everybody who made it."""
+    found = ((one, [answer for answer in answers if answer.decision == one]) for one in _DECISIONS)
+    return [(_WORDS[language][decision], those) for decision, those in found if those]
+
+
+def _who(answer: GivenAnswer, words: Mapping[str, str]) -> str:
+    return words["name"].format(alias=answer.alias, name=answer.name) if answer.name else answer.alias
+
+
 def _entry(answer: GivenAnswer, words: Mapping[str, str]) -> Entry:
-    who = words["name"].format(alias=answer.alias, name=answer.name) if answer.name else answer.alias
+    who = _who(answer, words)
     if not answer.words:
         return Entry(text=who)
     return Entry(label=words["said"].format(who=who), text=words["words"].format(words=answer.words))

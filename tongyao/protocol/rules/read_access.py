@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Literal
 
+from tongyao.protocol.documents.plan_answers import OwnAnswer
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -33,7 +34,7 @@ from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.plans.absent import absences
-from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, given_answers
+from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, given_answers, own_answer
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -126,7 +127,8 @@ class TurnCount(Value):
 class PartyView(Value):
     """What one person or agent gets of a process. What they may not see is absent, not blank.
 
-    `asked`: whose answer the plan that holds asks for. `answers` and `answer_words`: what they have answered so far, by alias.
+    `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias.
+    `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     """
 
     id: str
@@ -144,6 +146,7 @@ class PartyView(Value):
     plan: Plan | None = None
     delivery: Delivery | None = None
     deliveries: tuple[Delivery, ...] | None = None
+    own_answer: OwnAnswer | None = None
     asked: tuple[str, ...] | None = None
     answers: dict[str, str] | None = None
     answer_words: dict[str, str] | None = None
@@ -191,6 +194,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
+        own_answer=own_answer(record, reader) if role != "operator" and sees(Part.OWN_DELIVERY) else None,
         asked=asked if reads_answers else None,
         answers=dict(record.answers) if sees(Part.ANSWERS) else None,
         answer_words=words if reads_answers else None,

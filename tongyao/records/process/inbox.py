@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final, LiteralString
 
 from tongyao.protocol.model.events import Ask, Snapshot
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, fetch_one, reading
+
+_ANSWERED: Final[LiteralString] = """EXISTS (
+    SELECT 1 FROM messages m
+    WHERE m.process_id = inbox.process_id AND m.created_at >= inbox.opened_at
+      AND (m.state = 'pending' OR (m.verdict ->> 'accepted')::boolean)
+      AND CASE inbox.ask
+            WHEN 'projection' THEN m.kind = 'submit_projection' AND m.payload ->> 'alias' = inbox.alias
+                                   AND (m.payload ->> 'round')::int = inbox.round
+            WHEN 'answer' THEN m.kind = 'answer_plan' AND m.payload ->> 'alias' = inbox.alias
+                               AND (m.payload ->> 'revision')::int = inbox.round
+            ELSE false END)"""
+"""Whether what was asked has arrived and the process has not written so yet. A refused message answers nothing. If the process
+forgets a message, because it was reset, it asks again, and later than the message."""
 
 
 class InboxRow(Value):
@@ -48,7 +62,7 @@ class Inbox:
         """What waits for this person in all processes; the most urgent first, what has no deadline last."""
         async with reading(self._pool, InboxRow) as cursor:
             await cursor.execute(
-                """SELECT * FROM inbox WHERE person = %s AND closed_at IS NULL
+                f"""SELECT * FROM inbox WHERE person = %s AND closed_at IS NULL AND NOT {_ANSWERED}
                    ORDER BY due_at NULLS LAST, opened_at, id""",
                 [person],
             )
@@ -58,6 +72,15 @@ class Inbox:
         """What waits for an operator: everything open that is asked of no single person."""
         async with reading(self._pool, InboxRow) as cursor:
             await cursor.execute("SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id")
+            return await cursor.fetchall()
+
+    async def received(self, process_id: str, alias: str) -> list[InboxRow]:
+        """What was asked of a seat and answered, where the process has not written yet that it is."""
+        async with reading(self._pool, InboxRow) as cursor:
+            await cursor.execute(
+                f"SELECT * FROM inbox WHERE process_id = %s AND alias = %s AND closed_at IS NULL AND {_ANSWERED}",
+                [process_id, alias],
+            )
             return await cursor.fetchall()
 
     async def invitation(self, process_id: str, person: str, number: int | None = None) -> InboxRow | None:
@@ -74,7 +97,7 @@ class Inbox:
         """Everything that waits, or ever waited, for anybody in a process, oldest first."""
         async with reading(self._pool, InboxRow) as cursor:
             await cursor.execute(
-                """SELECT * FROM inbox WHERE process_id = %s AND (closed_at IS NULL OR NOT %s)
+                f"""SELECT * FROM inbox WHERE process_id = %s AND (closed_at IS NULL AND NOT {_ANSWERED} OR NOT %s)
                    ORDER BY opened_at, id""",
                 [process_id, open_only],
             )

@@ -19,6 +19,7 @@ from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.documents.plan_answers import own_answer_in_words
 
 router = APIRouter(prefix="/processes/{process_id}/delivery")
 
@@ -73,7 +74,9 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
     waiting = await inbox(visit.context, visit.caller)
+    ask = next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None)
     answers = await visit.context.repositories.plans.answers(process_id)
+    mine = [one for one in answers if (one.alias, one.revision) == (access.alias, delivery.plan_revision)]
     return page(
         visit,
         "delivery.html",
@@ -82,8 +85,10 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         delivery=delivery,
         title=reading.title_of(view),
         **plans.delivery_values(view, delivery),
-        ask=next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None),
-        answered=next((one for one in reversed(answers) if one.alias == access.alias), None),
+        ask=ask,
+        may_answer=ask is not None or view.own_answer == "possible",
+        own_answer_in_words=own_answer_in_words,
+        answered=mine[-1] if mine else None,
         told=await read_feedback(visit.context, process_id, access.alias),
         ended=access.process.ended_at,
         done=done,

@@ -20,10 +20,12 @@ from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, summary
 from tongyao.app.why import Why, read_why
 from tongyao.gateway.api.common import action
-from tongyao.gateway.console import asks, reading
+from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
+from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
+from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
 
 router = APIRouter(prefix="/processes")
@@ -96,6 +98,8 @@ async def _page(
         status=status,
         view=view,
         access=access,
+        received=bool(await visit.context.repositories.inbox.received(process_id, access.alias)),
+        answers_said=_answers_said(visit, view),
         summary=shown,
         mine=next((one for one in waiting if one.process_id == process_id), None),
         place_of_ask=asks.place_of,
@@ -123,6 +127,13 @@ async def _page(
         is_operator=access.role is Role.OPERATOR,
         ended=access.process.ended_at,
     )
+
+
+def _answers_said(visit: Visit, view: PartyView) -> str:
+    """For the demander who answered the plan and who did not; for a participant whether they did."""
+    if view.asked:
+        return answered_by(plans.answers_in(view), visit.language)
+    return own_answer_in_words(view.own_answer, visit.language) if view.own_answer in ("possible", "over") else ""
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tongyao.protocol.documents.plan_answers import GivenAnswer
+from tongyao.protocol.documents.plan_answers import GivenAnswer, OwnAnswer
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 
@@ -19,6 +20,21 @@ def asked_about(record: Record) -> tuple[str, ...]:
     latest = record.plans[-1].revision
     given = {one.alias for one in record.deliveries if one.plan_revision == latest}
     return tuple(sorted((given | set(record.answers)) - {DEMANDER}))
+
+
+def own_answer(record: Record, alias: str) -> OwnAnswer | None:
+    """Whether this person answers the plan that holds (docs/protocol.md §7.5); None: it has no part for them."""
+    latest = record.plans[-1].revision if record.plans else 0
+    if not any((one.alias, one.plan_revision) == (alias, latest) for one in record.deliveries):
+        return None
+    if alias in record.answers:
+        return "given"
+    if record.phase in (Phase.PLANNING, Phase.DELIVERING):
+        return "later"
+    seat = next((one for one in record.participants if one.alias == alias), None)
+    if record.phase is not Phase.ANSWERING or seat is None or not seat.active:
+        return "over"
+    return "possible" if seat.endpoint is EndpointKind.PROXY else "asked"
 
 
 def given_answers(
