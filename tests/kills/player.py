@@ -16,6 +16,7 @@ from tests.kills.checker import Acknowledged, Checker
 from tests.kills.house import TEXT, House
 from tests.kills.schedules import LENGTH, SHORT, demander_of, next_help, next_input, start_of
 from tests.simulation.script import Input, Script, literal
+from tests.simulation.talk import tension_of_grade
 from tongyao.app.authorization import invited_author
 from tongyao.app.errors import Problem
 from tongyao.protocol.contracts.process import STATE_QUERY
@@ -23,7 +24,7 @@ from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import Choice
-from tongyao.protocol.model.tension import MISSING, Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.process.messages import MessageText, message_text_id
 
 SEATED: Final = ("submit_projection", "answer_plan")
@@ -83,7 +84,7 @@ class Played:
             )
             fields["text_id"] = message_text_id(process_id, author_id, key)
         if kind == "revise_tension":
-            tension = Tension.model_validate({"language": "en", **_tension(fields["tension"]["grade"])})
+            tension = Tension.model_validate({"language": "en", **tension_of_grade(fields["tension"]["grade"])})
             text = MessageText(owner=demander_of(self._start), kind="tension", text=tension.model_dump_json())
             fields["tension"] = {
                 "text_id": message_text_id(process_id, author_id, key),
@@ -111,7 +112,7 @@ class Played:
         if payload.pop("text_id", ""):
             payload["text"] = TEXT.format(n=0)
         if "tension" in payload:
-            payload["tension"] = _tension(payload["tension"]["grade"])
+            payload["tension"] = tension_of_grade(payload["tension"]["grade"])
         with suppress(RPCError):  # it may have ended
             await self.house.stack.handle(self.process_id).signal(fields["kind"], payload)
         await self._look()
@@ -192,16 +193,6 @@ class Played:
             for row in rows
         }
         assert not any(wrong.values()), {pid: found for pid, found in wrong.items() if found}
-
-
-def _tension(grade: str) -> dict[str, Any]:
-    whole = {
-        "transition": "From gauges that nobody reads to a harbour that knows its tides.",
-        "initial_state": "Three gauges, one of them broken.",
-        "barriers": ["Nobody can repair the third gauge."],
-        "exchange": "Ten years of readings.",
-    }
-    return whole | {"A": {}, "B": {"exchange": MISSING}, "C": {"initial_state": MISSING}}[grade]
 
 
 async def run_seed(house: House, seed: int, *, length: int = LENGTH) -> Played:

@@ -18,6 +18,7 @@ from tests.simulation.in_process import SINGLE_BATCH, Activity, InProcess, Task
 from tests.simulation.oracles.base import check
 from tests.simulation.script import Input
 from tests.simulation.shell_tasks import ShellTasks
+from tests.simulation.talk import tension_of_grade
 from tests.simulation.watched import watching
 from tests.simulation.world import Checkpoint, Running
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, ProcessInput
@@ -26,7 +27,6 @@ from tongyao.protocol.life.snapshot import suspended_codes
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.steps import RECORD_KEY
 from tongyao.protocol.model.events import Event
-from tongyao.protocol.model.tension import MISSING
 from tongyao.protocol.rules.refusals import Verdict
 
 SENT: Final = "sent"
@@ -116,7 +116,7 @@ class ShellWorld(ShellTasks):
         if fields["kind"] in TEXTS and payload.get("text_id"):
             payload["text"] = f"What stands in {payload.pop('text_id')}."
         if "tension" in payload:
-            payload["tension"] = _tension(payload["tension"]["grade"])
+            payload["tension"] = tension_of_grade(payload["tension"]["grade"])
         if self.odd % 4 == 0:
             payload["key"] = f"signal-{self.odd % 64}"
         self._send(self.run.signal(fields["kind"], payload))
@@ -251,14 +251,3 @@ class ShellWorld(ShellTasks):
         told = (shown["TongyaoPhase"], shown["TongyaoRound"], tuple(shown.get("TongyaoSuspended") or ()))
         state = self.state
         check(told == (state.phase.value, state.round, suspended_codes(state)), "search attributes", told)
-
-
-def _tension(grade: str) -> dict[str, Any]:
-    """A tension of a certain grade, as an operator signals it."""
-    whole = {
-        "transition": "From gauges that nobody reads to a harbour that knows its tides.",
-        "initial_state": "Three gauges, one of them broken.",
-        "barriers": ["Nobody can repair the third gauge."],
-        "exchange": "Ten years of readings.",
-    }
-    return whole | {"A": {}, "B": {"exchange": MISSING}, "C": {"initial_state": MISSING}}[grade]

@@ -11,6 +11,7 @@ from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
+from tongyao.protocol.model.tension import MISSING
 from tongyao.protocol.rules.plans.lineage import child_id
 
 Fields = dict[str, Any]
@@ -256,3 +257,14 @@ _FIELDS: Final[dict[str, Callable[[Random, State], Fields]]] = {
     "child_ended": _child,
     "cancel": _cancel,
 }
+
+
+def tension_of_grade(grade: str) -> dict[str, Any]:
+    """A tension of a certain grade, with its parts as a message or a signal carries them."""
+    whole = {
+        "transition": "From gauges that nobody reads to a harbour that knows its tides.",
+        "initial_state": "Three gauges, one of them broken.",
+        "barriers": ["Nobody can repair the third gauge."],
+        "exchange": "Ten years of readings.",
+    }
+    return whole | {"A": {}, "B": {"exchange": MISSING}, "C": {"initial_state": MISSING}}[grade]

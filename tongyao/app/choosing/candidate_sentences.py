@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.reading import Reading
+from tongyao.protocol.guards.support import terms
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent
+from tongyao.protocol.rules.formulation import SENTENCE
 from tongyao.records.process.seats import CandidateRow
 
-Span = tuple[str, int, int]
-MOST_CHARS: Final = 300
-"""A reason's span is a chunk of an index, which is shorter."""
+Reason = tuple[str, int, int, str]
+"""Profile, start and end of a reason's span, and the part of the tension that it is near."""
+MOST_CHARS: Final = 200
+_BLOCK: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$", re.M)
+"""Between paragraphs, before the item of a list, and a heading."""
+_CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 
 
 async def matching_sentences(
-    context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow]
-) -> dict[Span, str]:
-    """By profile, start and end of a reason's span: the words there, without names and addresses.
+    context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow], parts: Mapping[str, str]
+) -> dict[Reason, str]:
+    """By reason one sentence of its span, without names and addresses. `parts`: the tension's, in words.
 
     Only of people who allow their proxy to speak in this scene and have set no limits to what it may say. A profile that
     was changed since the process began is left out: the spans are of its earlier text.
@@ -42,17 +48,34 @@ async def matching_sentences(
     unchanged = [one for one in versions if one.created_at <= access.process.created_at]
     texts = await repositories.texts.get_many([one.text_id for one in unchanged], erased="")
     hidden = read_access.anonymizer(await repositories.record(access.process))
-    found: dict[Span, str] = {}
+    found: dict[Reason, str] = {}
     for version in unchanged:
         text = texts[version.text_id]
         for one in candidates:
             for reason in one.reasons if one.profile_id == version.profile_id else ():
-                start, end = int(reason["start"]), int(reason["end"])
-                found[version.profile_id, start, end] = hidden.text(_plain(text[start : min(end, start + MOST_CHARS)]))
+                start, end, part = int(reason["start"]), int(reason["end"]), str(reason["part"])
+                sentence = nearest_sentence(hidden.text(text[start:end]), parts.get(part, ""))
+                found[version.profile_id, start, end, part] = sentence
     return found
 
 
-def _plain(text: str) -> str:
-    """On one line, without headings and the marks of lists."""
-    lines = [line.strip() for line in text.splitlines()]
-    return " ".join(line.lstrip("-*> ") for line in lines if line and not line.startswith("#"))
+def nearest_sentence(text: str, part: str) -> str:
+    """The one sentence of `text` that shares most terms with `part`, the first of several; at most `MOST_CHARS` characters.
+
+    The field matches a whole stretch of a profile. A longer sentence is cut where a clause ends.
+    """
+    wanted = terms(part)
+    sentences = [
+        sentence
+        for block in _BLOCK.split(text)
+        for found in SENTENCE.finditer(" ".join(block.split()).lstrip("-*> "))
+        if (sentence := found.group().strip())
+    ]
+    return _shortened(max(sentences, key=lambda one: len(wanted & terms(one)), default=""))
+
+
+def _shortened(sentence: str) -> str:
+    if len(sentence) <= MOST_CHARS:
+        return sentence
+    ends = [found.start() for found in _CLAUSE_END.finditer(sentence, MOST_CHARS // 2, MOST_CHARS)]
+    return sentence[: ends[-1] if ends else MOST_CHARS - 1] + "…"

@@ -44,7 +44,7 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
     nearest = order[: ProcessSettings.model_validate(row.settings).max_others]
     record = await repositories.record(row)
     parts = record.tension.targets() if record.tension is not None else {}
-    sentences = await matching_sentences(context, caller, process_id, found)
+    sentences = await matching_sentences(context, caller, process_id, found, parts)
     shown = []
     for person in order:
         rows = [one for one in found if one.profile_id == person]
@@ -53,7 +53,7 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
                 part=reason["part"],
                 part_text=parts.get(reason["part"], ""),
                 facet=reason["facet"],
-                sentence=sentences.get((person, int(reason["start"]), int(reason["end"]))),
+                sentence=sentences.get((person, int(reason["start"]), int(reason["end"]), str(reason["part"]))),
             )
             for one in rows
             for reason in one.reasons

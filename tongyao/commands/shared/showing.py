@@ -155,7 +155,15 @@ async def audited(repositories: Repositories, process_id: str) -> Any:
 
 
 async def print_audit(repositories: Repositories, process_id: str) -> None:
-    table = Table("", "property", "finding", "figure", box=None, title="Audit", title_justify="left")
+    table = Table(
+        "",
+        "property",
+        "finding",
+        "figure",
+        box=None,
+        title="Audit: 13 properties of the protocol (docs/protocol.md §13); 14 and 15 are counts besides",
+        title_justify="left",
+    )
     for finding in await audited(repositories, process_id):
         table.add_row(str(finding.number), finding.claim, finding.result, finding.figure)
     console.print(table)

@@ -20,7 +20,7 @@ from tongyao.protocol.model.tension import (
     TensionDraft,
 )
 
-_SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
+SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
 _LEAST: Final = 3
 """Units of a sentence: what is shorter says nothing that could be lost."""
 
@@ -75,7 +75,7 @@ def not_taken_up(intent: str, spans: Sequence[LineSpan]) -> tuple[str, ...]:
     taken = [(span.start, span.end) for span in spans if span.source == "intent"]
     return tuple(
         sentence
-        for found in _SENTENCE.finditer(intent)
+        for found in SENTENCE.finditer(intent)
         if units(sentence := found.group().strip()) >= _LEAST
         and not any(start < found.end() and found.start() < end for start, end in taken)
     )

@@ -1,0 +1,44 @@
+"""Of a candidate one sentence is shown: the one that is nearest the part of the tension, and no longer than can be read at a glance."""
+
+from __future__ import annotations
+
+from tongyao.app.choosing.candidate_sentences import MOST_CHARS, nearest_sentence
+
+PROFILE = """# Chen Yu
+
+I am nineteen years old and live with my grandmother in building three, on the second floor. On weekdays
+I am at school until five. I can hold a torch for repairs in the evening, and read a water meter.
+
+- I keep mint on the balcony
+- I do not climb onto the roof without a railing
+"""
+
+
+def test_the_sentence_that_shares_most_with_the_part_is_taken_alone() -> None:
+    assert (
+        nearest_sentence(PROFILE, "Nobody reads the water meter in the evening.")
+        == "I can hold a torch for repairs in the evening, and read a water meter."
+    )
+    assert (
+        nearest_sentence(PROFILE, "Somebody has to climb onto the roof.")
+        == "I do not climb onto the roof without a railing"
+    )
+
+
+def test_where_nothing_is_shared_it_is_the_first_sentence() -> None:
+    first = "I am nineteen years old and live with my grandmother in building three, on the second floor."
+    assert nearest_sentence(PROFILE, "") == first
+
+
+def test_a_chinese_sentence_is_taken_alone() -> None:
+    text = "我今年十九岁，住三号楼二楼，和奶奶一起。早上六点到八点我在家，可以帮忙看水表。我喜欢薄荷。"
+    assert nearest_sentence(text, "没有人看水表") == "早上六点到八点我在家，可以帮忙看水表。"
+
+
+def test_a_long_sentence_ends_with_a_clause() -> None:
+    clauses = ["我住三号楼", "每天早上给花浇水", "下午去菜场", "晚上教孩子写字"] * 20
+    shown = nearest_sentence("，".join(clauses) + "。", "浇水")
+    assert MOST_CHARS // 2 < len(shown) <= MOST_CHARS + 1
+    assert shown.removesuffix("…").split("，")[-1] in clauses
+    assert len(nearest_sentence("long " * 500, "")) <= MOST_CHARS + 1
+    assert nearest_sentence("", "water") == ""
