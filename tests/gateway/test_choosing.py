@@ -55,7 +55,7 @@ async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_t
         [same] = (await call(client, "pending", view=False))["pending"]
         assert [one["profile_id"] for one in same["choices"]["proposals"]] == [people[2]["profile_id"]]
         chosen = {"kind": "decide", "decision": "add_participants", "participants": [people[2]["profile_id"]]}
-        assert (await call(client, "decide", process=pid, message=chosen, key="add"))["state"] == "applied"
+        assert (await call(client, "decide", process_id=pid, message=chosen, key="add"))["state"] == "applied"
     record = await gateway.stack.end(pid)
     assert [one.alias for one in record.participants] == ["P01", "P02", "P03"]
     assert {said.round for said in record.projections if said.alias == "P03"} == {3, 4}

@@ -141,6 +141,7 @@ async def _people_page(
     found = await read_candidates(visit.context, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
+    parts = view.tension.targets() if view.tension else {}
     columns = {name: [one for one in found if one.perspective == name] for name in PERSPECTIVES}
     numbers = {id: number for number, id in enumerate(dict.fromkeys(one.profile_id for one in found), 1)}
     return page(
@@ -150,9 +151,9 @@ async def _people_page(
         view=view,
         title=reading.title_of(view),
         columns=columns,
-        targets=view.tension.targets() if view.tension else {},
+        targets=parts,
         numbers=numbers,
-        sentences=await matching_sentences(visit.context, visit.caller, process_id, found),
+        sentences=await matching_sentences(visit.context, visit.caller, process_id, found, parts),
         ask=await _asked(visit, process_id, "select_participants"),
         chosen=list(numbers) if chosen is None else chosen,
         problem=problem,
