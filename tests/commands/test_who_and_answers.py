@@ -18,7 +18,7 @@ async def test_somebody_speaks_by_their_own_id_in_the_present_round(stack: Stack
     assert done.exit_code == 0, done.output
     kept, then = done.stdout.strip().splitlines()
     assert kept.startswith("kept word for word")
-    assert then.startswith("Now: crystallizing, round 1; waits for P0") and "Next: tongyao say" in then
+    assert then.startswith("Now: in the rounds, round 1; waits for P0") and "Next: tongyao say" in then
     assert isinstance((await tongyao("say", process, "--as", "dora", "--text", "x")).exception, NotFound)
     assert isinstance((await tongyao("show", "c-0000")).exception, NotFound)
     await tongyao("cancel", process)
@@ -37,7 +37,7 @@ async def test_a_refusal_says_how_the_process_stands_and_what_would_move_it(stac
     refused = (await tongyao("confirm", process)).exception
     assert isinstance(refused, Refused)
     told = message_of(refused)
-    assert "Now: crystallizing, round 1; waits for P0" in told and f"tongyao say {process} --as P0" in told
+    assert "Now: in the rounds, round 1; waits for P0" in told and f"tongyao say {process} --as P0" in told
     await tongyao("cancel", process)
 
 

@@ -7,6 +7,12 @@ from pathlib import Path
 
 from tongyao.gateway import console
 from tongyao.gateway.console.texts import catalogue
+from tongyao.protocol.model.events import Ask
+from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.phase import Phase
+from tongyao.protocol.model.projection import Dimension, Outcome
+from tongyao.protocol.rules.audit import Result
+from tongyao.protocol.rules.refusals import REFUSALS, Refusal
 
 FOLDER = Path(console.__file__).parent
 LITERAL_KEY = re.compile(r"""\bt\(\s*'([a-z_]+\.[a-zA-Z_0-9]+)'\s*[,)]""")
@@ -38,3 +44,18 @@ def test_no_template_says_anything_by_itself() -> None:
         plain = plain.replace("wide", "").replace("margin", "")  # layouts
         bare = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", plain, flags=re.S)
         assert not re.search(r"[A-Za-z]{3,}|[\u4e00-\u9fff]", bare), (file.name, bare.split())
+
+
+def test_every_member_that_people_are_shown_has_a_phrase_in_both_languages() -> None:
+    """Phases, questions, relations, outcomes, dimensions and findings are shown in words and not by their names."""
+    shown = [
+        *(f"phase.{one.value}" for one in Phase),
+        *(f"asked.{one.value}" for one in Ask),
+        *(f"process.{one.value}" for one in Relation),
+        *(f"process.{one.value}" for one in Outcome),
+        *(f"process.dim_{one.value}" for one in Dimension),
+        *(f"audit.{one.name.lower()}" for one in Result),
+    ]
+    assert [key for key in shown if key not in catalogue()] == []
+    assert set(REFUSALS) == set(Refusal)
+    assert all(english and chinese for english, chinese in REFUSALS.values())

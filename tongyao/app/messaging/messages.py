@@ -48,9 +48,8 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "张力已确认；接下来寻找参与者，或开始发言",
     ),
     "submit_projection": (
-        "kept word for word; how it was sorted stands in `own` of the process; while the round is open you may correct "
-        "it by sending it anew, under a new key",
-        "已逐字保存；整理结果见本过程的 own；本轮结束之前，可用新的 key 重新提交来更正",
+        "kept word for word, and being sorted; until the round closes you may send it anew, and that takes its place",
+        "已逐字保存，正在整理；本轮结束之前可以重新提交，新的会替换这一次",
     ),
     "nothing_new": ("noted for this round; you are asked again in the next one", "本轮已记录；下一轮仍会询问你"),
     "switch_endpoint": (

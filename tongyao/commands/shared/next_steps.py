@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tongyao.app.choosing.candidates import nearest_first
+from tongyao.gateway.console.texts import say
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
@@ -81,7 +82,7 @@ async def next_step(repositories: Repositories, process_id: str) -> str:
     """The phase, what is waited for, and a command, in one line: for the end of a command that changed something."""
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)
-    stands = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
+    stands = say("en", f"phase.{row.phase}") + (f", round {row.round}" if row.phase == Phase.CRYSTALLIZING else "")
     if Phase(row.phase).ended:
         return f"Now: {stands}. Next: tongyao show {process_id}"
     if not asks:

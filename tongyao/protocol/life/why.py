@@ -68,33 +68,54 @@ def _people(state: State) -> list[Reason]:
     phase = state.deadline
     match state.phase:
         case Phase.CONFIRMING:
-            return [_person(state, DEMANDER, phase, "`confirm_tension` or `revise_tension`")]
+            return [
+                _person(
+                    state,
+                    DEMANDER,
+                    phase,
+                    "the tension is to be confirmed or revised (`tongyao confirm`, `tongyao revise`)",
+                )
+            ]
         case Phase.SELECTING:
-            return [_person(state, DEMANDER, phase, "`select_participants`")]
+            return [_person(state, DEMANDER, phase, "people are to be chosen (`tongyao select`)")]
         case Phase.CONSENTING:
             return [
-                _person(state, f"invited/{one.number}", one.deadline, "`consent`")
+                _person(
+                    state,
+                    f"invited/{one.number}",
+                    one.deadline,
+                    "whether a proxy may speak for them (`tongyao consent`)",
+                )
                 for one in state.invitations
                 if one.waits
             ]
         case Phase.CRYSTALLIZING:
-            waits = [_person(state, turn.alias, turn.deadline, "`submit_projection`") for turn in state.waiting_for]
+            waits = [
+                _person(state, turn.alias, turn.deadline, "what they say in this round (`tongyao say`)")
+                for turn in state.waiting_for
+            ]
             if state.correcting_until is not None and not waits and not state.suspended:
                 until = wall_time(state, state.correcting_until)
                 return [Reason(waits_for="corrections of what was said", until=until)]
             return waits
         case Phase.DECIDING:
-            return [_person(state, DEMANDER, phase, "`decide`")]
+            return [_person(state, DEMANDER, phase, "how it goes on is to be decided (`tongyao decide`)")]
         case Phase.ANSWERING:
             missing = [alias for alias in state.asked_for_answers if alias not in state.answers]
-            waits = [_person(state, alias, phase, "`answer_plan`") for alias in missing]
+            waits = [_person(state, alias, phase, "their answer to the plan (`tongyao answer`)") for alias in missing]
             if open_points(state):
-                waits.append(_person(state, DEMANDER, phase, "`replan`, `approve_residual` or `conclude`"))
+                moved = (
+                    "somebody declined or proposed a change (`tongyao replan`, `tongyao branch` or `tongyao conclude`)"
+                )
+                waits.append(_person(state, DEMANDER, phase, moved))
             return waits
         case Phase.AWAITING_CHILDREN:
             running = [one.child for one in state.residuals.values() if one.status == "started"]
             waits = [Reason(waits_for=f"child {child}", until=_until(state, phase)) for child in running]
-            return waits + [_person(state, DEMANDER, phase, f"`approve_residual` {one}") for one in state.undecided]
+            return waits + [
+                _person(state, DEMANDER, phase, f"whether {one} goes back to the field (`tongyao branch`)")
+                for one in state.undecided
+            ]
         case _:
             return []
 
