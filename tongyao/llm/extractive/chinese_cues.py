@@ -17,7 +17,7 @@ NO_GIVEN: Final = frozenset(
 )
 """Characters before a word of kin that do not name anybody."""
 NO_SURNAME_ALONE: Final = frozenset(
-    "明公和关时高白方金水花农米车路石安平成毛古管阳封班商景别单项全解游麦党向于从应连师鱼沙牛马熊龙云雷温冷左右麻巫钱房包"
+    "明公和关时高白方金水花农米车路石安平成毛古管阳封班商景别单项全解游麦党向于从应连师鱼沙牛马熊龙云雷温冷左右麻巫钱房包钟费"
 )
 """Surnames that are mostly another word before a single character."""
 FUNCTION_TAGS: Final = frozenset("c p d u uj ul v r f m q k y".split())
@@ -146,7 +146,15 @@ NEVER_AFTER: Final = ("了", "着", "地", "起来", "下来", "上去", "出来
 """Never after a name: what says how a verb goes on."""
 PLACE_AFTER: Final = tuple("村镇县市乡湾桥岭坡滩街巷庙寺庄屯沟坝港")
 COUNTED: Final = re.compile(r"[0-9第]$|[一二两三四五六七八九十百千几半多每][张支班车项段句节席个只条块台]?$")
-NO_NAME_END: Final = tuple("草菜药饼肉粥汤茶酒饭面粉机班店铺厂里们的了着") + tuple(TITLES.split("|"))
+NO_NAME_END: Final = tuple("草菜药饼肉粥汤茶酒饭面粉机班店铺厂里们的了着木钟表蜂虫鸟村镇乡县湾岛港潮") + tuple(
+    TITLES.split("|")
+)
+NO_FAMILIAR: Final = frozenset("是了的在有不能要会想去来得着把被给跟和就也都还爹公婆妈爸嫂弟妹叔伯婶姨爷奶哥姐舅姑")
+"""After 老, 小, 大, 阿: what makes no name of a person of it."""
+FOLLOWERS: Final = 3
+"""Of so many different characters after the first two of a supposed name, the two are a word: 芦埠人, 芦埠桥, 芦埠镇."""
+FREQUENT_WORD: Final = 50
+"""Occurrences in jieba's dictionary of a word that begins a supposed name: 高中 in 高中生."""
 NOUN_AFTER: Final = tuple("头子板话屋街桥路城房")
 WHERE: Final = "里上下中外内旁边"
 SHOP_AFTER: Final = re.compile(r"[\u4e00-\u9fff]{0,6}店")
@@ -182,7 +190,7 @@ TRADES: Final = frozenset(
     冷链 冷冻 水产 屠宰 饲料 种子 农业 生产 供销 蔬菜 水果 粮食 奶 乳品 牛奶 汽车 修车 修理 理发 洗衣 缝纫 五金 文具 玩具 电子 电器 家电 手机 电脑 通信 电信
     移动 投资 金融 信用 房地产 房产 开发 设计 咨询 文化 传媒 影视 演出 婚庆 殡葬 环保 生态 园林 绿化 养殖 种植 渔业 林业 畜牧 上市 股份 国营 国有 民营 私营 私人
     外资 合资 跨国 大型 小型 中型 大 小 老 新 旧 原 总 分 母 子 本地 外地 当地 城里 镇上 县里 村里 街道 社区 小区 单位 学校 医院 机关 家庭 公立 民办 私立 普惠 中心
-    火车 汽车站 高档 便宜 五星级 连锁 全国 地方 农村 农民 商业 儿童 老年 老人 康复 临时 自己 国际 早餐 快餐 海鲜 火锅 烧烤 素食 路边 街边 对面 夫妻 家常 修鞋
+    轮渡 渡轮 地铁 航运 航空 铁路 公路 高速公路 大师 名师 火车 汽车站 高档 便宜 五星级 连锁 全国 地方 农村 农民 商业 儿童 老年 老人 康复 临时 自己 国际 早餐 快餐 海鲜 火锅 烧烤 素食 路边 街边 对面 夫妻 家常 修鞋
     """.split()
 )
 """Words before a kind of firm that say what it does, where it is or how large it is, and do not name it."""

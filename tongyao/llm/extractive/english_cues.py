@@ -161,7 +161,7 @@ WORK_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 ORDINARY_END: Final = re.compile(
-    r"(?:tions?|sions?|ments?|ness|ity|ities|ive|ous|ance|ances|ence|ences|ship|ics|able|ible|ology|ings?|ists?|isms?|ized|ised|ful|less|ery|ure|ures|ward|wards|als|ers|ors|ism|ade|age|ages|ated|ator|ators|ians|ies)$"
+    r"(?:tions?|sions?|ments?|ness|ity|ities|ive|ous|ance|ances|ence|ences|ship|ics|able|ible|ology|ings?|ists?|isms?|ized|ised|ful|less|ery|ure|ures|ward|wards|als|ers|ors|ism|(?<=[a-z]{3})ages?|ated|ator|ators|ians|ies)$"
 )
 """Ends of ordinary words; few names of persons have them."""
 ABSTRACT_END: Final = re.compile(r"(?:tion|ment|ness|ity|ence|ance|ship|ics|ology|ism|ing)$")

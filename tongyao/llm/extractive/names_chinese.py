@@ -58,6 +58,8 @@ def chinese_names(text: str) -> Iterator[Found]:
     """Each name that is found, with its start and kind; the same name may come several times."""
     read = _WORK.sub(lambda hit: " " * len(hit.group()), text)
     for hit in _QUOTED_FIRM.finditer(read):
+        if any(_is_known(one) for one in jieba.lcut(hit["name"]) if len(one) > 1):
+            continue  # an ordinary word in quotation marks would be a mark wherever it stands
         yield hit.start("name"), hit["name"], "firm"
     for hit in _SELF_HEAD.finditer(read):
         if _FULL_NAME.fullmatch(hit["name"]) and _unknown(hit["name"]) and not _is_place(hit["name"]):
@@ -90,12 +92,24 @@ def _full_names(words: _Words) -> Iterator[Found]:
             )  # jieba took surname and first character for a name of something else
         elif not is_name:
             continue
+        if whole[0] in "和同与" and _FULL_NAME.fullmatch(whole[1:]):
+            start, whole = start + 1, whole[1:]
         if not _may_be(words, start, whole):
             continue
         beside = _told_beside(words, start, start + len(whole))
+        if len(whole) == 2 and whole[0] in cues.NO_SURNAME_ALONE:
+            beside = _called(words, start)
+        if not beside and _begins_with_a_word(words.text, whole):
+            continue
         if beside or (is_name and len(word) > 2 and _stands_alone(words, start, start + len(word))):
             yield start, whole, "person"
-        elif is_name and len(word) == 2 and _unknown(word) and _acts(words, start, start + 2):
+        elif (
+            is_name
+            and len(word) == 2
+            and word[0] not in cues.NO_SURNAME_ALONE
+            and _unknown(word)
+            and _acts(words, start, start + 2)
+        ):
             yield start, word, "person"
 
 
@@ -120,6 +134,18 @@ def _stands_alone(words: _Words, start: int, end: int) -> bool:
     return not words.after(end).startswith(cues.PLACE_AFTER)
 
 
+def _begins_with_a_word(text: str, name: str) -> bool:
+    """Whether it is a place (芦埠, of 芦埠镇), or the first two characters are a word: of jieba's dictionary, or by what follows them elsewhere in the text."""
+    if len(name) == 2:
+        return re.search(f"{name}[{''.join(cues.PLACE_AFTER)}]", text) is not None
+    if len(name) != 3:
+        return False
+    tag = jieba.posseg.dt.word_tag_tab.get(name[:2])
+    if tag is not None and tag not in (*_PERSON_TAGS, "ns") and jieba.dt.FREQ.get(name[:2], 0) >= cues.FREQUENT_WORD:
+        return True
+    return len(set(re.findall(f"{name[:2]}(.)", text))) >= cues.FOLLOWERS
+
+
 def _acts(words: _Words, start: int, end: int) -> bool:
     before, after = words.before(start), words.after(end)
     return (start == words.begin or before.endswith(cues.WITH)) and after.startswith(cues.DOES)
@@ -128,9 +154,14 @@ def _acts(words: _Words, start: int, end: int) -> bool:
 def _told_beside(words: _Words, start: int, end: int) -> bool:
     """Whether the words beside say that a person is meant: a role before, a verb of naming before, of speech after."""
     before, after = words.before(start), words.after(end)
-    if cues.ROLE_BEFORE.search(before) or before.endswith(cues.CALLED):
+    if _called(words, start):
         return True
     return (start == words.begin or before.endswith(cues.WITH)) and after.startswith(cues.SPEAKS)
+
+
+def _called(words: _Words, start: int) -> bool:
+    before = words.before(start)
+    return cues.ROLE_BEFORE.search(before) is not None or before.endswith(cues.CALLED)
 
 
 def _unknown(word: str) -> bool:
@@ -183,7 +214,7 @@ def _familiar(words: _Words) -> Iterator[Found]:
     run = words.text[words.begin : words.end]
     for hit in _FAMILIAR.finditer(run):
         start, end, name = words.begin + hit.start(), words.begin + hit.end(), hit.group()
-        if start not in words.edges or name in CHINESE or _is_ordinary(name):
+        if start not in words.edges or name in CHINESE or name[1] in cues.NO_FAMILIAR or _is_ordinary(name):
             continue
         ends = end in words.edges or run[hit.end() : hit.end() + 1] == "家"
         if not ends or words.after(end).startswith(cues.TITLE_WORDS):
@@ -210,7 +241,16 @@ def _firms(words: _Words) -> Iterator[Found]:
             first -= 1
         parts = [*zip(words.words[first:number], words.tags[first:number], strict=True)]
         own = word[: kind.start()]
-        if own and not parts and _unknown(word) and own not in cues.TRADES and not _is_known(own):
+        if parts and parts[0][0][0] in "不没无未":
+            continue
+        if (
+            own
+            and not parts
+            and own[0] not in "老大新不没"
+            and _unknown(word)
+            and own not in cues.TRADES
+            and not _is_known(own)
+        ):
             yield start, word, "firm"
         elif any(_names_a_firm(one, tag) for one, tag in parts):
             name = "".join([*(one for one, _ in parts), word])
