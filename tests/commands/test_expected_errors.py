@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tongyao.app.errors import Refused
 from tongyao.commands.shared.expected_errors import exit_code_of, message_of
 from tongyao.commands.shared.terminal import EXIT_FAILED
+from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,10 @@ def test_what_the_disk_refuses_is_said_with_the_place(number: int, said: str, tm
 def test_an_error_that_nobody_expects_keeps_its_traceback() -> None:
     assert exit_code_of(ValueError("a defect")) is None
     assert exit_code_of(OSError(errno.EBADF, "a defect")) is None
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "this process has ended"), ("zh", "这个过程已经结束")])
+def test_a_refusal_is_told_in_the_language_of_the_process_alone(language: str, said: str) -> None:
+    told = message_of(Refused(Verdict.refused(Refusal.ENDED), "", language=language))
+    assert told.startswith(f"refused: {said}")
+    assert told.isascii() == (language == "en")

@@ -21,6 +21,10 @@ async def test_somebody_speaks_by_their_own_id_in_the_present_round(stack: Stack
     assert then.startswith("Now: in the rounds, round 1; waits for P0") and "Next: tongyao say" in then
     assert isinstance((await tongyao("say", process, "--as", "dora", "--text", "x")).exception, NotFound)
     assert isinstance((await tongyao("show", "c-0000")).exception, NotFound)
+    handed = await tongyao("switch", process, "--as", "ada", "agent")
+    assert "the round may close at once" not in handed.stdout
+    handed = await tongyao("switch", process, "--as", "ada", "proxy")
+    assert "your proxy speaks for you" in handed.stdout and "the round may close at once" in handed.stdout
     await tongyao("cancel", process)
 
 

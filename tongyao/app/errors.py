@@ -69,12 +69,16 @@ class Conflict(Problem):
 
 
 class Refused(Problem):
-    """The process refused a message. The code and both wordings are those of its verdict. `phase`: where the process was."""
+    """The process refused a message. The code and both wordings are those of its verdict. `phase`: where the process was.
 
-    def __init__(self, verdict: Verdict, message_id: str, *, phase: str = "") -> None:
+    `worded`: in `language`, that of the process.
+    """
+
+    def __init__(self, verdict: Verdict, message_id: str, *, phase: str = "", language: str = "en") -> None:
         super().__init__(
             verdict.code, verdict.en, zh=verdict.zh, message=message_id, **({"phase": phase} if phase else {})
         )
+        self.worded = verdict.zh if language == "zh" else verdict.en
 
 
 class Gone(Problem):

@@ -259,7 +259,10 @@ def switch(
     endpoint: Annotated[str, typer.Argument(help="proxy, human or agent")],
     key: Key = None,
 ) -> None:
-    """Change what speaks for a participant."""
+    """Change what speaks for a participant.
+
+    With `proxy` the round may close at once, and the next ones may follow without a pause.
+    """
     from tongyao.commands.actions import messages as actions
 
     actions.send(process, "switch_endpoint", key, sender=actions.OPERATORS, about=who, endpoint=endpoint)

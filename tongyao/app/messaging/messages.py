@@ -44,17 +44,25 @@ from tongyao.records.process.messages import MessageText, MessageUnknown, Stored
 
 APPLIED: Final[dict[str, tuple[str, str]]] = {
     "confirm_tension": (
-        "the tension stands; now people are found, or speak",
-        "张力已确认；接下来寻找参与者，或开始发言",
+        "the tension is confirmed; next people are looked for, or the rounds begin",
+        "张力已确认；接下来寻找参与者，或开始各轮",
     ),
     "submit_projection": (
         "kept word for word, and being sorted; until the round closes you may send it anew, and that takes its place",
         "已逐字保存，正在整理；本轮结束之前可以重新提交，新的会替换这一次",
     ),
-    "nothing_new": ("noted for this round; you are asked again in the next one", "本轮已记录；下一轮仍会询问你"),
+    "nothing_new": (
+        "noted for this round; if another round follows, you are asked again",
+        "本轮已记录；如果还有下一轮，会再问你",
+    ),
     "switch_endpoint": (
         "from now on this speaks for you, until you switch again",
         "从现在起由它代你发言，直到再次切换",
+    ),
+    "to_proxy": (
+        "from now on your proxy speaks for you, until you switch again; the round may close at once, and the next ones "
+        "may follow without a pause",
+        "从现在起由代理替你发言，直到再次切换；本轮可能马上结束，后面各轮可能紧接着进行",
     ),
     "leave": ("you have left; what you said stays", "你已离开；说过的话会保留"),
     "consent": (
@@ -63,8 +71,8 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
     ),
     "answer_plan": ("your answer is noted; a plan is answered once", "你的答复已记录；每份方案只答复一次"),
     "revise_tension": (
-        "the tension stands as you wrote it; now people are found, or speak",
-        "张力已按你写的改定；接下来寻找参与者，或开始发言",
+        "the tension reads as you wrote it, and still waits to be confirmed; the time for that is not extended",
+        "张力已按你写的改定，仍待确认；确认的期限不会因此延长",
     ),
     "select_participants": (
         "your choice is noted; who has to be asked first is asked, then the rounds begin",
@@ -146,7 +154,8 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     message, text = build_message(body, access, key)
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
-            raise Refused(Verdict.refused(Refusal.NOTHING_TO_REFUSE), "", phase=access.process.phase)
+            no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
+            raise Refused(no, "", phase=access.process.phase, language=access.process.language)
         return await _start_child_of_ended(context, access, message)
     keep = partial(
         context.relay.store,
@@ -166,7 +175,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
-        raise Refused(stored.verdict, stored.id, phase=phase)
+        raise Refused(stored.verdict, stored.id, phase=phase, language=access.process.language)
     return _receipt(stored)
 
 
@@ -275,6 +284,8 @@ async def message_state(context: AppContext, caller: Caller, message_id: str) ->
 def _receipt(stored: StoredMessage) -> Receipt:
     verdict = stored.verdict
     kind = "nothing_new" if stored.payload.get("nothing_new") else stored.kind
+    if stored.kind == "switch_endpoint" and stored.payload.get("endpoint") == "proxy":
+        kind = "to_proxy"
     en, zh = APPLIED.get(kind, ("", "")) if verdict and verdict.accepted else ("", "")
     return Receipt(
         id=stored.id,

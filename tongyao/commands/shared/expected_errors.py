@@ -44,7 +44,7 @@ def message_of(error: Exception) -> str:
     """What was wrong and what to do, for an error that has an exit code."""
     if isinstance(error, Refused):
         notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
-        return f"refused: {error} ({error.details['zh']}){notes}"
+        return f"refused: {error.worded}{notes}"
     if isinstance(error, OSError) and error.errno in _ON_DISK:
         return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
     return str(error)

@@ -19,8 +19,8 @@ _WAITS: Final = {
     "projection": "round {round} waits for what they say",
     "decision": "the process came to a limit: how it goes on is to be decided",
     "answer": "plan {round} is to be answered",
-    "residual": "does this residual tension go back to the field?",
-    "hole": "somebody declined: does the hole they leave go back to the field?",
+    "residual": "a tension stayed open: is a process to be started for it?",
+    "hole": "somebody declined: is a process to be started that looks for somebody in their place?",
     "consent": "may a proxy speak for them in this process?",
     "resume": "suspended ({reason}): mend the cause, then resume",
 }

@@ -74,7 +74,13 @@ async def print_before_rounds(context: Reading, process_id: str) -> None:
     if record.tension is not None:
         console.print(markdown(tension_markdown(record.tension)))
         if record.phase is Phase.CONFIRMING and record.tension.names:
-            console.print("Names that others read marks for (`confirm --hide NAME`, `confirm --show NAME`):")
+            console.print(
+                "Hidden names: in their place others read a mark. `tongyao confirm` with `--show NAME` leaves one open, "
+                "with `--hide NAME` hides one more.",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
             for name in record.tension.names:
                 console.print(f"- {name.name} ({name.kind})", markup=False)
         if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):

@@ -14,7 +14,7 @@ from tongyao.app import processes
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process, permit
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Problem, not_valid, problem_of
+from tongyao.app.errors import Problem, Refused, not_valid, problem_of
 from tongyao.app.messaging import inbox, messages
 from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people import profiles
@@ -239,6 +239,7 @@ def _with_readable_errors(function: Callable[P, Coroutine[Any, Any, T]]) -> Call
 
 
 def _text(problem: Problem) -> str:
-    zh, phase = problem.details.get("zh"), problem.details.get("phase")
+    phase = problem.details.get("phase")
+    said = problem.worded if isinstance(problem, Refused) else str(problem)
     stands = f"; the process is at `{phase}`" if phase else ""
-    return f"{problem.code}: {problem}{stands}" + (f" ({zh})" if zh else "")
+    return f"{problem.code}: {said}{stands}"

@@ -77,8 +77,8 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.HAS_LEFT: ("this participant has left the process", "该参与者已离开本过程"),
     Refusal.WRONG_ROUND: ("this answers a round that has not been opened", "这一轮还没有开始"),
     Refusal.ROUND_OVER: (
-        "that round is over; what is said now belongs to the present round",
-        "那一轮已结束，请在当前轮次发言",
+        "that round is over: words for a round are taken only while it is open",
+        "那一轮已结束：只有在一轮进行中才能为它发言",
     ),
     Refusal.TURN_OVER: ("this turn has ended", "这一次发言机会已经结束"),
     Refusal.PROXY_SPEAKS: ("the proxy speaks in this turn; take over first", "这一轮由代理发言，请先接管"),
