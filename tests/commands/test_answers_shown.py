@@ -25,6 +25,12 @@ def agreed_in(plan: str) -> str:
     return " ".join(plan.split("What is agreed so far")[1].split("Sources")[0].split())
 
 
+def lists_before(plan: str, aliases: dict[str, str]) -> bool:
+    """Whether the text of a plan names who answered what to plan 1, with the words of a proposal."""
+    before = plan.split("What was answered to plan 1")[1]
+    return PROPOSAL in before and all(alias in before for alias in aliases.values())
+
+
 def lists_all(agreed: str, aliases: dict[str, str]) -> bool:
     """Whether it names who committed, who declined and who proposed what, each under their heading."""
     parts = re.split("(Committed|Declined|Proposed a change|No answer)", agreed)
@@ -95,6 +101,25 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     assert renewed["asked"] == sorted({aliases["ada"], aliases["bo"]}), "who is left out is not asked again"
     before, _, unanswered = agreed_in(renewed["plan"]["markdown"]).partition("### No answer")
     assert "P0" not in before and all(aliases[name] in unanswered for name in ("ada", "bo"))
+    earlier = {one["alias"]: (one["revision"], one["decision"], one["words"]) for one in renewed["earlier_answers"]}
+    written = {name: PROPOSAL if name == "bo" else "" for name in aliases}
+    assert earlier == {aliases[name]: (1, expected[aliases[name]], written[name]) for name in aliases}
+    assert PROPOSAL in (await tongyao("show", process)).stdout.split("What was answered to plan 1")[1].replace(
+        "\n", " "
+    )
+    over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()
+    assert lists_before(over_api["markdown"], aliases)
+    kept = await tongyao("feedback", process, "--text", f"I met {aliases['ada']} on the quay.")
+    assert kept.exit_code == 0, kept.output
+    second = tmp_path / "second"
+    assert (await tongyao("export", process, "--to", str(second))).exit_code == 0
+    exported = json.loads((second / "answers-1.json").read_text())
+    assert {alias: one["answer"] for alias, one in exported.items()} == expected
+    assert exported[aliases["bo"]]["words"] == PROPOSAL
+    assert lists_before((second / "plan.md").read_text(), aliases)
+    assert PROPOSAL in (second / "report.html").read_text()
+    [said] = json.loads((second / "feedback.json").read_text())
+    assert said["words"] == f"I met {aliases['ada']} on the quay." and "text_id" not in said
     await tongyao("cancel", process)
 
 

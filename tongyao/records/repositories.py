@@ -13,7 +13,7 @@ from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
-from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import NumberedName, Tension
 from tongyao.protocol.rules.consent import Consent
@@ -140,6 +140,16 @@ class Repositories:
             answer_words={
                 one.alias: said for one in answers if one.revision == latest and (said := texts.get(one.text_id or ""))
             },
+            earlier_answers=tuple(
+                EarlierAnswer(
+                    revision=one.revision,
+                    alias=one.alias,
+                    decision=one.decision,
+                    words=texts.get(one.text_id or "", ""),
+                )
+                for one in answers
+                if one.revision < latest
+            ),
         )
 
     async def mandates_in(self, scene: str, profile_ids: Sequence[str]) -> dict[str, Mandate]:

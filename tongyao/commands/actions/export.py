@@ -24,6 +24,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
+from tongyao.records.process.feedback import FeedbackRow
 from tongyao.records.repositories import Repositories
 
 
@@ -85,7 +86,16 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
         write(f"pictures/{name}", picture)
     if latest is not None:
         dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
-        dump("feedback.json", [one.model_dump(mode="json") for one in await repositories.feedback.of_process(process)])
+        dump(
+            "feedback.json",
+            [
+                {
+                    **one.model_dump(mode="json", exclude={"text_id"}),
+                    "words": await _feedback(repositories, process, one, names),
+                }
+                for one in await repositories.feedback.of_process(process)
+            ],
+        )
     for delivery in record.deliveries:
         write(
             f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
@@ -93,10 +103,24 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
         )
     if record.answers:
         dump("answers.json", _answers(record, names))
+    for revision in sorted({one.revision for one in record.earlier_answers}):
+        dump(
+            f"answers-{revision}.json",
+            {
+                one.alias: {"answer": one.decision, "words": one.words}
+                for one in read_access.for_export(record).earlier_answers or ()
+                if one.revision == revision
+            },
+        )
     if said := await nothing_found(repositories, await repositories.processes.get(process)):
         write("nothing-found.md", said)
     write("report.html", await report_of(repositories, process))
     dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(repositories, process)])
+
+
+async def _feedback(repositories: Repositories, process: str, one: FeedbackRow, names: Anonymizer) -> str:
+    said = await repositories.feedback.words(process, one.alias, one.revision)
+    return names.text(said, author=one.alias)
 
 
 def _answers(record: Record, names: Anonymizer) -> dict[str, dict[str, str]]:

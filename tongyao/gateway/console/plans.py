@@ -87,6 +87,10 @@ def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
         "laid_out": laid_out,
         "notes": {note.number: note for note in laid_out.notes},
         "graph": task_graph(plan),
+        "earlier": [
+            (revision, [one for one in view.earlier_answers or () if one.revision == revision])
+            for revision in sorted({one.revision for one in view.earlier_answers or ()}, reverse=True)
+        ],
         "settled": settled(plan, answers),
         "decision_in_words": decision_in_words,
         "inferred": inferred_in(view),

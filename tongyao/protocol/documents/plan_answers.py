@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from tongyao.protocol.documents.page import Entry, Group, Section
+from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "answers": "What is agreed so far",
+        "before": "What was answered to plan {revision}",
+        "before_lead": "Another plan has replaced it. These answers do not hold for the new one.",
         "lead": "The plan holds for those who have committed.",
         "commit": "Committed",
         "decline": "Declined",
@@ -29,6 +32,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     },
     "zh": {
         "answers": "到现在谈定了什么",
+        "before": "对第 {revision} 版方案的答复",
+        "before_lead": "那一版已由新的方案取代，这些答复对新方案不作数。",
         "lead": "方案只对已经接下的人作数。",
         "commit": "接下的",
         "decline": "不接的",
@@ -86,6 +91,25 @@ def answers_section(answers: Sequence[GivenAnswer], language: Language) -> Secti
         for heading, those in _by_decision(answers, language)
     )
     return Section(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
+
+
+def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Language) -> list[Section]:
+    """For each plan that another one has replaced, the latest first, how it was answered."""
+    words = _WORDS[language]
+    sections = []
+    for revision in sorted({one.revision for one in answers}, reverse=True):
+        given = [
+            GivenAnswer(alias=one.alias, decision=one.decision, words=one.words)
+            for one in answers
+            if one.revision == revision
+        ]
+        groups = tuple(
+            Group(heading=heading, entries=tuple(_entry(one, words) for one in those))
+            for heading, those in _by_decision(given, language)
+        )
+        heading = words["before"].format(revision=revision)
+        sections.append(Section(kind="answers_before", heading=heading, lead=words["before_lead"], groups=groups))
+    return sections
 
 
 def answered_by(answers: Sequence[GivenAnswer], language: Language) -> str:

@@ -11,9 +11,10 @@ from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
-from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section
+from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section, earlier_answers_sections
 from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import MISSING
 
@@ -103,17 +104,18 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 
 
-def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = ()) -> str:
+def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> str:
     """The whole plan as Markdown."""
-    return markdown(plan_page(plan, answers))
+    return markdown(plan_page(plan, answers, earlier))
 
 
-def plan_page(plan: Plan, answers: Sequence[GivenAnswer] = ()) -> Page:
+def plan_page(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> Page:
     """The whole plan as a page; empty sections are left out.
 
-    Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`, `answers`. `answers`: of everybody who is asked.
+    Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`, `answers`, `answers_before`.
+    `answers`: of everybody who is asked. `earlier`: to the plans that this one replaced.
     """
-    return _Layout(plan, answers).page()
+    return _Layout(plan, answers, earlier).page()
 
 
 def people(plan: Plan, language: Language) -> dict[str, str]:
@@ -122,8 +124,8 @@ def people(plan: Plan, language: Language) -> dict[str, str]:
 
 
 class _Layout:
-    def __init__(self, plan: Plan, answers: Sequence[GivenAnswer]) -> None:
-        self._plan, self._answers = plan, answers
+    def __init__(self, plan: Plan, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]) -> None:
+        self._plan, self._answers, self._earlier = plan, answers, earlier
         self._decisions = {one.alias: one.decision for one in answers if one.decision}
         language: Language = "zh" if plan.language == "zh" else "en"
         self._language, self._words = language, _WORDS[language]
@@ -144,12 +146,13 @@ class _Layout:
             Section(kind="lacking", heading=words["lacking"], groups=self._lacking()),
             Section(kind="first", heading=words["first"], groups=self._steps()),
         )
-        answered = answers_section(self._answers, self._language)
+        answered = [answers_section(self._answers, self._language)]
+        answered += earlier_answers_sections(self._earlier, self._language)
         return Page(
             language=self._language,
             title=words["title"] if plan.revision == 1 else words["revision"].format(revision=plan.revision),
             remarks=tuple(remarks),
-            sections=tuple(section for section in (*sections, answered) if section is not None and section.groups),
+            sections=tuple(section for section in (*sections, *answered) if section is not None and section.groups),
             notes_heading=words["notes"],
             notes=self._notes.notes(),
         )

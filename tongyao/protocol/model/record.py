@@ -30,6 +30,15 @@ class Participant(Value):
         return name or (self.profile.profile_id if self.profile else "")
 
 
+class EarlierAnswer(Value):
+    """What one person answered to a plan that another one has replaced. `words`: what they wrote with it."""
+
+    revision: int
+    alias: str
+    decision: str
+    words: str = ""
+
+
 class Record(Value):
     """Everything that was said and made in one process so far. Projections and observations oldest first."""
 
@@ -61,6 +70,9 @@ class Record(Value):
     answers: dict[str, str] = Field(default_factory=dict)
     answer_words: dict[str, str] = Field(
         default_factory=dict, description="What people wrote with their answers, by alias."
+    )
+    earlier_answers: tuple[EarlierAnswer, ...] = Field(
+        default=(), description="What was answered to the plans before the one that holds."
     )
 
     def participant(self, alias: str) -> Participant:

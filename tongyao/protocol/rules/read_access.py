@@ -15,7 +15,7 @@ from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome, Projection
-from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.record import EarlierAnswer, Record
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     ChildPlan,
@@ -34,7 +34,7 @@ from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.plans.absent import absences
-from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, given_answers, own_answer
+from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, earlier_answers, given_answers, own_answer
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -128,6 +128,7 @@ class PartyView(Value):
     """What one person or agent gets of a process. What they may not see is absent, not blank.
 
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias.
+    `earlier_answers`: what was answered to the plans before it.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     """
 
@@ -150,6 +151,7 @@ class PartyView(Value):
     asked: tuple[str, ...] | None = None
     answers: dict[str, str] | None = None
     answer_words: dict[str, str] | None = None
+    earlier_answers: tuple[EarlierAnswer, ...] | None = None
     identities: dict[str, str] | None = None
     endpoints: dict[str, EndpointKind] | None = None
 
@@ -174,7 +176,8 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     words = {who: said if who == reader else names.text(said, author=who) for who, said in record.answer_words.items()}
     reads_answers = role != "operator" and sees(Part.ANSWERS)
     asked = asked_about(record) if reads_answers else ()
-    plan = answered_plan(record, names, given_answers(asked, record.answers, words, identities))
+    earlier = earlier_answers(record, names, reader) if reads_answers else ()
+    plan = answered_plan(record, names, given_answers(asked, record.answers, words, identities), earlier)
     open_projections = sees(Part.PROJECTIONS) and record.open_record
     return PartyView(
         id=record.process_id,
@@ -198,6 +201,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         asked=asked if reads_answers else None,
         answers=dict(record.answers) if sees(Part.ANSWERS) else None,
         answer_words=words if reads_answers else None,
+        earlier_answers=earlier if reads_answers else None,
         identities=identities if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )
@@ -216,6 +220,7 @@ def for_export(record: Record) -> PartyView:
     names = anonymizer(record)
     asked = asked_about(record)
     words = {who: names.text(said, author=who) for who, said in record.answer_words.items()}
+    earlier = earlier_answers(record, names)
     return PartyView(
         id=record.process_id,
         phase=record.phase,
@@ -226,10 +231,11 @@ def for_export(record: Record) -> PartyView:
         turns=_turns(record),
         observations=tuple(map(_for_people, map(names.model, record.observations))),
         projections=tuple(names.model(_as_said(one), author=one.alias) for one in record.projections),
-        plan=answered_plan(record, names, given_answers(asked, record.answers, words, {})),
+        plan=answered_plan(record, names, given_answers(asked, record.answers, words, {}), earlier),
         asked=asked,
         answers=dict(record.answers),
         answer_words=words,
+        earlier_answers=earlier,
     )
 
 
