@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
@@ -17,6 +17,7 @@ from tongyao.app.errors import BadInput
 from tongyao.app.messaging.party_events import PartyEvents
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import Dimension, EndpointKind, Item, Outcome, Projection, Span
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.rules import read_access
@@ -176,3 +177,50 @@ def test_an_author_reads_their_own_words_as_they_wrote_them() -> None:
     of_others = read_access.for_party(record.model_copy(update={"tension_is_own": False}), role="demander")
     assert of_others.tension is not None
     assert of_others.tension.transition == f"{SOMEBODY} and Derek Miller will do it"
+
+
+def said_by(alias: str, author: EndpointKind, *items: tuple[str, Literal["profile", "words"], int]) -> Projection:
+    """A turn of round 1. Items: what is said, where it is quoted from, and where it stands there."""
+    return Projection(
+        round=1,
+        alias=alias,
+        outcome=Outcome.REPLIED if items else Outcome.NOTHING_NEW,
+        items=tuple(
+            Item(
+                id=f"R1/{alias}/{number}",
+                dimension=Dimension.CAPABILITY,
+                claim=claim,
+                spans=(Span(source=source, start=start, end=start + len(claim)),),
+            )
+            for number, (claim, source, start) in enumerate(items, 1)
+        ),
+        markdown=("### Capability\n\n- I forge iron" if author is EndpointKind.PROXY else "Well, I forge iron.")
+        if items
+        else ("I have nothing new." if author is EndpointKind.PROXY else ""),
+        author=author,
+    )
+
+
+@pytest.mark.parametrize("reader", [DEMANDER, "P01"])
+@pytest.mark.parametrize("silent", [False, True])
+def test_the_open_record_does_not_tell_a_profile_that_was_quoted_from_words(reader: str, silent: bool) -> None:
+    items: tuple[tuple[str, Literal["profile", "words"], int], ...] = (
+        () if silent else (("I forge iron", "profile", 812),)
+    )
+    words: tuple[tuple[str, Literal["profile", "words"], int], ...] = () if silent else (("I forge iron", "words", 6),)
+    record = Record(
+        process_id="p",
+        phase=Phase.ANSWERING,
+        round=1,
+        tension=Tension(transition="a gate of iron"),
+        demander=Participant(alias=DEMANDER),
+        participants=tuple(Participant(alias=alias) for alias in ("P01", "P02", "P03")),
+        projections=(said_by("P02", EndpointKind.PROXY, *items), said_by("P03", EndpointKind.HUMAN, *words)),
+    )
+    role: Any = "demander" if reader == DEMANDER else "participant"
+    view = read_access.for_party(record, role=role, alias="" if reader == DEMANDER else reader)
+    assert view.projections is not None
+    proxy, person = (one.model_dump_json().replace(one.alias, "") for one in view.projections)
+    assert proxy == person
+    own = read_access.for_party(record, role="participant", alias="P03").own
+    assert own == record.projections[1:]

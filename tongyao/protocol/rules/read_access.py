@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Literal
 
+from tongyao.protocol.documents.markdown import items_markdown
 from tongyao.protocol.documents.plan_answers import OwnAnswer
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
@@ -193,7 +194,9 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         observations=tuple(map(_for_people, map(names.model, record.observations)))
         if sees(Part.OBSERVATIONS)
         else None,
-        projections=tuple(_from(p, reader, names) for p in record.projections) if open_projections else None,
+        projections=tuple(_from(p, reader, names, record.language) for p in record.projections)
+        if open_projections
+        else None,
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
@@ -387,10 +390,19 @@ def _not_taken_up(record: Record) -> tuple[str, ...]:
     return not_taken_up(record.intent, record.tension.spans) if record.tension is not None else ()
 
 
-def _from(projection: Projection, reader: str, names: Anonymizer) -> Projection:
-    """A projection of the open record. Its own author reads it as it was said."""
+def _from(projection: Projection, reader: str, names: Anonymizer, language: Literal["zh", "en"]) -> Projection:
+    """A projection of the open record. Its own author reads it as it was said.
+
+    Others get no spans, which say whether a profile or somebody's words are quoted. They get the items as one text, and not the text of
+    the turn: of a person that is what they wrote.
+    """
     said = _as_said(projection)
-    return said if said.alias == reader else names.model(said, author=said.alias)
+    if said.alias == reader:
+        return said
+    items = tuple(names.model(item, author=said.alias).model_copy(update={"spans": ()}) for item in said.items)
+    spoken = items or said.outcome is Outcome.NOTHING_NEW
+    markdown = items_markdown(items, language) if spoken else ""
+    return said.model_copy(update={"items": items, "markdown": markdown})
 
 
 def _as_said(projection: Projection) -> Projection:
