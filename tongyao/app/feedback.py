@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
-from tongyao.app.messaging.wire import MAX_TEXT, Body
+from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_storage, counting
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
 from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
+
+MOST_CHARS: Final = 100_000
 
 
 class FeedbackBody(Body):
@@ -22,7 +26,7 @@ class FeedbackBody(Body):
     alias: str = DEMANDER
     usefulness: int | None = Field(default=None, ge=1, le=5)
     outcome: Result | None = None
-    text: str = Field(default="", max_length=MAX_TEXT)
+    text: str = Field(default="", max_length=MOST_CHARS)
     revision: int | None = None
     to_profile: bool = False
 

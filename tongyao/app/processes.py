@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final, Literal
+from weakref import WeakValueDictionary
 
 from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
@@ -12,13 +16,19 @@ from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.reading import Reading
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.read_access import Part, PartyView, may_see
+from tongyao.protocol.rules.read_access import Part, PartyRole, PartyView, may_see
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
 
 _MILLIONTH: Final = Decimal("0.000001")
+SOON_READ: Final = 30_000
+"""Characters of a record of which a view takes no more than some tens of milliseconds."""
+_BESIDE: Final = ThreadPoolExecutor(2, thread_name_prefix="views")
+"""Two threads of their own: others wait for the common ones with registrations and searches."""
+_ONE_OF_EACH: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 class WaitsFor(Value):
@@ -173,7 +183,23 @@ async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
     """The process as this party may see it now."""
     record = await context.repositories.record(access.process.id)
     role: Any = access.role.value
-    return read_access.for_party(record, role=role, alias="" if role == "operator" else access.alias)
+    alias = "" if role == "operator" else access.alias
+    return await view_of(record, role=role, alias=alias, person=access.author_id)
+
+
+async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:
+    """As `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
+    make = partial(read_access.for_party, record, role=role, alias=alias)
+    if _words_in(record) <= SOON_READ:
+        return make()
+    async with _ONE_OF_EACH.setdefault(person, asyncio.Lock()):
+        return await asyncio.get_running_loop().run_in_executor(_BESIDE, make)
+
+
+def _words_in(record: Record) -> int:
+    """Characters of what people said and answered: all of it is searched for names."""
+    said = sum(len(item.statement) for one in record.projections for item in one.items)
+    return said + sum(len(one.markdown) for one in record.projections) + sum(map(len, record.answer_words.values()))
 
 
 async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:

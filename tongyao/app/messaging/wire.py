@@ -21,7 +21,8 @@ from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import MISSING, MOST_NAMES, NameFound, Tension
 from tongyao.protocol.model.value import Value
 
-MAX_TEXT: Final = 100_000
+MAX_TEXT: Final = 20_000
+"""Of what somebody says in a turn, or with an answer: as of an intent. Longer descriptions belong into a profile."""
 MAX_TOKENS: Final = 10**12
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$", description="Of whom; left out: yours.")]
@@ -158,10 +159,15 @@ class SubmitProjectionBody(Body):
     nothing_new: bool = False
 
     def whole_text(self) -> str:
-        """`text`, or `parts` as one text. Raises `BadInput` when both are given."""
+        """`text`, or `parts` as one text. Raises `BadInput` when both are given, and when the parts are too long together."""
         if self.text.strip() and self.parts is not None:
             raise BadInput("two_answers", "send either `text` or `parts`, not both", field="parts")
-        return self.parts.joined() if self.parts is not None else self.text
+        if self.parts is None:
+            return self.text
+        whole = self.parts.joined()
+        if len(whole) > MAX_TEXT:
+            raise BadInput("too_long", f"the parts have {len(whole):,} characters; at most {MAX_TEXT:,}", field="parts")
+        return whole
 
 
 class SwitchEndpointBody(Body):

@@ -224,8 +224,8 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
         page = await repositories.processes.list(participant=profile_id, cursor=cursor)
         for row in page.rows:
             seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
-            view = read_access.for_party(await repositories.record(row.id), role="participant", alias=seat.alias)
-            found[row.id] = SaidIn(version=seat.profile_version, turns=view.own or ())
+            own = read_access.own_words(await repositories.record(row.id, turns_of=[seat.alias]), seat.alias)
+            found[row.id] = SaidIn(version=seat.profile_version, turns=own)
         if (cursor := page.next) is None:
             return found
 

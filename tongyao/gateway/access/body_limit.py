@@ -13,7 +13,7 @@ from tongyao.app.context import GatewayOptions
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 WORDS_BYTES: Final = 1_000_000
-"""A message or a form of the console: 100,000 characters in any encoding."""
+"""A message or a form of the console: much more than the words in it may have, in any encoding."""
 
 MOST_PARTS: Final = 300_000
 """Quotation marks of a body above `WORDS_BYTES`, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON

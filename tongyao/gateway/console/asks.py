@@ -15,7 +15,7 @@ from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.own_words import Preview
-from tongyao.app.messaging.wire import MESSAGE_BODY
+from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
 from tongyao.app.people.profiles import list_scenes
 from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
@@ -154,8 +154,8 @@ async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None
     answering.parts = {part: text_in(form, part) for part in PARTS}
     drafts, person = visit.context.repositories.drafts, visit.caller.person
     kept = {name: text for name, text in {"words": answering.words, **answering.parts}.items() if text.strip()}
-    if sum(map(len, kept.values())) > 100_000:
-        raise BadInput("too_long", "this is too long to be kept: at most 100,000 characters", field="words")
+    if sum(map(len, kept.values())) > MAX_TEXT:
+        raise BadInput("too_long", f"this is too long to be kept: at most {MAX_TEXT:,} characters", field="words")
     if kept:
         await drafts.keep(person, answering.id, json.dumps(kept, ensure_ascii=False))
         answering.draft = await drafts.get(person, answering.id)

@@ -172,7 +172,6 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         record.participant(alias)
     identities = _identities(record, role, alias)
     deliveries = tuple(names.model(delivery, author=delivery.alias) for delivery in record.deliveries)
-    own = tuple(projection for projection in record.projections if projection.alias == alias)
     reader = DEMANDER if role == "demander" else alias
     words = {who: said if who == reader else names.text(said, author=who) for who, said in record.answer_words.items()}
     reads_answers = role != "operator" and sees(Part.ANSWERS)
@@ -189,7 +188,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,
         not_taken_up=_not_taken_up(record) if record.phase is Phase.CONFIRMING and sees(Part.INTENT) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
-        own=own if sees(Part.OWN_WORDS) else None,
+        own=own_words(record, alias) if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
         observations=tuple(map(_for_people, map(names.model, record.observations)))
         if sees(Part.OBSERVATIONS)
@@ -208,6 +207,11 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         identities=identities if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )
+
+
+def own_words(record: Record, alias: str) -> tuple[Projection, ...]:
+    """What was said for whoever has this alias, as it was said. Whoever has a seat may always read it."""
+    return tuple(projection for projection in record.projections if projection.alias == alias)
 
 
 def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | None:
