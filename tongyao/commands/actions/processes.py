@@ -12,7 +12,7 @@ from tongyao.app import processes
 from tongyao.app.errors import NotFound, Unavailable
 from tongyao.app.reading import Reading
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context
-from tongyao.commands.shared.live_view import asks_of, live_view
+from tongyao.commands.shared.live_view import asks_of, left_open, live_view
 from tongyao.commands.shared.references import demander_or_profile
 from tongyao.commands.shared.showing import (
     audited,
@@ -111,10 +111,12 @@ async def show(process: str, with_audit: bool, as_json: bool) -> None:
             print_json(shown)
             return
         console.print(await live_view(repositories, process, with_asks=False))
-        asks = await asks_of(repositories, await repositories.processes.get(process))
+        row = await repositories.processes.get(process)
+        asks = await asks_of(repositories, row)
         _print_asks(asks)
         if not asks:
             await print_why(process)
+        _print_asks(await left_open(repositories, row))
         await print_before_rounds(context, process)
         await print_choices(repositories, process)
         await print_plan(context, process)
@@ -124,9 +126,10 @@ async def show(process: str, with_audit: bool, as_json: bool) -> None:
 
 async def why(process: str) -> None:
     async with records_context() as context:
-        asks = await asks_of(context.repositories, await context.repositories.processes.get(process))
+        row = await context.repositories.processes.get(process)
+        lines = [*await asks_of(context.repositories, row), *await left_open(context.repositories, row)]
     await print_why(process)
-    _print_asks(asks)
+    _print_asks(lines)
 
 
 async def print_why(process_id: str) -> None:

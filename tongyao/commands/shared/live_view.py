@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tongyao.commands.shared.next_steps import commands_for, waits_for
+from tongyao.commands.shared.next_steps import after_end, commands_for, waits_for
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
@@ -33,11 +33,24 @@ _STEPS = (
 
 async def asks_of(repositories: Repositories, row: ProcessRow) -> list[str]:
     """Of everything that waits a line that says so, then the commands that answer it, indented and whole."""
-    lines = []
+    lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         lines.append(waits_for(ask, row))
         lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
-    return lines + (await _may_answer(repositories, row) if row.phase == Phase.ANSWERING else [])
+        branches = branches or ask.ask in ("residual", "hole")
+    if branches and row.phase == Phase.ANSWERING:
+        lines.append("The last answer ends the process. A process for what stayed open can be started after that, too.")
+    return lines
+
+
+async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
+    """Of a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
+    return (
+        ["Tensions that stayed open. A process can still be started for each:", *lines]
+        if lines
+        else [] + (await _may_answer(repositories, row) if row.phase == Phase.ANSWERING else [])
+    )
 
 
 async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:

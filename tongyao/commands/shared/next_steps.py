@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tongyao.app.choosing.candidates import nearest_first
+from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.gateway.console.texts import say
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
@@ -76,6 +77,14 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
             return [f"tongyao resume {id}"]
         case _:
             return []
+
+
+async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[str, str]]:
+    """Of each tension that stayed open in a process that has ended its id with its title, and the command that starts a process for it."""
+    return [
+        (f"{one.id}: {one.title}", f"tongyao branch {row.id} {shlex.quote(one.id)}")
+        for one in await open_residuals(repositories, row)
+    ]
 
 
 async def next_step(repositories: Repositories, process_id: str) -> str:

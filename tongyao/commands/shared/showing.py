@@ -16,7 +16,7 @@ from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.reading import Reading
 from tongyao.commands.shared.common import OPERATOR
-from tongyao.commands.shared.next_steps import commands_for
+from tongyao.commands.shared.next_steps import after_end, commands_for
 from tongyao.commands.shared.terminal import console
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import Phase
@@ -55,7 +55,8 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
         **seen[1],
         **await summary_as_json(context, process_id),
         "nothing_found": await nothing_found(repositories, row),
-        "commands": [command for ask in asks for command in await commands_for(repositories, ask, row)],
+        "commands": [command for ask in asks for command in await commands_for(repositories, ask, row)]
+        + [command for _, command in await after_end(repositories, row)],
     }
 
 

@@ -25,6 +25,17 @@ _SMALLEST: Final = Decimal("0.00000001")
 Reason = Literal["depth", "duplicate", "budget", "unknown", "nothing", "nobody", "cancelled"]
 
 
+_SAID: Final[dict[Reason, str]] = {
+    "depth": "the limit of generations is reached (the setting depth_limit)",
+    "duplicate": "the same was asked in this tree before",
+    "budget": "the budget of the tree has not enough left for it",
+    "unknown": "the plan has no such residual tension, and nobody of this alias declined it",
+    "nothing": "who declined had no part in the plan",
+    "nobody": "there is no scene in which people could be looked for",
+    "cancelled": "the process it belongs to was cancelled with everything below it",
+}
+
+
 class NotAnnounced(Exception):
     """No child for this residual. `reason`: `depth` (limit reached), `duplicate` (asked in this lineage before),
     `budget` (what the tree has left is not enough for one), `unknown` (no such residual, or nobody declined), `nothing`
@@ -33,7 +44,7 @@ class NotAnnounced(Exception):
     """
 
     def __init__(self, reason: Reason, other: str = "") -> None:
-        super().__init__(f"no child process: {reason}" + (f" of {other}" if other else ""))
+        super().__init__(f"no process was started: {_SAID[reason]}" + (f" ({other})" if other else ""))
         self.reason = reason
         self.other = other
 

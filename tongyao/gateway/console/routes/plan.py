@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.app.errors import NotFound, Refused
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.party_events import read_history
@@ -66,6 +67,7 @@ async def _plan(visit: Visit, process_id: str, *, refused: Refused | None = None
     if access.role is Role.DEMANDER:
         open_asks = await repositories.inbox.of_process(process_id, open_only=True)
         asked = [one.subject for one in open_asks if one.ask == "residual"]
+        asked += [one.id for one in await open_residuals(repositories, access.process)]
         cost = await child_cost(visit.context, access) if asked else None
         children = [row.id for row in await repositories.lineage.children(process_id)]
     return page(
