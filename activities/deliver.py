@@ -14,7 +14,7 @@ from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import DeliveryRequest
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import request_access
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.plans import DeliveryRow
 
@@ -44,7 +44,7 @@ class Delivering:
 
     async def _one(self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str) -> None:
         """Ask for one delivery and store it; where none can be had, the participant's part as the plan states it."""
-        request = read_access.for_delivery(record, alias, plan)
+        request = request_access.for_delivery(record, alias, plan)
         profile = record.participant(alias).profile
         owner = profile.profile_id if profile else f"process:{record.process_id}"
         question = run.question(request, owner=owner, alias=alias, revision=plan.revision)

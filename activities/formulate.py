@@ -24,7 +24,7 @@ from tongyao.protocol.model.tension import (
     within_limits,
 )
 from tongyao.protocol.model.text_ids import text_id as named_text_id
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 from tongyao.protocol.rules.identity.pseudonyms import names_of
 
@@ -42,7 +42,7 @@ class Formulating:
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
             record = await repositories.record(run.process)
-            request = read_access.for_formulation(record, await self._material(record))
+            request = request_access.for_formulation(record, await self._material(record))
             owner = run.process.demander
             try:
                 draft = within_limits(

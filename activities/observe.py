@@ -18,7 +18,7 @@ from tongyao.protocol.guards.coverage import PairStatements, missing_pairs, orde
 from tongyao.protocol.guards.observation_review import settle_observation
 from tongyao.protocol.model.observation import Basis, Observation, ObservationDraft
 from tongyao.protocol.model.requests import CatalystRequest
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.news import concerned, news
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.rounds import ObservationRow, RelationRow
@@ -37,7 +37,7 @@ class Observing:
             began = time.monotonic()
             record = (await repositories.record(run.process)).model_copy(update={"round": what.round})
             strategy = await repositories.texts.get(run.settings.strategy) if run.settings.strategy else ""
-            request = read_access.for_catalyst(record, strategy=strategy, round_limit=what.round_limit)
+            request = request_access.for_catalyst(record, strategy=strategy, round_limit=what.round_limit)
             question = run.question(request, round=what.round)
             try:
                 draft = await calls.ask_and_review(question, partial(_review, request), guards)

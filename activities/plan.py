@@ -18,7 +18,7 @@ from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.plans.child_plan import child_plan, child_sources
 from tongyao.protocol.rules.plans.holes import hole_title
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
@@ -44,7 +44,7 @@ class Planning:
             record = await repositories.record(row, before_plan=what.revision)
             open_points = _open_points(record) if what.unconverged else ()
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
-            request = read_access.for_planner(
+            request = request_access.for_planner(
                 record,
                 materials=await self._materials(record, row, what.readable),
                 converged=not what.unconverged,

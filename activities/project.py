@@ -32,7 +32,7 @@ from tongyao.protocol.model.projection import (
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.news import REPEATS_FROM_ROUND, answerable, is_repeated
 from tongyao.records.privacy.texts import TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
@@ -148,7 +148,7 @@ class Projecting:
             material = await self._material(record, profile, source_text)
         else:  # erased: only the demander may have no profile, and then nobody is their proxy
             return _silent(what, turn, Outcome.LEFT)
-        request = read_access.for_endpoint(
+        request = request_access.for_endpoint(
             record,
             turn.alias,
             material=material,

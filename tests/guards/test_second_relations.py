@@ -15,7 +15,7 @@ from tongyao.protocol.model.phase import Phase
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import CatalystRequest, Exchange, Mandate, Material
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import read_access, request_access
 from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.protocol.rules.news import concerned, news
 
@@ -187,6 +187,6 @@ def test_words_that_were_not_taken_are_told_to_nobody_but_their_author() -> None
     )
     views = [read_access.for_party(record, role="participant", alias="P01"), read_access.for_export(record)]
     assert [one.observations and one.observations[0].not_taken for one in views] == [(), ()]
-    proxy = read_access.for_endpoint(record, "P01", material=Material(), mandate=Mandate())
+    proxy = request_access.for_endpoint(record, "P01", material=Material(), mandate=Mandate())
     assert proxy.observations[0].not_taken == ()
-    assert read_access.for_catalyst(record).exchange[0].observation == seen
+    assert request_access.for_catalyst(record).exchange[0].observation == seen

@@ -23,7 +23,7 @@ from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projecti
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import Mandate, Material, Piece
 from tongyao.protocol.model.tension import Lineage, Tension
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import read_access, request_access
 from tongyao.protocol.rules.convergence import RoundResult, course
 
 HERE = Path(__file__).parent
@@ -114,7 +114,7 @@ def obeying_catalyst(attack: str) -> ObservationDraft:
 
 
 def settled(attack: str, *, round_number: int = 1) -> Observation:
-    request = read_access.for_catalyst(record(attack)).model_copy(
+    request = request_access.for_catalyst(record(attack)).model_copy(
         update={"round": round_number, "verdict_counts": round_number >= 3}
     )
     draft, struck = strike(obeying_catalyst(attack))
@@ -165,9 +165,9 @@ def test_a_fourth_relation_is_no_observation_at_all() -> None:
 def test_whatever_is_asked_for_nobody_sees_more(attack: str) -> None:
     later = record(attack, settled(attack)).model_copy(update={"round": 2})
     material = Material(pieces=(Piece(start=0, text=PROFILE + attack),), total_chars=len(PROFILE + attack))
-    request = read_access.for_endpoint(later, "P03", material=material, mandate=Mandate())
+    request = request_access.for_endpoint(later, "P03", material=material, mandate=Mandate())
     assert CANARY not in request.model_dump_json()
-    catalyst = read_access.for_catalyst(later).model_dump_json()
+    catalyst = request_access.for_catalyst(later).model_dump_json()
     assert PROFILE not in catalyst
     assert not re.search("Name of P", catalyst + request.model_dump_json())
     view = read_access.for_party(later, role="participant", alias="P03")
@@ -207,7 +207,7 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
 @each_attack
 def test_in_a_prompt_an_attack_stays_inside_its_element_and_begins_no_line(attack: str) -> None:
     later = record(attack, settled(attack))
-    text = "\n\n".join(block.text for block in rendering.catalyst(read_access.for_catalyst(later)))
+    text = "\n\n".join(block.text for block in rendering.catalyst(request_access.for_catalyst(later)))
     ids = re.findall(r"^R\d+/P\d+/\d+", text, re.MULTILINE)
     assert ids == ["R1/P01/1", "R1/P02/1", "R1/P03/1"]
     assert re.findall(r"^<(/?\w+)", text, re.MULTILINE).count("task") == 1

@@ -18,7 +18,7 @@ from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projecti
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import ChildPlan, Material, Piece
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import read_access, request_access
 from tongyao.protocol.rules.identity.anonymity import FREE_TEXT, HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 from tongyao.protocol.rules.identity.names import forms_of, name_in_heading, problem_with
 
@@ -106,7 +106,7 @@ def test_words_inside_other_words_and_common_parts_of_a_name_stay() -> None:
 def test_an_author_cannot_learn_an_alias_by_writing_names() -> None:
     """What comes back to an author, in observations made of their words, holds no alias that they did not write."""
     record = _record(claims={"P01": "Derek Miller and Lena Fox and Ann Bell could lend it"})
-    read = read_access.for_catalyst(record)
+    read = request_access.for_catalyst(record)
     (own, _) = read.exchange[0].projections
     assert own.items[0].claim == f"{SOMEBODY} and {SOMEBODY} and P01 could lend it"
     for alias in ("P01", "P02"):

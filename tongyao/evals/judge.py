@@ -17,7 +17,7 @@ from tongyao.llm.engine import Answer
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Draft, Value
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules import read_access, request_access
 
 DraftT = TypeVar("DraftT", bound=Draft)
 
@@ -101,8 +101,8 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
 
 def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
     """The prompt of the judge: who is who in the case, the expected findings, and the record under aliases."""
-    catalyst = read_access.for_catalyst(record)
-    whole = read_access.exchange(record, read_access.anonymizer(record), until=record.round)
+    catalyst = request_access.for_catalyst(record)
+    whole = request_access.exchange(record, read_access.anonymizer(record), until=record.round)
     request = catalyst.model_copy(update={"strategy": "", "exchange": whole})
     parts = [
         rendering.data("people", "\n".join(f"{alias}: {name}" for alias, name in sorted(names.items()))),

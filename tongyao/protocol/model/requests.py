@@ -1,4 +1,4 @@
-"""The request of each model step (`tongyao.protocol.model.steps`). Only `protocol.rules.read_access` builds them (docs/protocol.md §6)."""
+"""The request of each model step (`tongyao.protocol.model.steps`). Only `protocol.rules.request_access` builds them (docs/protocol.md §6)."""
 
 from __future__ import annotations
 

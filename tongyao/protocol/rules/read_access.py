@@ -1,7 +1,7 @@
 """Who may see what, when: the only place where any party's view is made (docs/protocol.md §6).
 
-Three readings of one record: the requests that engines answer, the view of a person or their agent, and the table
-`VISIBLE` (role × item → when) that both the API and the tests read.
+The table `VISIBLE` (role × item → when), which both the API and the tests read, and the view of a person or their agent. What
+engines read is in `request_access.py`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,10 @@ from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Record
-from tongyao.protocol.model.requests import (
-    CatalystRequest,
-    ChildPlan,
-    DeliveryRequest,
-    EndpointRequest,
-    Exchange,
-    FormulationRequest,
-    Mandate,
-    Material,
-    PlannerRequest,
-)
-from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.plans.absent import absences
 from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, earlier_answers, given_answers, own_answer
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
@@ -190,7 +176,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own_words(record, alias) if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
-        observations=tuple(map(_for_people, map(names.model, record.observations)))
+        observations=tuple(map(observation_for_others, map(names.model, record.observations)))
         if sees(Part.OBSERVATIONS)
         else None,
         projections=tuple(_from(p, reader, names, record.language) for p in record.projections)
@@ -233,11 +219,11 @@ def for_export(record: Record) -> PartyView:
         phase=record.phase,
         round=record.round,
         you="",
-        tension=names.model(_tension(record), author=DEMANDER) if record.tension else None,
+        tension=names.model(shown_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),
-        observations=tuple(map(_for_people, map(names.model, record.observations))),
-        projections=tuple(names.model(_as_said(one), author=one.alias) for one in record.projections),
+        observations=tuple(map(observation_for_others, map(names.model, record.observations))),
+        projections=tuple(names.model(as_said(one), author=one.alias) for one in record.projections),
         plan=answered_plan(record, names, given_answers(asked, record.answers, words, {}), earlier),
         asked=asked,
         answers=dict(record.answers),
@@ -259,118 +245,7 @@ def own_anonymizer(record: Record, alias: str) -> Anonymizer:
     return Anonymizer({alias: [name for one in own for name in one.identities]})
 
 
-def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
-    names = anonymizer(record)
-    return FormulationRequest(
-        language=record.language,
-        intent=names.text(record.intent, author=DEMANDER),
-        material=names.model(material, author=DEMANDER) if material else None,
-    )
-
-
-def for_endpoint(
-    record: Record,
-    alias: str,
-    *,
-    material: Material,
-    mandate: Mandate,
-    words: str | None = None,
-    round_limit: int = MAX_ROUNDS,
-) -> EndpointRequest:
-    """An endpoint's turn: the tension, what was made visible so far, its own words; of others nothing directly."""
-    names = anonymizer(record)
-    return EndpointRequest(
-        language=record.language,
-        alias=alias,
-        round=record.round,
-        round_limit=round_limit,
-        tension=names.model(_tension(record), author=DEMANDER),
-        material=names.marked(material),
-        words=words,
-        observations=tuple(_for_people(names.model(o)) for o in record.observations if o.round < record.round),
-        own=tuple(p for p in record.projections if p.alias == alias and p.round < record.round),
-        mandate=mandate,
-    )
-
-
-def for_catalyst(
-    record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = (), round_limit: int = MAX_ROUNDS
-) -> CatalystRequest:
-    """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it.
-
-    The last round comes without an observation: one that stands in the record is of this step itself, which did not come back.
-    """
-    names = anonymizer(record)
-    *before, last = exchange(record, names, until=record.round)
-    return CatalystRequest(
-        language=record.language,
-        round=record.round,
-        round_limit=round_limit,
-        tension=names.model(_tension(record), author=DEMANDER),
-        exchange=(*before, last.model_copy(update={"observation": None})),
-        contributors=record.contributors(),
-        strategy=strategy,
-        verdict_counts=record.round >= VERDICT_FROM_ROUND,
-        only_pairs=tuple(only_pairs),
-    )
-
-
-def for_planner(
-    record: Record,
-    *,
-    materials: Mapping[str, Material],
-    converged: bool = True,
-    open_points: Sequence[str] = (),
-    without: Sequence[str] = (),
-    proposals: Sequence[str] = (),
-    children: Sequence[ChildPlan] = (),
-    revision: int = 1,
-) -> PlannerRequest:
-    """The record and the profiles it may read; those who declined stay in the record and out of the new plan."""
-    names = anonymizer(record)
-    rounds = exchange(record, names, until=record.round)
-    observations = [turn.observation for turn in rounds if turn.observation is not None]
-    return PlannerRequest(
-        language=record.language,
-        tension=names.model(_tension(record), author=DEMANDER),
-        exchange=rounds,
-        aliases=tuple(alias for alias in record.contributors() if alias not in without),
-        materials={
-            alias: names.model(material, author=alias) for alias, material in materials.items() if alias not in without
-        },
-        converged=converged,
-        open_points=tuple(names.text(point) for point in open_points),
-        absent=absences(observations, [item for turn in rounds for said in turn.projections for item in said.items]),
-        without=tuple(without),
-        proposals={alias: names.text(record.answer_words.get(alias, ""), author=alias) for alias in proposals},
-        children=tuple(children),
-        revision=revision,
-    )
-
-
-def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
-    return DeliveryRequest(
-        language=record.participant(alias).language, alias=alias, plan=anonymizer(record).model(plan)
-    )
-
-
-def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange, ...]:
-    """Rounds 1 to `until`: projections in alias order, then the observation; the last one may still lack it."""
-    observed = {observation.round: observation for observation in record.observations}
-    in_order = sorted(record.projections, key=lambda projection: projection.alias)
-    return tuple(
-        Exchange(
-            round=number,
-            projections=tuple(
-                names.model(_as_said(said), author=said.alias) for said in in_order if said.round == number
-            ),
-            observation=names.model(observed[number]) if number in observed else None,
-        )
-        for number in range(1, until + 1)
-    )
-
-
-def _for_people(seen: Observation) -> Observation:
+def observation_for_others(seen: Observation) -> Observation:
     """An observation without what only its author is told."""
     return seen.model_copy(update={"not_taken": ()})
 
@@ -378,7 +253,7 @@ def _for_people(seen: Observation) -> Observation:
 def _turns(record: Record) -> tuple[TurnCount, ...]:
     """Of the rounds that the catalyst has read. Of the open one nothing: who waits in it is a person."""
     closed = {observation.round for observation in record.observations}
-    said = (_as_said(one) for one in record.projections if one.round in closed)
+    said = (as_said(one) for one in record.projections if one.round in closed)
     return tuple(TurnCount(round=one.round, alias=one.alias, outcome=one.outcome, items=len(one.items)) for one in said)
 
 
@@ -386,7 +261,7 @@ def _tension_for(record: Record, reader: str, names: Anonymizer) -> Tension | No
     """The demander reads their own tension as they wrote it: to see names in it replaced would tell who was seated."""
     if record.tension is None or (reader == DEMANDER and record.tension_is_own):
         return record.tension
-    return names.model(_tension(record), author=DEMANDER)
+    return names.model(shown_tension(record), author=DEMANDER)
 
 
 def _not_taken_up(record: Record) -> tuple[str, ...]:
@@ -400,7 +275,7 @@ def _from(projection: Projection, reader: str, names: Anonymizer, language: Lite
     Others get no spans, which say whether a profile or somebody's words are quoted. They get the items as one text, and not the text of
     the turn: of a person that is what they wrote.
     """
-    said = _as_said(projection)
+    said = as_said(projection)
     if said.alias == reader:
         return said
     items = tuple(names.model(item, author=said.alias).model_copy(update={"spans": ()}) for item in said.items)
@@ -409,7 +284,7 @@ def _from(projection: Projection, reader: str, names: Anonymizer, language: Lite
     return said.model_copy(update={"items": items, "markdown": markdown})
 
 
-def _as_said(projection: Projection) -> Projection:
+def as_said(projection: Projection) -> Projection:
     """A projection without what would tell a proxy from a person, or a failure from a silence.
 
     Items that only repeat are left out: only a proxy's are marked, so the mark would tell.
@@ -435,7 +310,7 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
     return shown
 
 
-def _tension(record: Record) -> Tension:
+def shown_tension(record: Record) -> Tension:
     """The tension without its spans and the names in it: both are the demander's alone."""
     if record.tension is None:
         raise ValueError(f"{record.process_id} has no tension yet")
