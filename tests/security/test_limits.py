@@ -303,6 +303,30 @@ async def test_a_long_body_of_many_small_values_is_not_parsed(whole: GatewayHarn
     assert taken.status_code == 200, taken.text
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/processes/{pid}/messages", '{"kind": "revise_tension", "tension": {"transition": "x", "barriers": [%s]}}'),
+        ("/processes", '{"intent": "x", "participants": [%s]}'),
+        (
+            "/mcp",
+            '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "demand", "arguments": {"participants": [%s]}}}',
+        ),
+    ],
+    ids=["a message", "a start", "a tool"],
+)
+async def test_a_body_of_many_wrong_values_is_not_checked_one_by_one(
+    whole: GatewayHarness, path: str, body: str
+) -> None:
+    """Each is an error of its own, with its place: a megabyte of them took a quarter of a minute."""
+    joined = await whole.join(await whole.scene())
+    headers = {"Content-Type": "application/json"}
+    refused = await whole.ask(
+        "POST", path.format(pid="c-1"), joined["token"], content=body % ",".join(["{}"] * 15_000), headers=headers
+    )
+    assert (refused.status_code, refused.json()["code"]) == (413, "too_many_parts")
+
+
 @pytest.mark.parametrize("depth", [100, 900, 30_000])
 async def test_json_inside_json_without_end_is_bad_input_and_no_failure(whole: GatewayHarness, depth: int) -> None:
     joined = await whole.join(await whole.scene())

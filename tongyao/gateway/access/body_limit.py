@@ -15,14 +15,16 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 WORDS_BYTES: Final = 1_000_000
 """A message or a form of the console: much more than the words in it may have, in any encoding."""
 
-MOST_PARTS: Final = 300_000
-"""Quotation marks of a body above `WORDS_BYTES`, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON
-of many small values takes twenty times its length in memory, and seconds of the event loop."""
+MOST_PARTS: Final = 10_000
+MOST_PARTS_OF_PAYLOADS: Final = 300_000
+"""Quotation marks of a body of JSON, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON
+of many small values takes twenty times its length in memory, and seconds of the event loop: each that is wrong is an error of its own."""
 
 LONG: Final = "long"
 SLOW: Final = "slow"
 PARTS: Final = "parts"
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
+_PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
 
@@ -41,6 +43,7 @@ class BodyLimit:
         declared = dict(scope["headers"]).get(b"content-length", b"")
         read, started, whole, structure = 0, False, False, Structure()
         cut = LONG if declared.isdigit() and int(declared) > most else ""
+        most_parts = _most_parts(scope)
         until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
@@ -60,7 +63,7 @@ class BodyLimit:
             if read > most:
                 cut = LONG
                 raise ValueError("the body is too long")
-            if read > WORDS_BYTES and structure.parts > MOST_PARTS:
+            if most_parts is not None and structure.parts > most_parts:
                 cut = PARTS
                 raise ValueError("the body has too many parts")
             return message
@@ -81,7 +84,9 @@ class BodyLimit:
             return
         problem = HttpProblem(413, "too_long", f"the request is too long: here at most {most:,} bytes")
         if cut == PARTS:
-            problem = HttpProblem(413, "too_many_parts", "a long request is a long text: this one has too many values")
+            problem = HttpProblem(
+                413, "too_many_parts", "a long request is a long text in UTF-8: this one has too many values"
+            )
         if cut == SLOW:
             problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
         await problem_response(problem)(scope, receive, send)
@@ -111,6 +116,13 @@ class Structure:
                 self.parts += 1
             if not self._in_text:
                 self.parts += len(piece)
+
+
+def _most_parts(scope: Scope) -> int | None:
+    """Of the body of a request. None for pages of the console: they send forms, whose number of fields is limited."""
+    if _PAYLOADS.fullmatch(scope["path"]):
+        return MOST_PARTS_OF_PAYLOADS
+    return None if scope["path"].startswith("/console/") else MOST_PARTS
 
 
 def most_bytes(scope: Scope, caller: object, options: GatewayOptions) -> int:
