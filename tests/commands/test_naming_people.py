@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.commands.command_line import room, tongyao
 from tests.support.stack import Stack
 from tongyao.app.errors import Refused
+from tongyao.cli import app
 from tongyao.commands.shared.expected_errors import message_of
 from tongyao.commands.shared.references import find_process, id_of_file
 
@@ -93,3 +96,5 @@ async def test_the_beginning_of_a_parents_id_means_the_parent(stack: Stack) -> N
         )
     assert await find_process(parent[:8]) == parent
     assert await find_process(f"{parent}.") == f"{parent}.2-2"
+    listed = await asyncio.to_thread(lambda: CliRunner(env={"COLUMNS": "80"}).invoke(app, ["list"]))
+    assert parent in listed.stdout and f"{parent}.2-2" in listed.stdout

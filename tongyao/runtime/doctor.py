@@ -166,6 +166,9 @@ def _ports(settings: Settings) -> Iterator[Row]:
     ]:
         if port is None:
             continue
+        if port == 0:
+            yield Row(f"Port of {name}", Finding.OK, "0: `tongyao up` takes any free port and prints it")
+            continue
         if running or not port_is_taken(port):
             yield Row(f"Port {port}", Finding.OK, "in use by the local service" if running else "free")
         else:

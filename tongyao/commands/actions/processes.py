@@ -180,8 +180,13 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
         for one in shown
     ]
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    widest = max(len(row["id"]) for row in rows)  # an id that is cut cannot be used
     table = Table(
-        *[Column(name, no_wrap=name == "created", min_width=18 if name == "id" else None) for name in columns], box=None
+        *[
+            Column(name, no_wrap=name == "id", overflow="fold", min_width=widest if name == "id" else 5)
+            for name in columns
+        ],
+        box=None,
     )
     for row in rows:
         table.add_row(*(Text(row[name]) for name in columns))

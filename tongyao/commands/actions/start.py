@@ -10,13 +10,14 @@ import typer
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
+from tongyao.app.people.sessions import LINK_DAYS
 from tongyao.commands.actions.processes import follow
 from tongyao.commands.shared.common import OPERATOR, settings, validated
 from tongyao.commands.shared.next_steps import next_step
 from tongyao.commands.shared.profile_files import profile_id_of, read_text
 from tongyao.commands.shared.showing import print_plan, shown_as_json
 from tongyao.commands.shared.terminal import EXIT_FAILED, console, print_json
-from tongyao.commands.shared.ways_in import WayIn, ways_in
+from tongyao.commands.shared.ways_in import WayIn, link_of, ways_in
 from tongyao.protocol.model.process import Phase
 from tongyao.runtime import installation
 
@@ -32,6 +33,12 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
         doors = await ways_in(context, config, by_themselves)
         if not as_json:
             _print_started(pid, people, doors)
+            owner = (await context.repositories.processes.get(pid)).demander
+            link = await link_of(context, config, owner)
+            console.print(
+                f"Who asked, in the console: {link} (opens once, within {LINK_DAYS} days)",
+                markup=False, highlight=False, soft_wrap=True,
+            )  # fmt: skip
         if not wait:
             if as_json:
                 print_json({"id": pid, "people": people, "ways_in": {one.person: one.as_json() for one in doors}})
@@ -55,12 +62,14 @@ def _print_started(pid: str, people: dict[str, str], doors: list[WayIn]) -> None
         if file != id:
             console.print(f"  {file} is the profile {id}", markup=False, highlight=False, soft_wrap=True)
     for one in doors:
-        how = "speaks through their own agent" if one.endpoint == "agent" else "speaks for themself"
+        how = "speaks through their own agent" if one.endpoint == "agent" else "speaks for themselves"
         console.print(f"{one.person} {how}. Shown once:", markup=False, highlight=False, soft_wrap=True)
         for line in (
             f"  console: {one.link} (opens once, within {one.days} days)",
             f"  token for the API and MCP: {one.token}",
-            f'  from here: tongyao say {pid} --as {one.person} --text "…"',
+            f"  MCP: {one.mcp}; its tools `pending` and `respond` say what is asked, and answer it"
+            if one.endpoint == "agent"
+            else f'  from here: tongyao say {pid} --as {one.person} --text "…"',
         ):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if people:

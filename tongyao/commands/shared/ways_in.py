@@ -16,26 +16,32 @@ from tongyao.runtime.settings import Settings
 
 @dataclass(frozen=True)
 class WayIn:
-    """`link` opens the console once; `token` opens the API and MCP until it is revoked. Neither is shown again."""
+    """`link` opens the console once; `token` opens the API and MCP (at `mcp`) until it is revoked. Neither is shown again."""
 
     person: str
     endpoint: str
     link: str
     token: str
+    mcp: str
     days: int = LINK_DAYS
 
     def as_json(self) -> dict[str, str]:
-        return {"link": self.link, "token": self.token}
+        return {"link": self.link, "token": self.token, "mcp": self.mcp}
+
+
+async def link_of(context: AppContext, settings: Settings, person: str) -> str:
+    """A new personal link to the console."""
+    return link_address(gateway_address(settings), (await issue_link(context, OPERATOR, person)).secret)
 
 
 async def ways_in(context: AppContext, settings: Settings, people: Mapping[str, str]) -> list[WayIn]:
     """A new link and a new token for each of these people. `people`: what speaks for them by profile id."""
-    doors = []
+    doors, address = [], gateway_address(settings)
     for person, endpoint in people.items():
         link = await issue_link(context, OPERATOR, person)
         body = tokens.IssueTokenBody(role="person", person=person, label="made by `tongyao start`")
         token = await tokens.issue_token(context, OPERATOR, body)
-        doors.append(WayIn(person, endpoint, link_address(gateway_address(settings), link.secret), token.secret))
+        doors.append(WayIn(person, endpoint, link_address(address, link.secret), token.secret, f"{address}/mcp"))
     return doors
 
 
