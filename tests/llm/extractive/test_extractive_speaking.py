@@ -12,6 +12,7 @@ from tests.llm.extractive.extractive_process import ENGINE, call, whole
 from tests.llm.extractive.extractive_requests import PROFILE, TENSION, projected, room, said, turn
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
 from tongyao.llm.extractive.cues import is_label
+from tongyao.llm.extractive.likeness import tokens
 from tongyao.llm.extractive.sentences import split
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Verdict
@@ -294,6 +295,29 @@ async def test_a_persons_words_are_all_kept_and_nothing_is_added() -> None:
     assert [item.claim for item in draft.items] == [sentence.text for sentence in split(words)]
     assert [item.quotes for item in draft.items] == [[item.claim] for item in draft.items]
     assert draft.items[1].dimension is Dimension.BOUNDARY
+
+
+@pytest.mark.parametrize(
+    ("words", "dimension"),
+    [
+        ("I will not have visitors at the hives before June.", Dimension.BOUNDARY),
+        ("I take no orders by telephone.", Dimension.BOUNDARY),
+        ("The honey is not filtered, and I cannot have it filtered here.", Dimension.BOUNDARY),
+        ("I cannot have children in the extraction room, they need shoes and an adult.", Dimension.BOUNDARY),
+        ("I would like a corner of the shed with electricity for a winter.", Dimension.DIRECTION),
+        ("I can tell which frames may go into the press and which may not, and I may seal them.", Dimension.CAPABILITY),
+        ("I don't have a trailer.", Dimension.DIRECTION),
+    ],
+)
+async def test_a_persons_sentence_is_sorted_by_what_it_says(words: str, dimension: Dimension) -> None:
+    (item,) = (await projected(turn(words=words))).items
+    assert item.dimension is dimension
+
+
+def test_numbers_and_units_are_no_subject_and_a_lock_up_is_no_lock() -> None:
+    assert not tokens("about twenty-five kilos, in eleven dozen, three metres")
+    assert not set(tokens("in my lock-up")) & set(tokens("behind a gate that locks"))
+    assert set(tokens("a half-finished boat")) & set(tokens("the boat is finished"))
 
 
 @pytest.mark.parametrize("words", ["", "  \n", "Nothing new.", "没有新的信息了", "我暂时没有什么新内容。"])

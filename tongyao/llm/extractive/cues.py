@@ -192,6 +192,15 @@ WISH_AT_HEART = _any(
 )
 """Where a person says what is behind the thing they asked for: the need and not the demand."""
 
+REFUSING = _any(
+    r"\b(?:I|we) (?:will not|won't|cannot|can't|can not) have\b",
+    r"\b(?:I|we) (?:take|accept|do|give|lend|sell|open|work|let|allow) no (?!notice|part|more|longer|harm)\w+",
+)
+"""Limits of whoever speaks that look like a need ("I cannot have") or like nothing ("I take no"). For sorting a person's own words."""
+
+ALLOWING = _any(r"\b(?:which|what|who)\b[^.;]{0,60}\b(?:and|or) (?:which|what|who) (?:may|can|must) not\b")
+"""Who can tell what is allowed from what is not offers a judgement, and sets no limit."""
+
 RECOMMENDING = _any(
     r"建议|应该|应当|推荐(?!模型|系统|算法)|不妨|最好(?:是|能|先|去|和|跟|由)",
     r"\b(?:should|ought to|recommend\w*|suggest\w*|advis\w*|had better|let's)\b",

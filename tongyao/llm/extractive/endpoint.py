@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.axes import opposed
-from tongyao.llm.extractive.cues import NOTHING_NEW, Cue
+from tongyao.llm.extractive.cues import ALLOWING, NOTHING_NEW, REFUSING, Cue
 from tongyao.llm.extractive.formulation import sentences_of
 from tongyao.llm.extractive.likeness import Likeness, tokens, weight_of
 from tongyao.llm.extractive.sentences import Sentence, single, split
@@ -350,8 +350,22 @@ def _sorted_words(request: EndpointRequest, facets: list[_Facet]) -> list[_Choic
     choices = []
     for sentence, row in zip(sentences, bearing, strict=True):
         choice = _aligned(sentence, row, facets, 0.0) or _unplaced(sentence)
+        if (kind := _kind_of_words(sentence)) is not None:
+            choice = replace(choice, dimension=_DIMENSION[kind], reading=_READING[kind])
         choices.append(choice)
     return choices
+
+
+def _kind_of_words(sentence: Sentence) -> Cue | None:
+    """What a person's own sentence is, where its words say so clearly; None leaves it to what it bears on.
+
+    What somebody looks for is their direction, also where the demander can give it.
+    """
+    if REFUSING.search(sentence.text):
+        return Cue.LIMIT
+    if ALLOWING.search(sentence.text):
+        return Cue.OFFER
+    return Cue.NEED if said_kind(sentence) is Cue.NEED else None
 
 
 def _stretches(words: str, sentences: list[Sentence]) -> list[Sentence]:

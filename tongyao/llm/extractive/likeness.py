@@ -52,9 +52,14 @@ _ORDINARY: Final = ENGLISH_STOP_WORDS | frozenset(
     February March April May June July August September October November December Monday Tuesday Wednesday
     Thursday Friday Saturday Sunday home house morning evening night afternoon noon midnight tomorrow yesterday miss missed
     free open opened opens close closed closes place places side sides front top bottom late early nice hard easy fine
+    having being doing two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety dozen dozens couple several kilo kilos kilogram
+    kilograms gram grams metre metres meter meters kilometre kilometres kilometer kilometers mile miles litre litres liter liters
+    tonne tonnes ton tons inch inches foot feet yards
     sure different enough ready busy sort stuff lot bits mind feel feels felt care matter matters wrong true whole front
     """.lower().split()
 )
+_PARTICLES: Final = frozenset("up down in out on off over by away back".split())
 _ORDINARY_ZH: Final = frozenset(
     """
     上午 下午 中午 早上 晚上 夜里 早晨 傍晚 白天 半天 整天 天天 每天 今天 明天 昨天 后天 那天 时候 时间 年轻 有人 没人 从前 以前 以后
@@ -78,9 +83,16 @@ def tokens(text: str) -> list[str]:
             words = [word for word in jieba.cut_for_search(run) if _telling(word)]
             found += dict.fromkeys([*words, *(word[-1] for word in words if _kind(word[-1]))])
         else:
-            words = [run, *run.split("-")] if "-" in run else [run]
-            found += [_stem(word) for word in words if _subject(word)]
+            found += [_stem(word) for word in _parts(run) if _subject(word)]
     return found
+
+
+def _parts(word: str) -> list[str]:
+    """A word, and its parts where it has a hyphen. "lock-up" is neither a lock nor up: it has no parts; "twenty-five" is only its parts."""
+    parts = word.split("-")
+    if len(parts) == 1 or parts[-1] in _PARTICLES:
+        return [word]
+    return parts if all(part in _ORDINARY for part in parts) else [word, *parts]
 
 
 def _subject(word: str) -> bool:

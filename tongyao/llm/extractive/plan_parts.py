@@ -83,7 +83,11 @@ def role(record: Record, alias: str) -> RoleDraft:
     benefits = []
     for item in wishes[:CLAIMS_EACH]:
         said = record.said(item)
-        met = words["met"].format(said=said, other=waiting[item.id].offering) if item.id in waiting else said
+        met = (
+            words["met"].format(said=said, other=waiting[item.id].offering)
+            if item.id in waiting
+            else words["unmet"].format(said=said)
+        )
         benefits.append(ClaimDraft(text=met, sources=[item.id]))
     limits = [
         item

@@ -33,7 +33,7 @@ def plan(request: PlannerRequest) -> PlanDraft:
         remarks.append(words["not_taken_up"].format(aliases=", ".join(sorted(request.proposals))))
     if collisions:
         kept = min(len(collisions), max(0, RESIDUALS - len(gaps)))
-        name = "all_go_on" if kept == len(collisions) else "some_go_on"
+        name = "some_go_on" if kept < len(collisions) else "one_goes_on" if kept == 1 else "all_go_on"
         remarks.append(words[name].format(kept=kept, offsets=len(collisions), most=RESIDUALS))
     return PlanDraft(
         about=plan_parts.about(record),
