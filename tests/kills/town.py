@@ -222,7 +222,7 @@ class Agent(Resident):
 
     async def send_once(self, process_id: str, key: str, message: Fields) -> str:
         fields = dict(message)
-        given = {"process": process_id, "key": key}
+        given = {"process_id": process_id, "key": key}
         match kind := fields.pop("kind"):
             case "submit_projection":
                 result = await self._call("respond", given | fields)
@@ -234,7 +234,9 @@ class Agent(Resident):
             case _:
                 result = await self._call("decide", given | {"message": {"kind": kind, **fields}})
         if result.is_error:
-            return _code(result)
+            code = _code(result)
+            assert code != "bad_arguments", f"{self.name}, {key}: {text_of(result)}"
+            return code
         return str(said_by(result)["state"])
 
     async def _call(self, tool: str, given: Fields) -> Any:
