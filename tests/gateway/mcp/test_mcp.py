@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_served
 from tests.gateway.test_api import room
+from tongyao.app.choosing.choices import Choices
+from tongyao.app.messaging.inbox import Ask
+from tongyao.app.messaging.wire import MESSAGE_BODY
+from tongyao.gateway.mcp.answers import ASKED, with_answers
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import listen, serve, url_of
 
@@ -24,6 +29,10 @@ async def speak(gateway: GatewayHarness, client: Any) -> None:
         while not (waits := (await call(client, "pending", token=token))["pending"]):
             await asyncio.sleep(0.05)
     assert waits[0]["process_id"] == pid and waits[0]["view"]["tension"]
+    assert all(word in waits[0]["asked"] for word in ("capability", "direction", "boundary"))
+    assert {one["tool"] for one in waits[0]["answer_with"]} == {"respond"}
+    usual = waits[0]["answer_with"][0]
+    assert usual["arguments"] == {"process_id": pid, "key": "<key>", "round": 1, "text": "<text>"}
     said = {"process_id": pid, "round": 1, "key": "k1", "parts": {"capability": "I splice rope."}, "token": token}
     first, again = await call(client, "respond", **said), await call(client, "respond", **said)
     assert first["state"] == "applied" and again["id"] == first["id"]
@@ -118,3 +127,21 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
         assert "no_seats_yet: " in own
         assert "the process is at `confirming`" in own
     await gateway.stack.handle(pid).cancel()
+
+
+@pytest.mark.parametrize("name", ASKED)
+async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(gateway: GatewayHarness, name: str) -> None:
+    options = ("accept_as_is", "extend", "abandon", "add_participants", "raise_budget", "replan", "conclude")
+    ask = Ask(
+        process_id="c-1", ask=name, alias="P01", round=1, subject="plan/1/residual/1", due_at=None,
+        opened_at="2026-01-01T00:00:00Z", answer_with="", choices=Choices(options=options),
+    )  # fmt: skip
+    shown = with_answers(ask)
+    async with McpClient(make_server(gateway.context)) as client:
+        takes = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+    assert shown["asked"] and shown["answer_with"]
+    for call_of in shown["answer_with"]:
+        schema = takes[call_of["tool"]]
+        assert set(schema["required"]) <= set(call_of["arguments"]) <= set(schema["properties"])
+        if message := call_of["arguments"].get("message"):
+            MESSAGE_BODY.validate_python(message)

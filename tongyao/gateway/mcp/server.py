@@ -22,6 +22,7 @@ from tongyao.app.people import search as people_search
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account
+from tongyao.gateway.mcp.answers import with_answers
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
 from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.protocol.rules.consent import Origin
@@ -142,9 +143,9 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 
     async def pending(ctx: Context, view: bool = True, token: Token = "") -> Any:
-        """What waits for you in all processes, the most urgent first; with what you may see, to answer it."""
+        """What waits for you in all processes, the most urgent first: what is asked, what you may see, and the calls that answer it."""
         found = await inbox.inbox(context, await callers.authenticate(token, ctx), with_view=view)
-        return {"pending": [as_json(one) for one in found]}
+        return {"pending": [with_answers(one) for one in found]}
 
     async def respond(
         ctx: Context,
