@@ -185,3 +185,12 @@ def test_after_a_reset_applied_messages_are_sent_again_in_order() -> None:
     assert life.turns_asked() == {}
     assert life.deliver("P01") == "" and life.deliver("P01") == ""
     assert life.turns_asked() == {"P01": "second"}
+
+
+def test_words_are_handed_in_ten_times_in_a_turn_and_again_in_the_next_round() -> None:
+    """Each time is a model call, which the demander pays."""
+    life = Life.in_round_one("human", "human")
+    assert {life.says("P01", f"words {n}") for n in range(10)} == {""}
+    assert life.says("P01", "words 11") == "corrected_enough"
+    assert life.says("P02", "others go on") == ""
+    assert life.says("P01", "") == ""  # to say that there is nothing new costs nothing

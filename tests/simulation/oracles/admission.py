@@ -161,10 +161,12 @@ class Admission(Oracle):
         if state.seats[message.alias].endpoint.value == "proxy":
             return {"proxy_speaks"}
         turn = state.turns.get(message.alias)
-        if not open_gate or turn is None or turn.outcome is None or turn.author is None:
+        if not open_gate or turn is None:
             return set()
-        spoken = turn.author.value == "proxy" and turn.outcome.value in ("replied", "nothing_new")
-        return {"turn_over"} if spoken else set()
+        spoken = turn.outcome is not None and turn.outcome.value in ("replied", "nothing_new")
+        if spoken and turn.author is not None and turn.author.value == "proxy":
+            return {"turn_over"}
+        return {"corrected_enough"} if message.text_id and turn.revision >= 10 else set()
 
     def _switch(self, state: State, message: m.SwitchEndpoint) -> set[str]:
         seat = state.seats[message.alias]

@@ -158,14 +158,15 @@ def _words(state: State, message: m.SubmitProjection) -> Refusal | None:
         return Refusal.ROUND_OVER
     if state.seats[message.alias].endpoint is EndpointKind.PROXY:
         return Refusal.PROXY_SPEAKS
-    return _turn_over(state, message.alias) if gate_open else None
+    return _turn_over(state, message) if gate_open else None
 
 
-def _turn_over(state: State, alias: str) -> Refusal | None:
-    """What a proxy has said in a round is not taken back; everything else may be corrected while the gate is open."""
-    turn = state.turns[alias]
-    spoken_by_proxy = turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken
-    return Refusal.TURN_OVER if spoken_by_proxy else None
+def _turn_over(state: State, message: m.SubmitProjection) -> Refusal | None:
+    """What a proxy has said in a round is not taken back; everything else may be corrected while the gate is open, a few times."""
+    turn = state.turns[message.alias]
+    if turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken:
+        return Refusal.TURN_OVER
+    return Refusal.CORRECTED_ENOUGH if message.text_id and turn.revision >= m.MAX_SAID else None
 
 
 def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:

@@ -214,5 +214,8 @@ def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
 CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
 """Kinds that never wait behind another message, and are exempt from the bound on messages."""
 
+MAX_SAID: Final = 10
+"""How often somebody may hand in words in one turn (ours). Each time is a model call, which the demander pays."""
+
 MAX_MESSAGES: Final = 1_000
 """Messages of one lane to one process (ours). The server holds 2,000 updates of a run; continuing as new makes room."""

@@ -24,6 +24,7 @@ class Refusal(StrEnum):
     ROUND_OVER = "round_over"
     TURN_OVER = "turn_over"
     PROXY_SPEAKS = "proxy_speaks"
+    CORRECTED_ENOUGH = "corrected_enough"
     NOTHING_SAID = "nothing_said"
     TWO_ANSWERS = "two_answers"
     TOO_MANY = "too_many"
@@ -82,6 +83,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     ),
     Refusal.TURN_OVER: ("this turn has ended", "这一次发言机会已经结束"),
     Refusal.PROXY_SPEAKS: ("the proxy speaks in this turn; take over first", "这一轮由代理发言，请先接管"),
+    Refusal.CORRECTED_ENOUGH: (
+        "you have handed in words ten times in this turn: what you said last holds; say more in the next round",
+        "这一轮你已提交十次：以最后一次为准；其余请在下一轮说",
+    ),
     Refusal.NOTHING_SAID: ("say something, or say that there is nothing new", "请写下内容，或说明没有新内容"),
     Refusal.TWO_ANSWERS: ("either a text or nothing new, not both", "内容与“没有新内容”只能选一个"),
     Refusal.TOO_MANY: ("more participants than this process allows", "参与者人数超过本过程上限"),
