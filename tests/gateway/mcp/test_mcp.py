@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,3 +147,15 @@ async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(gatewa
         assert set(schema["required"]) <= set(call_of["arguments"]) <= set(schema["properties"])
         if message := call_of["arguments"].get("message"):
             MESSAGE_BODY.validate_python(message)
+
+
+async def test_the_page_lists_every_tool_with_its_arguments(gateway: GatewayHarness) -> None:
+    page = (Path(__file__).parents[3] / "docs/mcp.md").read_text(encoding="utf-8")
+    table = page.split("## Arguments")[1].split("## Clients")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    listed = {tool.strip("| `"): set(re.findall("`([a-z_]+)`", arguments)) for tool, arguments in rows}
+    required = {tool.strip("| `"): set(re.findall(r"\*\*`([a-z_]+)`", arguments)) for tool, arguments in rows}
+    async with McpClient(make_server(gateway.context)) as client:
+        tools = (await client.list_tools()).tools
+    assert listed == {tool.name: set(tool.input_schema["properties"]) - {"token"} for tool in tools}
+    assert required == {tool.name: set(tool.input_schema.get("required", ())) for tool in tools}
