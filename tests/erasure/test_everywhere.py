@@ -232,6 +232,7 @@ async def opened(stack: Stack) -> list[str]:
     return sorted({kinds[id] for id, text in texts.items() if WORD.casefold() in text.casefold()})
 
 
+@pytest.mark.timeout(600)  # the whole life of a process on real servers
 async def test_erasure_reaches_every_table_index_export_answer_and_history(
     temporal: Client, fresh_database_url: str, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ async def test_two_intents_pick_different_sentences_of_the_same_profiles(run: Ru
     assert len(own & other) < len(own | other) / 2 or not own
 
 
+@pytest.mark.timeout(600)  # about a minute of processor time
 async def test_unrelated_profiles_are_rarely_related(run: Run) -> None:
     """One participant of each other case of the language, before the tension of this one: strangers to all of
     it."""
