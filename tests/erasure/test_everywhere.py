@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import psycopg
+import pytest
 from psycopg import sql
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
