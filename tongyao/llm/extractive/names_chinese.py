@@ -27,7 +27,9 @@ _FAMILIAR: Final = re.compile(r"[老小大阿][\u4e00-\u9fff]")
 _QUOTED_FIRM: Final = re.compile(
     rf"[“「『\"](?P<name>[\u4e00-\u9fff]{{2,8}})[”」』\"](?=[\u4e00-\u9fff]{{0,3}}(?:{cues.FIRMS}))"
 )
-_SELF_HEAD: Final = re.compile(r"(?:^|\n)[#*\s]*(?P<name>[\u4e00-\u9fff]{2,4})(?=\s*[，,｜|（(·—\n]|[*]|\s\s|\u3000|$)")
+_SELF_HEAD: Final = re.compile(
+    r"(?:^|\n)[#*\s]{0,8}(?P<name>[\u4e00-\u9fff]{2,4})(?=\s{0,8}[，,｜|（(·—\n]|[*]|\s\s|\u3000|$)"
+)
 _PERSON_TAGS: Final = ("nr", "nrfg", "nrt")
 
 
@@ -137,13 +139,13 @@ def _stands_alone(words: _Words, start: int, end: int) -> bool:
 def _begins_with_a_word(text: str, name: str) -> bool:
     """Whether it is a place (芦埠, of 芦埠镇), or the first two characters are a word: of jieba's dictionary, or by what follows them elsewhere in the text."""
     if len(name) == 2:
-        return re.search(f"{name}[{''.join(cues.PLACE_AFTER)}]", text) is not None
+        return any(f"{name}{after}" in text for after in cues.PLACE_AFTER)
     if len(name) != 3:
         return False
     tag = jieba.posseg.dt.word_tag_tab.get(name[:2])
     if tag is not None and tag not in (*_PERSON_TAGS, "ns") and jieba.dt.FREQ.get(name[:2], 0) >= cues.FREQUENT_WORD:
         return True
-    return len(set(re.findall(f"{name[:2]}(.)", text))) >= cues.FOLLOWERS
+    return len({piece[0] for piece in text.split(name[:2])[1:] if piece and piece[0] != "\n"}) >= cues.FOLLOWERS
 
 
 def _acts(words: _Words, start: int, end: int) -> bool:

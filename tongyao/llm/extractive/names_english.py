@@ -18,7 +18,7 @@ from tongyao.protocol.rules.identity.sentence_start import begins_sentence
 Kind = Literal["person", "firm"]
 Found = tuple[int, str, Kind]
 
-_WORD: Final = r"(?:[A-Z]['’])?[A-ZÀ-Þ][a-zà-ÿ]+(?:[A-Z][a-z]+)?(?:-[A-ZÀ-Þ][a-zà-ÿ]+)*"
+_WORD: Final = r"(?:[A-Z]['’])?[A-ZÀ-Þ][a-zà-ÿ]{1,30}(?:[A-Z][a-z]{1,30})?(?:-[A-ZÀ-Þ][a-zà-ÿ]{1,30}){0,4}"
 _TITLES: Final = r"(?:Mr|Mrs|Ms|Dr|Prof|Rev|Fr|Capt|Sgt)\. "
 _NAME: Final = re.compile(
     rf"(?<![A-Za-z0-9'’])(?:{_TITLES})?{_WORD}(?:(?:,? (?:&|and) | (?:de|van|von|der|da|di|la|le|del|bin|ibn) (?:de |der |la )?| (?:[A-Z]\. )?){_WORD})*"
@@ -43,7 +43,11 @@ _SHOP: Final = re.compile(
 _IN_PHRASE: Final = re.compile(r"\b[A-Z]\w+ (?:for|of|on|at|in) $|\b(?:to|from|of) $")
 """Council for Aquatic Excellence, four streets from Calder Fold."""
 _NICKNAMED: Final = re.compile(rf"({_WORD}) [“\"'‘]({_WORD})[”\"'’] ({_WORD})")
-_SHOP_BEFORE: Final = re.compile(r"(?:\b(?:at|from|to|into|outside|behind|opposite|near|called)|[.!?:]|^|^#+|\n#*)\s*$")
+_OWNS: Final = re.compile(r"['’]s [A-Z]")
+_SHORTENED: Final = re.compile(r"['’](?!s\b)[a-z]")
+_SHOP_BEFORE: Final = re.compile(
+    r"(?:\b(?:at|from|to|into|outside|behind|opposite|near|called)|[.!?:]|^|^#{1,6}|\n#{0,6})\s{0,8}$"
+)
 
 
 @dataclass
@@ -179,7 +183,7 @@ def _is_place(hit: _Hit) -> bool:
     return (
         (len(hit.words) > 1 and cues.PLACE.fullmatch(hit.words[-1]) is not None)
         or cues.PLACE_BEFORE.search(hit.before) is not None
-        or re.match(r"['’]s [A-Z]", hit.after) is not None
+        or _OWNS.match(hit.after) is not None
     )
 
 
@@ -235,7 +239,7 @@ def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind 
         return None
     given = lower in cues.GIVEN
     may_be = lower in ALSO_NAMES or (lower in ordinary and (hit.begins or not given))
-    if re.match(r"['’](?!s\b)[a-z]", hit.after):
+    if _SHORTENED.match(hit.after):
         return None  # Don't
     in_place = cues.PLACE_BEFORE.search(hit.before) is not None
     if lower in places | cues.PLACES and (not given or in_place) and not (given and _SHOP.match(hit.after)):

@@ -13,6 +13,9 @@ from tongyao.llm.extractive.names_chinese import chinese_names
 from tongyao.llm.extractive.names_english import english_names
 from tongyao.protocol.model.tension import NameFound
 
+_BETWEEN: Final = re.compile(r"[\s“”\"'‘’]+")
+"""What stands between the words of a name."""
+
 MOST_READ: Final = 100_000
 """Characters of a text that are searched."""
 
@@ -32,4 +35,4 @@ def _is_cut_from(one: NameFound, other: NameFound) -> bool:
     """Whether `one` is a piece of `other` and no name by itself. A first name of somebody is one: Wilf, of Wilf Arkwright."""
     if one.name == other.name or one.name not in other.name:
         return False
-    return not (one.kind == other.kind == "person" and one.name in re.split(r"[\s“”\"'‘’]+", other.name))
+    return not (one.kind == other.kind == "person" and one.name in _BETWEEN.split(other.name))

@@ -7,10 +7,12 @@ from typing import Final
 
 _READ_BACK: Final = 16
 """Characters before the place that are looked at."""
-_OPENING: Final = r"[ \t“”\"‘(\[*_#>|·•–—-]*"
-_START: Final = re.compile(rf"(?:[.!?…:。！？：；;][’”\"')\]*_]*\s*|\n[ \t]*\n\s*|\n[ \t]*(?=[*#>|·•–—-])){_OPENING}$")
-_QUOTED: Final = re.compile(r"[“\"‘(\[|·•]\s*[*_]*$")
-_TEXT_START: Final = re.compile(rf"\s*{_OPENING}$")
+_OPENING: Final = r"[ \t“”\"‘(\[*_#>|·•–—-]{0,16}"
+_START: Final = re.compile(
+    rf"(?:[.!?…:。！？：；;][’”\"')\]*_]{{0,16}}\s{{0,16}}|\n[ \t]{{0,16}}\n\s{{0,16}}|\n[ \t]{{0,16}}(?=[*#>|·•–—-])){_OPENING}$"
+)
+_QUOTED: Final = re.compile(r"[“\"‘(\[|·•]\s{0,16}[*_]{0,16}$")
+_TEXT_START: Final = re.compile(rf"\A\s{{0,16}}{_OPENING}$")
 _ABBREVIATION: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|[A-Z])\.\s$")
 
 
