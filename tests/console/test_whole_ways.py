@@ -36,8 +36,8 @@ async def waits(console: Console, house: Ferry, page: Page, number: int) -> None
 @pytest.mark.parametrize(
     ("language", "own_words", "send", "kept"),
     [
-        ("en", "In your own words", "Send to round {n}", "Your words are kept."),
-        ("zh", "用你自己的话", "提交到第 {n} 轮", "你的话已经收下。"),
+        ("en", "In your own words", "Send to round {n}", "Your words have arrived."),
+        ("zh", "用你自己的话", "提交到第 {n} 轮", "你的话已经收到。"),
     ],
 )
 async def test_a_person_on_a_phone_answers_two_rounds_from_the_inbox(
