@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from typer.testing import CliRunner, Result
 
@@ -34,3 +35,13 @@ async def room(here: Stack) -> tuple[str, dict[str, str]]:
     for alias in aliases.values():
         await here.asked(process, alias, 1)
     return process, aliases
+
+
+async def spoken_to_the_plan(stack: Stack, process: str, aliases: Mapping[str, str]) -> None:
+    """Everybody says something in round 1 and nothing new in round 2, on the command line; returns when the plan is answered."""
+    for round_number in (1, 2):
+        for alias in aliases.values():
+            await stack.asked(process, alias, round_number)
+            words = ("--text", "My workshop is free in spring.") if round_number == 1 else ("--nothing-new",)
+            assert (await tongyao("say", process, "--as", alias, *words)).exit_code == 0
+    await stack.until(process, "answering")

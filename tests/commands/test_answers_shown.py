@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp.client import Client
 
-from tests.commands.command_line import TEXTS, room, tongyao
+from tests.commands.command_line import TEXTS, room, spoken_to_the_plan, tongyao
 from tests.gateway.conftest import GatewayHarness, said_by
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack
@@ -46,12 +46,7 @@ def lists_all(agreed: str, aliases: dict[str, str]) -> bool:
 
 async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(stack: Stack, tmp_path: Path) -> None:
     process, aliases = await room(stack)
-    for round_number in (1, 2):
-        for alias in aliases.values():
-            await stack.asked(process, alias, round_number)
-            words = ("--text", "My workshop is free in spring.") if round_number == 1 else ("--nothing-new",)
-            assert (await tongyao("say", process, "--as", alias, *words)).exit_code == 0
-    await stack.until(process, "answering")
+    await spoken_to_the_plan(stack, process, aliases)
     for name, decision in (("ada", "commit"), ("cy", "decline")):
         assert (await tongyao("answer", process, decision, "--as", name)).exit_code == 0
     last = await tongyao("answer", process, "propose", "--as", "bo", "--text", PROPOSAL)

@@ -6,7 +6,7 @@ import json
 
 from temporalio.client import Client
 
-from tests.commands.command_line import room, tongyao
+from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.commands.conftest import working
 from tests.support.scripted import Script, ScriptedEngine
 
@@ -14,12 +14,7 @@ from tests.support.scripted import Script, ScriptedEngine
 async def test_a_residual_tension_can_be_taken_up_after_the_end(temporal: Client, named_database: str) -> None:
     async with working(temporal, named_database, ScriptedEngine(Script(residuals=1))) as stack:
         process, aliases = await room(stack)
-        for round_number in (1, 2):
-            for alias in aliases.values():
-                await stack.asked(process, alias, round_number)
-                words = ("--text", "My workshop is free in spring.") if round_number == 1 else ("--nothing-new",)
-                assert (await tongyao("say", process, "--as", alias, *words)).exit_code == 0
-        await stack.until(process, "answering")
+        await spoken_to_the_plan(stack, process, aliases)
         assert "The last answer ends the process" in (await tongyao("show", process)).stdout
         for alias in aliases.values():
             answered = await tongyao("answer", process, "commit", "--as", alias)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.commands.command_line import room, tongyao
+from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
 from tongyao.app.errors import Refused
 from tongyao.cli import app
@@ -69,12 +69,7 @@ async def test_people_are_chosen_by_a_part_of_the_id_or_by_the_file(
 
 async def test_feedback_and_holes_name_people_in_the_process(stack: Stack) -> None:
     process, aliases = await room(stack)
-    for round_number in (1, 2):
-        for alias in aliases.values():
-            await stack.asked(process, alias, round_number)
-            words = ("--text", "My workshop is free in spring.") if round_number == 1 else ("--nothing-new",)
-            assert (await tongyao("say", process, "--as", alias, *words)).exit_code == 0
-    await stack.until(process, "answering")
+    await spoken_to_the_plan(stack, process, aliases)
     assert (await tongyao("answer", process, "decline", "--as", "ada")).exit_code == 0
     kept = await tongyao("feedback", process, "--as", "ada", "--usefulness", "4")
     assert kept.exit_code == 0, (kept.output, kept.exception)
