@@ -23,7 +23,8 @@ from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.app.errors import QuotaReached, Unavailable
 from tongyao.app.feedback import FeedbackBody, give_feedback
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.llm.extractive.endpoint import MOST_OF_WORDS, project
+from tongyao.llm.extractive.endpoint import project
+from tongyao.llm.extractive.own_words import MOST_OF_WORDS
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.privacy.texts import Texts
