@@ -39,6 +39,59 @@ def test_a_tension_does_not_confirm_itself_over_a_revision_on_its_way() -> None:
     assert life.events(EventKind.TENSION_CONFIRMED) == [{"by": "timer"}]
 
 
+def _revise(life: Life, grade: str = "B") -> None:
+    revised = {"text_id": f"at {life.world.now}", "grade": grade, "barriers": 1}
+    assert life.by_demander("revise_tension", tension=revised) == ""
+
+
+def test_a_revision_gives_the_whole_time_to_confirm_again() -> None:
+    life = Life("proxy", "proxy")
+    life.succeed("formulate")
+    life.wait(4 * MINUTE)
+    _revise(life)
+    [asked] = life.asked("confirm_tension")
+    assert asked.due == life.world.now + 5 * MINUTE
+
+    life.wait(4 * MINUTE)
+    assert life.phase == "confirming" and not life.runs("check_deadline")
+    life.wait(MINUTE)
+    life.succeed("check_deadline")
+    assert life.events(EventKind.TENSION_CONFIRMED) == [{"by": "timer"}]
+
+
+def test_a_revision_never_shortens_the_time_to_confirm() -> None:
+    life = Life("proxy", "proxy")
+    life.succeed("formulate")
+    life.by_demander("extend_deadline", alias="P00", seconds=3600)
+    life.wait(30 * MINUTE)
+    _revise(life)
+    life.wait(34 * MINUTE)
+    assert life.phase == "confirming" and not life.runs("check_deadline")
+    life.wait(MINUTE)
+    assert life.runs("check_deadline")
+
+
+def test_a_revision_while_the_passed_deadline_is_checked_gives_the_whole_time_again() -> None:
+    life = Life("proxy", "proxy")
+    life.succeed("formulate")
+    life.wait(5 * MINUTE)
+    assert life.runs("check_deadline")
+    _revise(life)
+    assert not life.runs("check_deadline")
+    life.wait(4 * MINUTE)
+    assert life.phase == "confirming"
+
+
+def test_revising_again_and_again_ends_with_the_process() -> None:
+    life = Life("proxy", "proxy", process_seconds=3600, turn_seconds=600)
+    life.succeed("formulate")
+    for _ in range(15):
+        life.wait(4 * MINUTE)
+        if life.phase == "confirming":
+            _revise(life)
+    assert life.phase == "expired"
+
+
 def test_time_in_which_no_message_could_be_handed_in_is_given_back() -> None:
     life = Life.in_round_one("human", "proxy", turn_seconds=3600)
     life.succeed("project")

@@ -70,7 +70,7 @@ def revise(
 ) -> None:
     """Change the tension before it is confirmed. Parts that you do not name stay as they are; "" empties a part.
 
-    Barriers are replaced together: name all of them.
+    Barriers are replaced together: name all of them. Afterwards the whole time to confirm runs again.
     """
     from tongyao.commands.actions import messages as actions
     from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text

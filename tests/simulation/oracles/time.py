@@ -242,7 +242,9 @@ class Time(Oracle):
                 case K.TENSION_REVISED:
                     if data["grade"] == "C":
                         self.questions.pop("phase", None)
-                    elif "phase" not in self.questions:
+                    elif "phase" not in self.questions or self.questions["phase"].due - at < timedelta(
+                        seconds=settings.confirm_seconds
+                    ):  # the whole time again, and never less than was left
                         ask("phase", settings.confirm_seconds)
                 case K.TURN_WAITING:
                     ask(f"turn/{data['alias']}", settings.turn_seconds)

@@ -71,8 +71,8 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
     ),
     "answer_plan": ("your answer is noted; a plan is answered once", "你的答复已记录；每份方案只答复一次"),
     "revise_tension": (
-        "the tension reads as you wrote it, and still waits to be confirmed; the time for that is not extended",
-        "张力已按你写的改定，仍待确认；确认的期限不会因此延长",
+        "the tension reads as you wrote it, and still waits to be confirmed; the time for that starts again",
+        "张力已按你写的改定，仍待确认；确认的时间重新计起",
     ),
     "select_participants": (
         "your choice is noted; who has to be asked first is asked, then the rounds begin",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
-from tongyao.protocol.life.clock import ask_until
+from tongyao.protocol.life.clock import ask_until, process_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import seating
 from tongyao.protocol.life.state import State
@@ -57,11 +57,16 @@ def confirm(state: State, now: datetime, *, by: str) -> None:
 
 
 def revise(state: State, message: ReviseTension, now: datetime) -> None:
+    """The revised tension has the whole time to be confirmed. A deadline that was extended beyond that stays.
+
+    The bound on messages of a lane and the deadline of the process bound how often that may happen.
+    """
     state.tension = message.tension
+    deadline, seconds = state.deadline, state.start.settings.confirm_seconds
     if _grade_c(state):
         state.deadline = None
-    elif state.deadline is None:
-        state.deadline = ask_until(state, state.start.settings.confirm_seconds, now)
+    elif deadline is None or deadline.due < process_time(state, now) + timedelta(seconds=seconds):
+        state.deadline = ask_until(state, seconds, now)
     note(state, EventKind.TENSION_REVISED, now, grade=message.tension.grade.value)
 
 
