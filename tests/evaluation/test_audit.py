@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -118,3 +119,30 @@ def test_two_runs_are_compared_by_what_the_same_people_quote() -> None:
     assert evidence_overlap(one, {"P01": "ada"}, other, {"P02": "ada"}) == 0.5
     assert evidence_overlap(one, {"P01": "ada"}, other, {"P02": "bo"}) is None
     assert evidence_overlap(one, {"P01": "ada"}, one, {"P01": "ada"}) == 1.0
+
+
+WHOLE = told(
+    items(1, "P01", "the van climbs"),
+    items(1, "P02", "a list of doors"),
+    items(2, "P01", "list"),
+    items(2, "P02"),
+    items(3, "P02", "door"),
+    observations=tuple(
+        seen(
+            number,
+            (*PAIR, ALIGNED, "both carry"),
+            ("P01", "P03", NONE, "no"),
+            gaps=(Gap(id=f"R{number}/catalyst/9", kind=GapKind.ABSENT, target="B1", text="t"),),
+        )
+        for number in (1, 2, 3)
+    ),
+    plans=(OPEN,),
+)
+
+
+@pytest.mark.parametrize("held", [WHOLE, told(), *(made() for made in REFUTED.values())])
+def test_the_chinese_figure_of_a_finding_has_no_english_words_but_commands(held: Record) -> None:
+    for found in audit(held, guards=[{"reasked": 2, "struck": 1, "repeated": 1}]):
+        assert found.figure_zh, found.claim
+        plain = re.sub(r"`[^`]*`|\b[PR]\d+\b", "", found.figure_zh)
+        assert not re.search("[A-Za-z]", plain), found.figure_zh

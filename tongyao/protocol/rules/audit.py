@@ -25,47 +25,65 @@ class Result(StrEnum):
 
 
 class Finding(Value):
-    """One property held against one record. `figure`: what was counted; `falsifier`: what would refute the claim."""
+    """One property held against one record. `figure`: what was counted, `figure_zh` in Chinese; `falsifier`: what would refute the claim."""
 
     number: int
     claim: str
     falsifier: str
     result: Result
     figure: str
+    figure_zh: str
 
 
-Measure = Callable[[Record], tuple[Result, str]]
+Measured = tuple[Result, str, str]
+"""The result, and the figure in English and in Chinese."""
+
+Measure = Callable[[Record], Measured]
+
+_ONE_ROUND: Final = (Result.NO_MATERIAL, "nobody said anything after the first round", "第一轮之后没有人说话")
+_NO_OTHER_RUN: Final = ("`tongyao eval --json` gives it for every case", "`tongyao eval --json` 会给出每个案例的结果")
+
+_COUNTED: Final = {
+    "reasked": ("sent back", "退回"),
+    "repeated": ("repeated", "重复"),
+    "struck": ("struck", "删去"),
+    "struck_by_catalyst": ("struck by the catalyst's guard", "催化者的守护删去"),
+}
+"""Counts of the guards in words. The reason for which a call failed keeps its name."""
 
 
 def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[Finding, ...]:
     """All 13 findings in order, then one of traceability and one of the guards' work (numbers 14, 15)."""
     findings = [
-        Finding(number=number, claim=claim, falsifier=falsifier, result=result, figure=figure)
+        Finding(number=number, claim=claim, falsifier=falsifier, result=result, figure=figure, figure_zh=figure_zh)
         for number, (claim, falsifier, measure) in enumerate(_PROPERTIES, 1)
-        for result, figure in [measure(record)]
+        for result, figure, figure_zh in [measure(record)]
     ]
     return (*findings, _evidence(record), _guards(record, guards))
 
 
-def _several(command: str) -> Measure:
-    return lambda record: (Result.SEVERAL_RUNS, command)
+def _several(command: str, means: str, means_zh: str) -> Measure:
+    return lambda record: (Result.SEVERAL_RUNS, f"`{command}`: {means}", f"`{command}`：{means_zh}")
 
 
-def _alignment_lasts(record: Record) -> tuple[Result, str]:
+def _alignment_lasts(record: Record) -> Measured:
     first = [item for said in record.projections for item in said.items if said.round == 1]
     late = [item for said in record.projections for item in said.items if said.round > 1]
     if not late:
-        return Result.NO_MATERIAL, "nobody said anything after the first round"
+        return _ONE_ROUND
     aimed = sum(bool(item.targets) for item in late)
-    figure = f"{aimed} of {len(late)} late items name what they answer to, {sum(bool(i.targets) for i in first)} of "
-    figure += f"{len(first)} in the first round"
-    return (Result.HOLDS if aimed * 4 >= len(late) * 3 else Result.FALSIFIED), figure
+    early = sum(bool(item.targets) for item in first)
+    return (
+        Result.HOLDS if aimed * 4 >= len(late) * 3 else Result.FALSIFIED,
+        f"{aimed} of {len(late)} late items name what they answer to, {early} of {len(first)} in the first round",
+        f"后面各轮 {len(late)} 条里有 {aimed} 条写明回应什么；第一轮 {len(first)} 条里有 {early} 条",
+    )
 
 
-def _tension_holds(record: Record) -> tuple[Result, str]:
+def _tension_holds(record: Record) -> Measured:
     """By words: what share of the items says anything in the words of the tension or of the catalyst, early and late."""
     if record.tension is None:
-        return Result.NO_MATERIAL, "there is no tension"
+        return Result.NO_MATERIAL, "there is no tension", "没有张力"
     room = terms("\n".join(record.tension.targets().values()))
     early, late = [0, 0], [0, 0]
     for number in range(1, max((said.round for said in record.projections), default=0) + 1):
@@ -75,11 +93,12 @@ def _tension_holds(record: Record) -> tuple[Result, str]:
             counted[0] += bool(terms(item.statement) & (room | heard))
             counted[1] += 1
     if not late[1] or not early[1]:
-        return Result.NO_MATERIAL, "nobody said anything after the first round"
-    figure = (
-        f"{early[0]} of {early[1]} items of round 1 and {late[0]} of {late[1]} later ones share words with the matter"
+        return _ONE_ROUND
+    return (
+        Result.HOLDS if late[0] * early[1] * 2 >= early[0] * late[1] else Result.FALSIFIED,
+        f"{early[0]} of {early[1]} items of round 1 and {late[0]} of {late[1]} later ones share words with the matter",
+        f"和这件事有共同用词的：第 1 轮 {early[1]} 条里有 {early[0]} 条，后面各轮 {late[1]} 条里有 {late[0]} 条",
     )
-    return (Result.HOLDS if late[0] * early[1] * 2 >= early[0] * late[1] else Result.FALSIFIED), figure
 
 
 def _words(seen: Observation) -> str:
@@ -87,51 +106,62 @@ def _words(seen: Observation) -> str:
     return "\n".join((*told, *(f"{note.name} {note.text}" for note in (*seen.frameworks, *seen.ignored))))
 
 
-def _selective_attention(record: Record) -> tuple[Result, str]:
+def _selective_attention(record: Record) -> Measured:
     pairs = [pair for seen in record.observations for pair in seen.pairs]
     if not pairs:
-        return Result.NO_MATERIAL, "no pair was observed"
+        return Result.NO_MATERIAL, "no pair was observed", "没有观察过任何一对"
     related = [len(pair.text) for pair in pairs if pair.relation.related]
     empty = [len(pair.text) for pair in pairs if pair.relation is Relation.NONE_FOUND]
     unseen = sum(pair.relation is Relation.NOT_EXAMINED for pair in pairs)
     mean = (sum(related) / len(related) if related else 0.0, sum(empty) / len(empty) if empty else 0.0)
-    figure = f"{mean[0]:.0f} characters a related pair, {mean[1]:.0f} an unrelated one, {unseen} not examined"
+    figure = (
+        f"{mean[0]:.0f} characters a related pair, {mean[1]:.0f} an unrelated one, {unseen} not examined",
+        f"有关系的一对平均 {mean[0]:.0f} 字，没有关系的 {mean[1]:.0f} 字，没看的 {unseen} 对",
+    )
     if not related or not empty:
-        return (Result.FALSIFIED if unseen else Result.NO_MATERIAL), figure
-    return (Result.HOLDS if not unseen and mean[0] > mean[1] else Result.FALSIFIED), figure
+        return (Result.FALSIFIED if unseen else Result.NO_MATERIAL), *figure
+    return (Result.HOLDS if not unseen and mean[0] > mean[1] else Result.FALSIFIED), *figure
 
 
-def _barriers_apart(record: Record) -> tuple[Result, str]:
+def _barriers_apart(record: Record) -> Measured:
     items = [item for said in record.projections for item in said.items]
     on_barriers = [[t for t in item.targets if t.startswith("B")] for item in items]
     aimed = [targets for targets in on_barriers if targets]
     if record.tension is None or len(record.tension.barriers) < 2 or not aimed:
-        return Result.NO_MATERIAL, "fewer than two barriers, or no item on any"
+        return Result.NO_MATERIAL, "fewer than two barriers, or no item on any", "阻碍不到两个，或者没有一条谈到阻碍"
     merged = sum(len(targets) > 1 for targets in aimed)
-    figure = f"{merged} of {len(aimed)} items on barriers treat several at once"
-    return (Result.HOLDS if merged * 4 <= len(aimed) else Result.FALSIFIED), figure
+    return (
+        Result.HOLDS if merged * 4 <= len(aimed) else Result.FALSIFIED,
+        f"{merged} of {len(aimed)} items on barriers treat several at once",
+        f"谈阻碍的 {len(aimed)} 条里，有 {merged} 条一次谈了几个",
+    )
 
 
-def _rounds(record: Record) -> tuple[Result, str]:
+def _rounds(record: Record) -> Measured:
     if not record.observations:
-        return Result.NO_MATERIAL, "no round was observed"
+        return Result.NO_MATERIAL, "no round was observed", "没有观察过任何一轮"
     count = record.observations[-1].round
     open_points = bool(record.plans and record.plans[0].open_points)
     return (
-        Result.FALSIFIED if open_points and count >= 7 else Result.HOLDS
-    ), f"{count} rounds (five in the measured runs)"
+        Result.FALSIFIED if open_points and count >= 7 else Result.HOLDS,
+        f"{count} rounds (five in the measured runs)",
+        f"{count} 轮（实测的几次是五轮）",
+    )
 
 
-def _exhaustion_not_bandwidth(record: Record) -> tuple[Result, str]:
+def _exhaustion_not_bandwidth(record: Record) -> Measured:
     if len(record.observations) < 3:
-        return Result.NO_MATERIAL, "fewer than three rounds"
+        return Result.NO_MATERIAL, "fewer than three rounds", "不到三轮"
     items = _per_round(record, lambda said: len(said.items))
     found = [sum(pair.relation.related for pair in seen.pairs) for seen in record.observations]
-    figure = f"items by round {items}, relations by round {found}"
-    return (Result.HOLDS if items[-1] <= items[0] else Result.FALSIFIED), figure
+    return (
+        Result.HOLDS if items[-1] <= items[0] else Result.FALSIFIED,
+        f"items by round {items}, relations by round {found}",
+        f"各轮的条数 {items}，各轮的关系数 {found}",
+    )
 
 
-def _boundary_first(record: Record) -> tuple[Result, str]:
+def _boundary_first(record: Record) -> Measured:
     stopped: dict[str, int] = {}
     shares: dict[str, float] = {}
     for alias in record.contributors():
@@ -140,13 +170,20 @@ def _boundary_first(record: Record) -> tuple[Result, str]:
         items = [item for said in mine for item in said.items]
         shares[alias] = sum(item.dimension is Dimension.BOUNDARY for item in items) / len(items)
     if len(set(stopped.values())) < 2:
-        return Result.SEVERAL_RUNS, "all stopped in the same round; `tongyao eval --json` gives it for every case"
-    order = ", ".join(f"{a} R{stopped[a]} ({shares[a]:.0%} boundary)" for a in sorted(stopped, key=stopped.__getitem__))
-    early, late = min(stopped, key=stopped.__getitem__), max(stopped, key=stopped.__getitem__)
-    return (Result.HOLDS if shares[early] >= shares[late] else Result.FALSIFIED), order
+        return (
+            Result.SEVERAL_RUNS,
+            f"all stopped in the same round; {_NO_OTHER_RUN[0]}",
+            f"所有人在同一轮说完；{_NO_OTHER_RUN[1]}",
+        )
+    order = sorted(stopped, key=stopped.__getitem__)
+    return (
+        Result.HOLDS if shares[order[0]] >= shares[max(stopped, key=stopped.__getitem__)] else Result.FALSIFIED,
+        ", ".join(f"{alias} R{stopped[alias]} ({shares[alias]:.0%} boundary)" for alias in order),
+        "，".join(f"{alias} R{stopped[alias]}（边界占 {shares[alias]:.0%}）" for alias in order),
+    )
 
 
-def _reactivated(record: Record) -> tuple[Result, str]:
+def _reactivated(record: Record) -> Measured:
     woken = [
         f"{later.alias} R{later.round}"
         for later in record.projections
@@ -157,37 +194,51 @@ def _reactivated(record: Record) -> tuple[Result, str]:
         )
     ]
     if woken:
-        return Result.HOLDS, f"spoke again after nothing new: {', '.join(woken)}"
-    return Result.SEVERAL_RUNS, "nobody spoke again in this run; `tongyao eval --json` gives it for every case"
+        again = ", ".join(woken)
+        return Result.HOLDS, f"spoke again after nothing new: {again}", f"说过没有新的，后来又开口：{again}"
+    return (
+        Result.SEVERAL_RUNS,
+        f"nobody spoke again in this run; {_NO_OTHER_RUN[0]}",
+        f"这一次没有人重新开口；{_NO_OTHER_RUN[1]}",
+    )
 
 
-def _gaps_not_pressed(record: Record) -> tuple[Result, str]:
+def _gaps_not_pressed(record: Record) -> Measured:
     kinds = [gap.kind.value for seen in record.observations for gap in seen.gaps]
     if not kinds:
-        return Result.NO_MATERIAL, "no gap was named"
-    figure = f"{kinds.count('overlooked')} overlooked, {kinds.count('absent')} absent"
-    return Result.HOLDS if all(said.struck == 0 for said in record.projections) else Result.FALSIFIED, figure
+        return Result.NO_MATERIAL, "no gap was named", "没有指出任何缺口"
+    overlooked, absent = kinds.count("overlooked"), kinds.count("absent")
+    return (
+        Result.HOLDS if all(said.struck == 0 for said in record.projections) else Result.FALSIFIED,
+        f"{overlooked} overlooked, {absent} absent",
+        f"没看到的 {overlooked} 处，没有的 {absent} 处",
+    )
 
 
-def _covered_in_first_round(record: Record) -> tuple[Result, str]:
+def _covered_in_first_round(record: Record) -> Measured:
     first = next((seen for seen in record.observations if seen.round == 1), None)
     if first is None:
-        return Result.NO_MATERIAL, "there is no first observation"
+        return Result.NO_MATERIAL, "there is no first observation", "没有第一轮的观察"
     wanted = all_pairs({said.alias for said in record.projections if said.round == 1 and said.items})
     seen = {(pair.a, pair.b) for pair in first.pairs if pair.relation is not Relation.NOT_EXAMINED}
     covered = sum(pair in seen for pair in wanted)
     return (
-        Result.HOLDS if covered == len(wanted) else Result.FALSIFIED
-    ), f"{covered} of {len(wanted)} pairs in round 1"
+        Result.HOLDS if covered == len(wanted) else Result.FALSIFIED,
+        f"{covered} of {len(wanted)} pairs in round 1",
+        f"第 1 轮看了 {len(wanted)} 对里的 {covered} 对",
+    )
 
 
-def _traceable(record: Record) -> tuple[Result, str]:
+def _traceable(record: Record) -> Measured:
     claims = [claim for plan in record.plans for claim in plan.claims()]
     if not claims:
-        return Result.NO_MATERIAL, "there is no plan"
+        return Result.NO_MATERIAL, "there is no plan", "没有方案"
     supported, doubtful = sum(claim.supported for claim in claims), sum(bool(claim.doubt) for claim in claims)
-    figure = f"{supported} of {len(claims)} claims have a source, {doubtful} of them doubtful"
-    return (Result.HOLDS if supported == len(claims) else Result.FALSIFIED), figure
+    return (
+        Result.HOLDS if supported == len(claims) else Result.FALSIFIED,
+        f"{supported} of {len(claims)} claims have a source, {doubtful} of them doubtful",
+        f"{len(claims)} 句里有 {supported} 句有出处，其中 {doubtful} 句存疑",
+    )
 
 
 def _evidence(record: Record) -> Finding:
@@ -200,6 +251,7 @@ def _evidence(record: Record) -> Finding:
         falsifier="a fact in the record without a verbatim span",
         result=Result.NO_MATERIAL if not items else Result.HOLDS if spans == len(facts) else Result.FALSIFIED,
         figure=f"{spans} of {len(facts)} facts with spans, {len(items) - len(facts)} inferences",
+        figure_zh=f"{len(facts)} 个事实里有 {spans} 个带原文，另有 {len(items) - len(facts)} 条推断",
     )
 
 
@@ -208,16 +260,17 @@ def _guards(record: Record, guards: Sequence[Mapping[str, int]]) -> Finding:
     for counts in guards:
         for name, count in counts.items():
             totals[name] = totals.get(name, 0) + count
-    totals["struck by the catalyst's guard"] = sum(seen.struck for seen in record.observations)
-    shown = (
-        ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(totals.items()) if count) or "nothing"
-    )
+    totals["struck_by_catalyst"] = sum(seen.struck for seen in record.observations)
+    counted = [
+        (*_COUNTED.get(name, (name.replace("_", " "), name)), count) for name, count in sorted(totals.items()) if count
+    ]
     return Finding(
         number=15,
         claim="guards: what was sent back or struck",
         falsifier="none; a count",
         result=Result.HOLDS,
-        figure=shown,
+        figure=", ".join(f"{name} {count}" for name, _, count in counted) or "nothing",
+        figure_zh="，".join(f"{name} {count}" for _, name, count in counted) or "没有",
     )
 
 
@@ -230,7 +283,9 @@ _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
     (
         "a projection depends on the tension",
         "one profile says the same to any tension",
-        _several("`tongyao eval --swap`: the same people before another case's tension"),
+        _several(
+            "tongyao eval --swap", "the same people before another case's tension", "同样的人，面对另一个案例的张力"
+        ),
     ),
     (
         "alignment with the lenses lasts over rounds",
@@ -246,7 +301,7 @@ _PROPERTIES: Final[tuple[tuple[str, str, Measure], ...]] = (
     (
         "neighbours in a field do not pull each other",
         "an endpoint drifts to another's domain",
-        _several("`tongyao eval --without NAME`: the same people with one less"),
+        _several("tongyao eval --without NAME", "the same people with one less", "同样的人，少一个"),
     ),
     (
         "the catalyst tells overlooked from absent",
