@@ -11,8 +11,10 @@ from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
+from tongyao.app.messaging import records_follow
 from tongyao.app.people.consents import ConsentBody, set_consent
 from tongyao.app.people.profiles import MandateBody, set_mandate
+from tongyao.gateway.console.routes import preparing
 from tongyao.protocol.rules.consent import Consent
 
 INTENT = "I want the whole street to keep honey. I can give two hives and my weekends."
@@ -59,13 +61,10 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
             "before => document.querySelector('[role=timer]').textContent !== before", arg=before
         )
         await page.get_by_role("button", name="Stop the countdown").click()
-
-        async def stopped() -> bool:
-            await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
-            return not await page.get_by_role("timer").count()
-
-        await house.stack.when(stopped)
-        assert await page.get_by_role("button", name="Yes, this is it").is_visible()
+        await page.get_by_role("button", name="Yes, this is it").wait_for()
+        await page.get_by_text("It waits for your yes until").wait_for()
+        assert not await page.get_by_role("timer").count()
+        assert await page.get_by_text("If you have said nothing by then, it goes on as it stands").is_visible()
     assert (await house.stack.repositories.processes.get(house.pid)).phase == "confirming"
 
 
@@ -81,21 +80,23 @@ async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
         await page.get_by_text("Change it", exact=True).click()
         await page.get_by_label("T · What changes").fill(change)
         await page.get_by_label("Names that others do not read").fill(" Quillan Orr\n\nVessel Works (firm)\n")
-        async with page.expect_response(lambda response: response.request.method == "POST"):
-            await page.get_by_role("button", name="Take my wording").click()
+        await page.get_by_role("button", name="Take my wording").click()
+        await page.wait_for_url("**/tension?message=*")
         shown = page.get_by_text("Others read marks for these names:")
+        assert await shown.locator("b").all_inner_texts() == ["Quillan Orr", "Vessel Works"], "the next page shows it"
+        assert change in await page.locator(".tibe").inner_text()
 
-        async def taken() -> bool:  # the page after the form may be older than the record: without script it stays so
-            if not await shown.count():
-                await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
-            return await shown.locator("b").all_inner_texts() == ["Quillan Orr", "Vessel Works"]
+        async def taken() -> bool:  # without script the page waits for somebody to look again
+            if await page.get_by_role("link", name="Look again").count() and not script:
+                await page.get_by_role("link", name="Look again").click()
+            return await page.get_by_text("Change it", exact=True).count() > 0
 
         await house.stack.when(taken)
         await page.get_by_text("Change it", exact=True).click()
         kept = await page.get_by_label("Names that others do not read").input_value()
         assert kept == "Quillan Orr\nVessel Works (firm)"
         await page.get_by_role("button", name="Yes, this is it").click()
-        await page.wait_for_url(f"**/console/processes/{house.pid}")
+        await page.wait_for_url(f"**/console/processes/{house.pid}?message=*")
     tension = (await house.stack.repositories.record(house.pid)).tension
     assert tension is not None
     assert [(one.name, one.kind) for one in tension.names] == [("Quillan Orr", "person"), ("Vessel Works", "firm")]
@@ -104,6 +105,37 @@ async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
         about = await page.locator(".tibe").first.inner_text()
     assert "With [person 1] of [firm 2], whoever decides" in about
     assert "Norrland Pier stays." in about, "a place is no name"
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_a_wording_that_the_records_do_not_show_yet_is_shown_as_it_was_sent(
+    console: Console, house: Ferry, monkeypatch: pytest.MonkeyPatch, script: bool
+) -> None:
+    await house.start(auto_confirm=False)
+    await house.stack.until(house.pid, "confirming")
+    monkeypatch.setattr(preparing, "wait_for_records", _not_waited_for)
+    monkeypatch.setattr(records_follow, "_behind", _behind)
+    async with console.visitor(house.tokens["P00"], viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
+        await page.get_by_text("Change it", exact=True).click()
+        await page.get_by_label("T · What changes").fill("The ferry office says on Monday what sails on Thursday.")
+        await page.get_by_role("button", name="Take my wording").click()
+        await page.get_by_role("status").filter(has_text="Your wording is taken down.").wait_for()
+        assert "says on Monday what sails" in await page.locator(".tibe").inner_text()
+        assert not await page.get_by_role("button", name="Yes, this is it").count()
+        monkeypatch.undo()
+        if not script:
+            await page.get_by_role("link", name="Look again").click()
+        await page.get_by_role("button", name="Yes, this is it").wait_for()
+        assert "says on Monday what sails" in await page.locator(".tibe").inner_text()
+
+
+async def _not_waited_for(*_: object, **__: object) -> None:
+    """As if the records took longer than the page waits."""
+
+
+async def _behind(*_: object) -> bool:
+    return True
 
 
 async def test_a_name_that_is_too_long_is_refused_and_nothing_written_is_lost(console: Console, house: Ferry) -> None:

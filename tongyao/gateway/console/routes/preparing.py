@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from urllib.parse import quote
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
@@ -17,6 +18,8 @@ from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
+from tongyao.app.messaging.messages import Receipt, message_state
+from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
 from tongyao.gateway.api.common import action
@@ -39,8 +42,11 @@ _COUNTED_SECONDS: Final = 3600
 
 
 @router.get("/tension", openapi_extra=action(Action.READ_CANDIDATES))
-async def show_tension(visit: SignedIn, process_id: Id) -> Response:
-    return await _tension_page(visit, process_id)
+async def show_tension(
+    visit: SignedIn, process_id: Id, message: Annotated[str, Query(max_length=200)] = ""
+) -> Response:
+    """`message`: what was just sent from here."""
+    return await _tension_page(visit, process_id, message=message)
 
 
 @router.post("/tension", openapi_extra=action(Action.SEND_MESSAGE))
@@ -53,10 +59,11 @@ async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Respons
             message = {"kind": "revise_tension", "tension": _written(form)}
         else:
             message = {"kind": "confirm_tension"}
-        await _send(visit, process_id, message, form)
+        receipt = await _send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return await _tension_page(visit, process_id, problem=problem, written=form)
-    return go_to(f"/processes/{process_id}" + ("" if do == "confirm" else "/tension"))
+    page = "" if do == "confirm" else "/tension"
+    return go_to(f"/processes/{process_id}{page}?message={quote(receipt.id, safe='')}")
 
 
 def _written(form: FormData) -> dict[str, Any]:
@@ -76,21 +83,36 @@ def _names(written: str) -> list[dict[str, str]]:
     return list({one["name"]: one for one in found}.values())
 
 
-async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> None:
-    """Raises `BadInput`, also for what is no message."""
+async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
+    """Send a message and wait until the records show what it changed, so that the next page does.
+
+    Raises `BadInput`, also for what is no message.
+    """
     try:
-        await asks.send(visit, process_id, message, form)
+        receipt = await asks.send(visit, process_id, message, form)
     except ValidationError as error:
         raise not_valid(error) from None
+    if receipt.state == "applied":
+        await wait_for_records(visit.context, receipt.id, seconds=visit.context.options.answer_seconds)
+    return receipt
 
 
 async def _tension_page(
-    visit: Visit, process_id: str, *, problem: Problem | None = None, written: FormData | None = None
+    visit: Visit,
+    process_id: str,
+    *,
+    message: str = "",
+    problem: Problem | None = None,
+    written: FormData | None = None,
 ) -> Response:
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
-    ask = await _asked(visit, process_id, "confirm_tension")
     quoted = await words_of_tension(visit.context, access)
+    receipt = await _receipt(visit, message) if message else None
+    behind = await not_shown_yet(visit.context, process_id, message) if receipt else None
+    if behind is not None and (sent := await tension_sent(visit.context, behind)) is not None:
+        view, quoted = view.model_copy(update={"tension": sent}), []
+    ask = await _asked(visit, process_id, "confirm_tension") if behind is None else None
     shown = pieces(view.intent, view.tension, quoted) if view.intent and view.tension else []
     return page(
         visit,
@@ -103,9 +125,19 @@ async def _tension_page(
         of_profile=[one for one in quoted if one.source == "profile"],
         ask=ask,
         left=_seconds_left(ask),
+        receipt=receipt,
+        behind=behind,
         problem=problem,
         written=written,
     )
+
+
+async def _receipt(visit: Visit, message: str) -> Receipt | None:
+    """None for a message that is not the visitor's."""
+    try:
+        return await message_state(visit.context, visit.caller, message)
+    except Problem:
+        return None
 
 
 def _seconds_left(ask: Ask | None) -> int:
@@ -129,10 +161,10 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
     try:
         if not people:
             raise BadInput("nobody_chosen", "choose at least two people")
-        await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
+        receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
     except (BadInput, Refused) as problem:
         return await _people_page(visit, process_id, problem=problem, chosen=chosen)
-    return go_to(f"/processes/{process_id}")
+    return go_to(f"/processes/{process_id}?message={quote(receipt.id, safe='')}")
 
 
 async def _people_page(

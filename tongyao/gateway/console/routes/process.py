@@ -16,6 +16,7 @@ from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
 from tongyao.app.messaging.party_events import read_history
+from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, summary
 from tongyao.app.why import Why, read_why
@@ -88,8 +89,9 @@ async def _page(
             receipt = await message_state(visit.context, visit.caller, message)
         except Problem:
             receipt = None  # of another process, or of somebody else
+    behind = receipt is not None and await not_shown_yet(visit.context, process_id, message) is not None
     shown = await summary(visit.context, access)
-    waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you else []
+    waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
     limit = int(access.process.settings.get("max_rounds") or 7)
     own = reading.own_in(view, view.round)
     return page(
@@ -120,6 +122,7 @@ async def _page(
         max_rounds=limit,
         budget=access.process.settings.get("cost_budget"),
         receipt=receipt,
+        behind=behind,
         sure=sure,
         problem=problem,
         speaks=await _speaks(visit, access),

@@ -37,6 +37,7 @@ if (live()?.dataset.live) {
   const foot = document.querySelector("[data-foot]");
   const quiet = foot?.textContent;
   let stream, loading = false, again = false;
+  const writing = () => document.activeElement?.closest("main form");
   const load = async () => {
     if (loading) { again = true; return; }
     loading = true;
@@ -56,7 +57,10 @@ if (live()?.dataset.live) {
       if (answer.status === 429 || answer.status >= 500) setTimeout(load, 1000 + 2000 * Math.random());
     } catch { /* the stream says when the connection is back */ }
     loading = false;
-    if (again) { again = false; load(); }
+    if (again) { again = false; load(); } else follows();
+  };
+  const follows = () => {  // what was just sent is not shown yet
+    if (live()?.dataset.behind !== undefined) setTimeout(() => writing() ? follows() : load(), 2000);
   };
   const follow = () => {
     stream = new EventSource(live().dataset.live);
@@ -75,6 +79,7 @@ if (live()?.dataset.live) {
     if (live()?.dataset.live) follow();
   };
   follow();
+  follows();
 }
 
 // A footnote opens the list that it stands in.
