@@ -26,9 +26,17 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await page.goto(f"{console.url}/console/enter")
         await page.get_by_label("Who you are and what you do").fill("I keep bees and sell honey at two markets.")
         await page.get_by_label("Your name").fill("Anna Example")
-        await page.get_by_label("Where").select_option(scene)
+        assert not await page.get_by_label("Mail address").count(), "no mail is sent here"
+        await page.get_by_label("Among whom").select_option(scene)
         await page.get_by_role("button", name="Join").click()
+        key = await page.locator("code.key").inner_text()
+        await page.get_by_role("link", name="go on").click()
         await page.wait_for_url("**/console/?done=joined")
+        await page.get_by_role("link", name="Ask for something").wait_for()
+        await page.get_by_role("button", name="Sign out").click()
+        await page.get_by_label("Your key, or the code").fill(key)
+        await page.get_by_role("button", name="Come in").click()
+        await page.wait_for_url("**/console/")
         await page.get_by_role("link", name="New").click()
         await page.get_by_label("Your intent").fill("I want honey that the whole street keeps.")
         await page.get_by_text("Help me say it").click()
@@ -43,7 +51,7 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await console.harness.stack.until(pid, "confirming")
         await page.goto(f"{console.url}/console/processes/{pid}/tension")
         await page.get_by_role("button", name="Yes, this is it").click()
-        await page.wait_for_url(f"**/console/processes/{pid}")
+        await page.wait_for_url(f"**/console/processes/{pid}?message=*")
         assert await page.get_by_role("heading", level=1).inner_text() == "I want honey that the whole street keeps"
     await console.harness.stack.say(pid, "cancel")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import httpx
 
 from tests.console.conftest import Console
@@ -12,6 +14,7 @@ from tongyao.app.notifications.notifier import Outgoing
 from tongyao.app.people.sessions import issue_link
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.records.people.notifications import Channel
+from tongyao.records.people.tokens import Token
 
 
 async def test_a_person_signs_in_with_a_token_and_sees_their_inbox(console: Console) -> None:
@@ -94,6 +97,33 @@ async def test_a_session_ends_with_the_token_that_opened_it(console: Console) ->
     assert (await anna.http.get("/console/")).status_code == 200
     await tokens.revoke(issued.token.id)
     assert (await anna.http.get("/console/")).status_code == 303
+
+
+async def test_a_session_lasts_longer_while_it_is_used_and_no_more_than_thirty_days(console: Console) -> None:
+    repositories = console.harness.context.repositories
+    issued = await repositories.tokens.issue("person", person="p-slides")
+    anna = _Browser(console.url)
+    await anna.sign_in(issued.secret)
+    cases = (("1 hour", "0 days", timedelta(hours=23)), ("1 hour", "29 days 22 hours", timedelta(hours=1, minutes=30)))
+    for left, age, least in cases:
+        async with repositories.pool.connection() as connection:
+            await connection.execute(
+                f"UPDATE tokens SET expires_at = now() + interval '{left}', created_at = now() - interval '{age}' "
+                "WHERE opened_by = %s",
+                [issued.token.id],
+            )
+        assert (await anna.http.get("/console/")).status_code == 200
+        session = await _session_of(console)
+        assert session.expires_at is not None
+        lasts = session.expires_at - datetime.now(UTC)
+        assert least < lasts < least + timedelta(hours=1, minutes=1), (left, age)
+    await repositories.tokens.revoke(issued.token.id)
+    assert (await anna.http.get("/console/")).status_code == 303
+
+
+async def _session_of(console: Console) -> Token:
+    tokens = await console.harness.context.repositories.tokens.list(person="p-slides")
+    return next(one for one in tokens if one.kind == "session")
 
 
 async def test_a_session_is_good_at_the_address_where_it_was_opened_alone(console: Console) -> None:

@@ -30,6 +30,7 @@ def gateway_context(installation: Installation) -> AppContext:
         people_search=wiring.intent_field(settings, context.repositories),
         sort_intent=wiring.sort_intent,
         intent_reader=wiring.intent_reader(settings, context.repositories),
+        models_cost=wiring.models_cost(settings),
         notifiers=notifiers_of(settings),
         profile_sources={"http": partial(HttpProfileSource, private_allowed=settings.gateway.private_addresses)},
     )

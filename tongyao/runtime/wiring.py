@@ -226,6 +226,11 @@ def intent_reader(settings: Settings, records: Repositories) -> IntentReader | N
         return None
 
 
+def models_cost(settings: Settings) -> bool:
+    """Whether any step of a process uses an engine that asks a service."""
+    return any(settings.engine_of(step) not in ("extractive", "recorded") for step in STEPS)
+
+
 def _formulate(request: FormulationRequest) -> TensionDraft:
     from tongyao.llm.extractive.formulation import formulate  # imported late, in a thread: it takes seconds
 

@@ -152,6 +152,11 @@ async def _offer_mail(context: AppContext, profile_id: str, address: str, langua
             log.warning("code not sent", profile=profile_id, why=str(failed))
 
 
+async def people_by_scene(context: AppContext) -> dict[str, int]:
+    """How many people each scene holds, by its id; empty scenes are left out."""
+    return await context.repositories.profiles.people_by_scene()
+
+
 async def list_scenes(context: AppContext) -> list[dict[str, str]]:
     return [{"id": scene.id, "title": scene.title} for scene in await context.repositories.profiles.scenes()]
 

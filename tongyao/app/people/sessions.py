@@ -1,4 +1,4 @@
-"""Sessions of browsers: opened with a personal link or a token, short, and revocable."""
+"""Sessions of browsers: opened with a personal link or a token, short, made longer while they are used, and revocable."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tongyao.app.errors import NotAllowed, Unauthenticated
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.records.people.tokens import Issued, Token
 
+MOST_DAYS: Final = 30
+"""A session ends after so long, however often it is used."""
 LINK_DAYS: Final = 7
 """A personal link that nobody used is good for so long."""
 
@@ -69,9 +71,20 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
 
 
 async def find_session(context: AppContext, secret: str, *, place: str) -> Token | None:
-    """The session with this secret that was opened at this address; None when there is none."""
+    """The session with this secret that was opened at this address; None when there is none.
+
+    A person's that is used in its second half lasts its whole time again, and never past `MOST_DAYS` or the end of the token that
+    opened it.
+    """
     token = await context.repositories.tokens.find(secret, kind="session")
-    return token if token is not None and token.label == place else None
+    if token is None or token.label != place:
+        return None
+    lasts = timedelta(hours=context.options.session_hours)
+    if token.expires_at is None or token.expired or token.revoked_at is not None or token.role != "person":
+        return token
+    if token.expires_at - datetime.now(UTC) < lasts / 2:
+        return await context.repositories.tokens.prolong(token.id, lasts=lasts, most=timedelta(days=MOST_DAYS))
+    return token
 
 
 async def close_session(context: AppContext, secret: str) -> None:

@@ -131,6 +131,12 @@ class Profiles:
             await cursor.execute("SELECT id, title, settings, created_at FROM scenes ORDER BY id")
             return await cursor.fetchall()
 
+    async def people_by_scene(self) -> dict[str, int]:
+        """How many people each scene holds; scenes without anybody are left out."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT scene_id, count(*) AS people FROM profiles GROUP BY scene_id")
+            return {row["scene_id"]: row["people"] for row in await cursor.fetchall()}
+
     async def save(
         self,
         profile_id: str,

@@ -118,6 +118,20 @@ class Tokens:
             [_hash(secret)],
         )
 
+    async def prolong(self, id: str, *, lasts: timedelta, most: timedelta) -> Token:
+        """Let a token last from now; at most so long after it was made, and no longer than the token that opened it.
+
+        One that is over or was revoked stays so. Raises `TokenUnknown`.
+        """
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """UPDATE tokens AS t SET expires_at = greatest(t.expires_at, least(now() + %s, t.created_at + %s,
+                       (SELECT o.expires_at FROM tokens o WHERE o.id = t.opened_by AND o.kind = 'bearer')))
+                   WHERE t.id = %s AND t.revoked_at IS NULL AND t.expires_at > now()""",
+                [lasts, most, id],
+            )
+        return await self.get(id)
+
     async def get(self, id: str) -> Token:
         """Raises `TokenUnknown`."""
         token = await fetch_one(self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])

@@ -158,6 +158,17 @@ class Processes:
             )
             return [row["id"] for row in await cursor.fetchall()]
 
+    async def usual_cost(self) -> Decimal | None:
+        """US dollars: half of the last hundred completed processes cost no more. None for fewer than three."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) AS usual, count(*) AS ended FROM (
+                       SELECT cost FROM processes WHERE outcome = 'completed' AND parent_id IS NULL
+                       ORDER BY ended_at DESC LIMIT 100) AS last"""
+            )
+            row = await cursor.fetchone()
+        return row["usual"] if row and row["ended"] >= 3 else None
+
     async def list(
         self,
         *,

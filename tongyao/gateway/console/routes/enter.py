@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -11,9 +12,9 @@ from pydantic import ValidationError
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
-from tongyao.app.people.profiles import RegisterBody, list_scenes, register
-from tongyao.app.people.sessions import close_session, open_session
-from tongyao.gateway.access.authentication import SESSION
+from tongyao.app.people.profiles import RegisterBody, list_scenes, people_by_scene, register
+from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
+from tongyao.gateway.access.authentication import SESSION, caller_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page
@@ -29,6 +30,7 @@ from tongyao.gateway.console.visit import (
     text_in,
 )
 from tongyao.protocol.rules.consent import Origin
+from tongyao.records.people.tokens import Issued
 
 router = APIRouter()
 
@@ -50,8 +52,20 @@ async def _way_in(
 ) -> Response:
     status = 401 if failed else 422 if problem else 200
     scenes = await list_scenes(visit.context) if visit.context.registration_open else []
+    people = await people_by_scene(visit.context) if scenes else {}
     return page(
-        visit, "enter.html", status=status, link=link, failed=failed, scenes=scenes, given=given or {}, problem=problem
+        visit,
+        "enter.html",
+        status=status,
+        link=link,
+        failed=failed,
+        scenes=scenes,
+        people=people,
+        fullest=max(people, key=lambda scene: people[scene], default=""),
+        mail_here="mail" in visit.context.notifiers,
+        hours=visit.context.options.session_hours,
+        given=given or {},
+        problem=problem,
     )
 
 
@@ -66,7 +80,7 @@ async def come_in(visit: AnyVisit, form: Form) -> Response:
 
 @router.post("/join", openapi_extra=action(Action.JOIN))
 async def join(visit: AnyVisit, form: Form) -> Response:
-    """The Playground: an introduction becomes a profile, and its author is in."""
+    """The Playground: an introduction becomes a profile, its author is in, and reads once what opens this for them again."""
     limits: RateLimits = visit.request.app.state.rate_limits
     await limits.count_registration(visit.caller, str(visit.request.state.address))
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
@@ -79,16 +93,29 @@ async def join(visit: AnyVisit, form: Form) -> Response:
         return await _way_in(visit, given=given, problem=problem)
     if made.token is None:  # the form was sent twice, and the first session has begun already
         return go_to("/")
-    return await begin_session(visit, made.token, then="/?done=joined")
+    issued = await _opened(visit, made.token)
+    inside = replace(visit, secret=issued.secret, token=issued.token, caller=caller_of(issued.token))
+    response = page(inside, "welcome.html", key=made.token, until=issued.token.expires_at)
+    _keep_session(response, visit, issued)
+    return response
 
 
-async def begin_session(visit: Visit, secret: str, *, then: str = "/") -> RedirectResponse:
+async def begin_session(visit: Visit, secret: str) -> RedirectResponse:
     """Open a session with a link or a token; an earlier session of this browser ends. Raises `Unauthenticated`."""
+    response = go_to("/")
+    _keep_session(response, visit, await _opened(visit, secret))
+    return response
+
+
+async def _opened(visit: Visit, secret: str) -> Issued:
     issued = await open_session(visit.context, secret, place=place_of(visit.request))
     await close_session(visit.context, visit.secret)
-    response = go_to(then)
-    keep(response, visit, SESSION, issued.secret, seconds=visit.context.options.session_hours * 3600)
-    return response
+    return issued
+
+
+def _keep_session(response: Response, visit: Visit, issued: Issued) -> None:
+    """The cookie may outlive the session, which ends in the records: a session that is used is made longer there."""
+    keep(response, visit, SESSION, issued.secret, seconds=MOST_DAYS * 24 * 3600)
 
 
 @router.post("/leave", openapi_extra=action(Action.WHO_AM_I))

@@ -18,6 +18,7 @@ from tongyao.app.people.consents import ConsentBody, set_consent
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
+from tongyao.gateway.console.home import home_of
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.rules.consent import Consent
@@ -32,7 +33,8 @@ async def show_inbox(
     of: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """`done`: what was just answered; `of`: in which process."""
-    return page(visit, "inbox.html", asks=await waiting(visit), done=done, of=of)
+    asks = await waiting(visit)
+    return page(visit, "inbox.html", asks=asks, done=done, of=of, home=await home_of(visit, asks))
 
 
 @router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))

@@ -15,7 +15,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading, read_intent
 from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
-from tongyao.app.people.profiles import list_scenes
+from tongyao.app.people.profiles import list_scenes, people_by_scene, read_profile
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
@@ -38,7 +38,8 @@ LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 async def show_start(visit: SignedIn) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     draft = await visit.context.repositories.drafts.get(_person(visit), DRAFT)
-    return await _page(visit, {"intent": draft.text if draft else ""})
+    own = (await read_profile(visit.context, visit.caller, _person(visit))).scene
+    return await _page(visit, {"intent": draft.text if draft else "", "scene": own})
 
 
 @router.post("/start", openapi_extra=action(Action.START_PROCESS))
@@ -136,6 +137,8 @@ async def _page(
     past = await list_processes(visit.context, visit.caller, open=False, limit=20)
     costs = sorted(one.cost for one in past.processes if one.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
+    of_all = None if usual else await visit.context.repositories.processes.usual_cost()
+    options = visit.context.options
     return page(
         visit,
         "start.html",
@@ -146,7 +149,11 @@ async def _page(
         read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
         reads=visit.context.sort_intent is not None,
         most_of_reading=await most_of_reading(visit.context, visit.caller.person, given["intent"]),
+        people=await people_by_scene(visit.context),
+        costs=visit.context.models_cost,
         usual=usual,
+        of_all=of_all,
+        limit=min(options.cost_budget, visit.context.ceilings.cost_budget),
         problem=problem,
     )
 

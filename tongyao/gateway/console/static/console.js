@@ -46,11 +46,12 @@ if (live()?.dataset.live) {
       const answer = await fetch(location.href);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
       if (answer.ok && next) {
-        const hash = location.hash, top = scrollY;
+        const hash = location.hash, before = kept();
         next.querySelectorAll("details").forEach((one, n) => { if (opened[n]) one.open = true; });
         document.querySelector("main").replaceWith(next);
         if (hash) { history.replaceState(null, "", location.pathname + location.search); location.hash = hash; }
-        scrollTo({ top, behavior: "instant" });
+        before();
+        quietly();
         if (!live()?.dataset.live) stream.close();
         count();
       }
@@ -59,16 +60,48 @@ if (live()?.dataset.live) {
     loading = false;
     if (again) { again = false; load(); } else follows();
   };
+  // Nothing moves under somebody's hands: while they point, scroll or write, one line at the foot says that there is something new.
+  let touched = 0, pointed = null, later;
+  for (const one of ["pointermove", "pointerdown", "wheel", "touchmove", "keydown"]) {
+    addEventListener(one, (event) => { touched = Date.now(); pointed = event.clientX ? [event.clientX, event.clientY] : pointed; }, { passive: true });
+  }
+  const tell = () => {
+    clearTimeout(later);
+    const wait = touched + 4000 - Date.now();
+    if (!writing() && wait <= 0) { load(); return; }
+    if (!foot.classList.contains("new")) {
+      const show = document.createElement("button");
+      show.type = "button";
+      show.className = "plain";
+      show.textContent = live().dataset.show ?? "";
+      show.addEventListener("click", load);
+      foot.replaceChildren(live().dataset.changed, " ", ...(live().dataset.show ? [show] : []));
+      foot.classList.add("new");
+    }
+    later = setTimeout(tell, Math.max(wait, 1000));
+  };
+  const quietly = () => { clearTimeout(later); foot.classList.remove("new"); foot.textContent = quiet; };
+  // What is looked at stays where it is: the section under the pointer, else the first one in sight.
+  const place = () => {
+    const parts = [...document.querySelectorAll("main [aria-labelledby], main > header")];
+    const under = pointed && document.elementFromPoint(...pointed)?.closest("main [aria-labelledby], main > header");
+    return under || parts.find((one) => one.getBoundingClientRect().bottom > 60);
+  };
+  const kept = () => {
+    const part = place(), top = scrollY, name = part?.getAttribute("aria-labelledby"), at = part?.getBoundingClientRect().top;
+    return () => {
+      scrollTo({ top, behavior: "instant" });
+      const now = part && document.querySelector(name ? `main [aria-labelledby="${CSS.escape(name)}"]` : "main > header");
+      if (now) scrollBy({ top: now.getBoundingClientRect().top - at, behavior: "instant" });
+    };
+  };
   const follows = () => {  // what was just sent is not shown yet
     if (live()?.dataset.behind !== undefined) setTimeout(() => writing() ? follows() : load(), 2000);
   };
   const follow = () => {
     stream = new EventSource(live().dataset.live);
-    stream.addEventListener("changed", () => {
-      if (document.activeElement?.closest("main form")) foot.textContent = live().dataset.changed;
-      else load();
-    });
-    stream.addEventListener("open", () => { if (foot.textContent !== quiet) { foot.textContent = quiet; load(); } });
+    stream.addEventListener("changed", tell);
+    stream.addEventListener("open", () => { if (foot.textContent === live()?.dataset.away) { foot.textContent = quiet; tell(); } });
     stream.addEventListener("error", () => {
       foot.textContent = live().dataset.away;
       if (stream.readyState === EventSource.CLOSED) setTimeout(anew, 20000); // refused: a browser asks no more by itself
