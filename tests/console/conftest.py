@@ -47,7 +47,8 @@ class Console:
     async def sign_in(self, page: Page, secret: str) -> None:
         await page.goto(f"{self.url}/console/enter")
         await page.locator("#secret").fill(secret)
-        await page.locator("button.main").click()
+        await page.locator("form:has(#secret) button").click()
+        await page.wait_for_url("**/console/")
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ async def test_a_page_survives_a_reload_and_a_killed_worker(
         page = await context.new_page()
         await page.goto(f"{url}/console/enter")
         await page.locator("#secret").fill(person.token)
-        await page.locator("button.main").click()
+        await page.locator("form:has(#secret) button").click()
         await page.get_by_label("In your own words").fill("I can lend a barn in May.")
         served.kill_worker()
         await page.get_by_role("button", name="Send to round 1").click()

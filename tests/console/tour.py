@@ -103,7 +103,7 @@ async def coming_in_and_errors(look: Looker, house: Ferry, folder: Path) -> None
 
 async def _wrong_token(page: Page) -> None:
     await page.locator("#secret").fill("wrong")
-    await page.locator("button.main").click()
+    await page.locator("form:has(#secret) button").click()
 
 
 async def _empty(page: Page) -> None:
