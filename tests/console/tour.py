@@ -90,6 +90,7 @@ async def coming_in_and_errors(look: Looker, house: Ferry, folder: Path) -> None
     await look.at("enter", "/console/enter")
     await look.at("enter-link", "/console/enter?link=abc")
     await look.at("enter-failed", "/console/enter", act=_wrong_token)
+    await look.at("welcome", "/console/enter", act=_join)
     await look.at("inbox-empty", "/console/", token)
     await look.at("processes-empty", "/console/processes", token)
     await look.at("start", "/console/start", token)
@@ -104,6 +105,15 @@ async def coming_in_and_errors(look: Looker, house: Ferry, folder: Path) -> None
 async def _wrong_token(page: Page) -> None:
     await page.locator("#secret").fill("wrong")
     await page.locator("form:has(#secret) button").click()
+
+
+async def _join(page: Page) -> None:
+    """As somebody new each time."""
+    await page.context.clear_cookies()
+    await page.reload()
+    await page.locator("#text").fill("I mend nets and sails. I can lend a loft from March to May. I will not work on Sundays.")
+    await page.locator("#name").fill("Runa Vestby")
+    await page.locator("form:has(#text) button").click()
 
 
 async def _empty(page: Page) -> None:
