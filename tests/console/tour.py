@@ -111,7 +111,9 @@ async def _join(page: Page) -> None:
     """As somebody new each time."""
     await page.context.clear_cookies()
     await page.reload()
-    await page.locator("#text").fill("I mend nets and sails. I can lend a loft from March to May. I will not work on Sundays.")
+    await page.locator("#text").fill(
+        "I mend nets and sails. I can lend a loft from March to May. I will not work on Sundays."
+    )
     await page.locator("#name").fill("Runa Vestby")
     await page.locator("form:has(#text) button").click()
 
