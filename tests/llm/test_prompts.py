@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,8 +14,10 @@ from tests.llm import requests
 from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
 from tongyao.protocol.model.requests import Language, Mandate, Request
+from tongyao.protocol.model.settings import MAX_PARTICIPANTS
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.steps import STEPS
+from tongyao.protocol.model.tension import MAX_BARRIERS, LineQuoteDraft
 from tongyao.protocol.rules.plans.lineage import LENS_UNITS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -153,7 +157,7 @@ def test_a_scenes_prompt_keeps_the_parts_that_it_does_not_replace() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_how_sizes_are_counted_is_said_once_and_in_every_step(language: Language) -> None:
-    rule = {"en": "every number is one", "zh": "每个数目"}[language]
+    rule = {"en": "what stands between two spaces", "zh": "每个汉字算一字"}[language]
     for step in STEPS:
         assert load(step, language).text.count(rule) == 1, step
 
@@ -162,6 +166,69 @@ def test_how_sizes_are_counted_is_said_once_and_in_every_step(language: Language
 def test_the_code_counts_as_the_prompts_say(language: Language, text: str) -> None:
     """An alias, a number and each word or Chinese character are one; punctuation is none."""
     assert units(text) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("sixty-litre", 1),
+        ("9.30", 1),
+        ("9:30–12:00", 1),
+        ("€400", 1),
+        ("and/or", 1),
+        ("8 °C", 2),
+        ("[person 2]", 2),
+        ("first – second", 2),
+        ("50% … (1,200)", 2),
+        ("[某人 2]", 3),
+        ("P93、P94，9:30 到", 4),
+        ("two-wheeled 小车。", 3),
+        (" – … —— ", 0),
+    ],
+)
+def test_a_word_is_what_stands_between_two_spaces(text: str, count: int) -> None:
+    assert units(text) == count
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_examples_use_aliases_that_no_room_has(language: Language) -> None:
+    assert MAX_PARTICIPANTS < 90
+    for step in STEPS:
+        prompt = load(step, language)
+        text = prompt.whole.replace(prompt.whole[prompt.whole.index("`P01`") :][:5], "")
+        assert set(re.findall(r"P(\d\d)", text)) <= {"00", *map(str, range(90, 100))}, step
+        assert text.count("`P90`") == 1, "and what they are is said"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_line_that_a_quote_belongs_to_is_one_of_the_labels_in_the_shape(language: Language) -> None:
+    labels = ["T", "I", *(f"B{number}" for number in range(1, MAX_BARRIERS + 1)), "E"]
+    assert f'"line": "{" | ".join(labels)}"' in load("formulate", language).text
+    assert LineQuoteDraft.model_validate({"line": "B9"}).line == "B9", "another word breaks no answer"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompt_of_the_formulation_names_the_field_of_every_lens(language: Language) -> None:
+    text = load("formulate", language).text.partition('"transition"')[0]
+    for lens, name in zip("TIBE", ("transition", "initial_state", "barriers", "exchange"), strict=True):
+        assert re.search(rf"^\*\*{lens}[,，] ?`{name}`", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "ask", [requests.formulation, requests.endpoint, requests.catalyst, requests.planner, requests.delivery]
+)
+def test_every_request_says_in_its_task_when_the_process_began(ask: Callable[[], Request]) -> None:
+    request = ask().model_copy(update={"began": date(2031, 4, 9)})
+    task = rendering.blocks(request)[-1].text.rpartition("<task ")[2]
+    assert ' began="2031-04-09"' in task.partition(">")[0]
+    assert all("2031-04-09" not in block.text for block in rendering.blocks(request)[:-1]), (
+        "the cached blocks stay as they are"
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompts_say_what_the_day_in_the_task_is(language: Language) -> None:
+    assert all(load(step, language).text.count("`began`") == 1 for step in STEPS)
 
 
 @pytest.mark.parametrize(("language", "limit"), [("en", "at most 60 words each"), ("zh", "各不超过 60 字")])

@@ -39,7 +39,7 @@ def test_a_line_without_a_quote_and_a_quote_that_stands_nowhere_are_faults() -> 
     assert "“the bridge is closed” of B1" in invented
 
 
-@pytest.mark.parametrize(("language", "counted"), [("en", "A word, a number"), ("zh", "汉字每个算一字")])
+@pytest.mark.parametrize(("language", "counted"), [("en", "what stands between two spaces"), ("zh", "每个汉字算一字")])
 def test_a_size_that_is_exceeded_is_told_with_what_it_counts(language: Literal["zh", "en"], counted: str) -> None:
     long = drafted(*GOOD, transition="word " * TENSION_UNITS)
     (told,) = faults(long, asked(language))

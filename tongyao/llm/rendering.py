@@ -83,8 +83,10 @@ def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Bl
     raise TypeError(f"no step has a request of type {type(request).__name__}")
 
 
-def _task(attributes: str, *, lines: Iterable[str] = (), told: str = "") -> str:
+def _task(request: Request, attributes: str, *, lines: Iterable[str] = (), told: str = "") -> str:
     """The task element: what code says of the request, a line each, then what the prompt says of such requests."""
+    if request.began is not None:
+        attributes += f' began="{request.began}"'
     inside = "\n\n".join(filter(None, ("\n".join(lines), told)))
     return f"<task {attributes}>\n{inside}\n</task>" if inside else f"<task {attributes} />"
 
@@ -92,7 +94,7 @@ def _task(attributes: str, *, lines: Iterable[str] = (), told: str = "") -> str:
 def formulation(request: FormulationRequest, told: str = "") -> tuple[Block, ...]:
     blocks = [Block(_profile(request.material, "P00"))] if request.material else []
     intent = data("intent", request.intent, by="P00")
-    task = _task('step="formulate"', told=told)
+    task = _task(request, 'step="formulate"', told=told)
     return (*blocks, Block(f"{intent}\n\n{task}"))
 
 
@@ -119,7 +121,7 @@ def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
     names = f'step="project" alias="{alias}" round="{request.round}" of="{_limit(request)}" turn="{turn_kind(request)}"'
     back = taken_back(request.own)
     lines = [f"{label('taken back', language)}: {', '.join(back)}"] if back else []
-    turn = [_task(names, lines=lines, told=told)]
+    turn = [_task(request, names, lines=lines, told=told)]
     if request.words is not None:
         turn.insert(0, data("words", request.words, by=alias))
     elif mandate := mandate_lines(request.mandate, language):
@@ -150,7 +152,7 @@ def catalyst(request: CatalystRequest, told: str = "") -> tuple[Block, ...]:
     strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
     remarks = [data("remarks", "\n".join(f"- {line(one.sentence)}" for one in task.remarks))] if task.remarks else []
     names = f'step="observe" round="{request.round}" of="{_limit(request)}" verdict_counts="{counts}"'
-    return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, _task(names, lines=lines, told=told)))))
+    return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, _task(request, names, lines=lines, told=told)))))
 
 
 def _task_lines(task: CatalystTask, back: Iterable[str], language: Language) -> list[str]:
@@ -217,7 +219,7 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
         told.append(f"{label('rounds', request.language)}: {ended}")
     if request.without:
         told.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
-    task = _task(f'step="plan" revision="{request.revision}"', lines=told)
+    task = _task(request, f'step="plan" revision="{request.revision}"', lines=told)
     return (*blocks, Block("\n\n".join((*tail, task))))
 
 
@@ -228,7 +230,7 @@ def delivery(request: DeliveryRequest, told: str = "") -> tuple[Block, ...]:
     return (
         *((Block(data("sources", sources)),) if sources else ()),
         Block(data("plan", plan_text(plan, request.language), revision=plan.revision), cache=True),
-        Block(_task(f'step="deliver" alias="{request.alias}"', told=told)),
+        Block(_task(request, f'step="deliver" alias="{request.alias}"', told=told)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -115,6 +116,7 @@ class Repositories:
         revised = row.parent_id is not None and await self.events.of_kind(row.id, EventKind.TENSION_REVISED)
         return Record(
             process_id=row.id,
+            began=row.created_at.astimezone(UTC).date(),
             scene=row.scene_id or "",
             language=_language(row.language),
             phase=Phase(row.phase),

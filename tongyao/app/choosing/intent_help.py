@@ -6,6 +6,7 @@ It is read while it is written, by an engine that costs nothing; and, where some
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -102,7 +103,7 @@ async def _request(
     profile = (await _profile(context, person))[:profile_chars]
     material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile)) if profile else None
     language: Literal["en", "zh"] = "zh" if language_of(intent) == "zh" else "en"
-    return FormulationRequest(language=language, intent=intent, material=material)
+    return FormulationRequest(language=language, began=datetime.now(UTC).date(), intent=intent, material=material)
 
 
 def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:

@@ -120,9 +120,9 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "在评价人或贡献。说人与人之间有什么。",
     ),
     "too_long": (
-        "The tension has {units} words, at most {limit} are allowed. A word, a number and each Chinese character count one, "
-        "punctuation does not count. By part: {parts}.",
-        "张力有 {units} 字，最多 {limit} 字（汉字每个算一字，英文单词和数目每个算一字，标点不算）。各部分：{parts}。",
+        "The tension has {units} words, at most {limit} are allowed. A word is what stands between two spaces and has a letter or a "
+        "digit, and each Chinese character counts as one. By part: {parts}.",
+        "张力有 {units} 字，最多 {limit} 字（每个汉字算一字；外文和数字，连写的一串算一字）。各部分：{parts}。",
     ),
     "too_many_barriers": (
         "There are {count} barriers, at most {limit}. Join those that are one.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from pydantic import Field
 
 from tongyao.protocol.model.observation import Observation
@@ -43,6 +45,7 @@ class Record(Value):
     """Everything that was said and made in one process so far. Projections and observations oldest first."""
 
     process_id: str
+    began: date | None = Field(default=None, description="The day on which the process began, in UTC.")
     scene: str = ""
     language: Language = "en"
     phase: Phase

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from pydantic import Field
@@ -53,9 +54,10 @@ class Mandate(Value):
 
 
 class Request(Value):
-    """What every request says: the language of the answer."""
+    """What every request says: the language of the answer, and the day from which dates are to be read."""
 
     language: Language
+    began: date | None = Field(default=None, description="The day on which the process began, in UTC.")
 
 
 class FormulationRequest(Request):

@@ -9,12 +9,20 @@ WHOLE_PROFILE_CHARS: Final = 50_000
 """Up to here an endpoint reads the whole profile; above, what was retrieved for this tension (docs/protocol.md §4.6)."""
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
-_UNIT = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’\-.,][^\W_{_CJK}]+)*")
+_CJK_MARKS = r"\u3000-\u303f\uff00-\uffef"
+_WORD = rf"[^\W_{_CJK}]++"
+_UNIT = re.compile(rf"[{_CJK}]|{_WORD}(?:(?:(?![\s{_CJK_MARKS}])[\W_])++{_WORD})*+")
+"""Signs between letters or digits part nothing, unless they are spaces or Chinese punctuation."""
+
 _CJK_CHAR = re.compile(rf"[{_CJK}]")
 
 
 def units(text: str) -> int:
-    """The length of `text` in units: one per CJK character, one per word of any other script."""
+    """The length of `text` in units: one for each CJK character, and one for each word of any other script.
+
+    A word is what stands between two spaces and has a letter or a digit: `9:30`, `€400` and `sixty-litre` are one each.
+    CJK characters and Chinese punctuation part words as spaces do.
+    """
     return sum(1 for _ in _UNIT.finditer(text))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.value import Draft, Value
@@ -153,14 +153,21 @@ class Tension(Value):
         return ("T", "I", *(f"B{number}" for number in range(1, len(self.barriers) + 1)), "E")
 
 
+_LABELS: Final[list[JsonValue]] = ["T", "I", *(f"B{number}" for number in range(1, MAX_BARRIERS + 1)), "E"]
+
+
 class LineQuoteDraft(Draft):
-    line: str
+    """A schema names the labels that `line` can have; another word is no error, and the quote then belongs to no line."""
+
+    line: str = Field(json_schema_extra={"enum": _LABELS})
     quote: str = ""
 
 
 class NameDraft(Draft):
+    """A schema names the two kinds; any other word is read as a person."""
+
     name: str
-    kind: str = "person"
+    kind: str = Field(default="person", json_schema_extra={"enum": ["person", "firm"]})
 
 
 class TensionDraft(Draft):

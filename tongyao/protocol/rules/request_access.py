@@ -29,6 +29,7 @@ def for_formulation(record: Record, material: Material | None) -> FormulationReq
     names = anonymizer(record)
     return FormulationRequest(
         language=record.language,
+        began=record.began,
         intent=names.text(record.intent, author=DEMANDER),
         material=names.model(material, author=DEMANDER) if material else None,
     )
@@ -47,6 +48,7 @@ def for_endpoint(
     names = anonymizer(record)
     return EndpointRequest(
         language=record.language,
+        began=record.began,
         alias=alias,
         round=record.round,
         round_limit=round_limit,
@@ -72,6 +74,7 @@ def for_catalyst(
     *before, last = exchange(record, names, until=record.round)
     return CatalystRequest(
         language=record.language,
+        began=record.began,
         round=record.round,
         round_limit=round_limit,
         tension=names.model(shown_tension(record), author=DEMANDER),
@@ -100,6 +103,7 @@ def for_planner(
     observations = [turn.observation for turn in rounds if turn.observation is not None]
     return PlannerRequest(
         language=record.language,
+        began=record.began,
         tension=names.model(shown_tension(record), author=DEMANDER),
         exchange=rounds,
         aliases=tuple(alias for alias in record.contributors() if alias not in without),
@@ -118,7 +122,10 @@ def for_planner(
 
 def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
     return DeliveryRequest(
-        language=record.participant(alias).language, alias=alias, plan=anonymizer(record).model(plan)
+        language=record.participant(alias).language,
+        began=record.began,
+        alias=alias,
+        plan=anonymizer(record).model(plan),
     )
 
 
