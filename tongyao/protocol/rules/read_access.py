@@ -150,9 +150,11 @@ def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
 def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     """The view of one party at the record's phase. Raises `KeyError` when a participant's alias is unknown."""
     names = anonymizer(record)
+    # a plan that is being replaced stays readable, with everything that was opened with it, until the next one is there
+    phase = Phase.DELIVERING if record.phase is Phase.PLANNING and record.plans else record.phase
 
     def sees(part: Part) -> bool:
-        return may_see(role, part, record.phase)
+        return may_see(role, part, phase)
 
     if role == "participant":
         record.participant(alias)

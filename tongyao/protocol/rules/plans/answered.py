@@ -14,12 +14,13 @@ from tongyao.protocol.rules.identity.anonymity import Anonymizer
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
-    """Whose answer the plan that holds asks for: of those who have their part of it, in order."""
+    """Whose answer the plan that holds asks for: of those who have their part of it, in order. The demander is one of them who takes part."""
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
     given = {one.alias for one in record.deliveries if one.plan_revision == latest}
-    return tuple(sorted((given | set(record.answers)) - {DEMANDER}))
+    seated = {one.alias for one in record.participants}
+    return tuple(sorted((given | set(record.answers)) - ({DEMANDER} - seated)))
 
 
 def own_answer(record: Record, alias: str) -> OwnAnswer | None:
