@@ -20,8 +20,8 @@ ANSWER_WITH: Final[dict[str, str]] = {
     "confirm_tension": '{"kind": "confirm_tension"}, or revise_tension with your own `tension`',
     "select_participants": '{"kind": "select_participants", "participants": ["p-…", "p-…"]}: of the candidates, or others',
     "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `parts`, or `nothing_new`',
-    "decision": '{"kind": "decide", "decision": one of the `options`}; where they say so, replan without who declined, '
-    "or conclude",
+    "decision": '{"kind": "decide", "decision": one of the `options`}; for the option `replan` {"kind": "replan", "without": aliases who '
+    'declined, "proposals": aliases whose proposal the new plan follows}; for `conclude` {"kind": "conclude"}',
     "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}',
     "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
     "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
@@ -30,6 +30,9 @@ ANSWER_WITH: Final[dict[str, str]] = {
     "resume": '{"kind": "resume"}, once the cause is mended',
 }
 """Which message answers which ask."""
+_LAST_PLAN: Final = (
+    "; the plan was written anew once already, so a proposal is kept beside it and leads to no other plan"
+)
 
 
 class Ask(Value):
@@ -68,7 +71,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
     if with_view and row.ask != "consent":
         access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
         view = await party_view(context, access)
-    answer_with = ANSWER_WITH.get(row.ask, "")
+    answer_with = ANSWER_WITH.get(row.ask, "") + (_LAST_PLAN if row.ask == "answer" and row.round > 1 else "")
     return Ask(
         process_id=row.process_id,
         ask=row.ask,

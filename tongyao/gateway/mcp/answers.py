@@ -20,6 +20,7 @@ ASKED: Final[dict[str, str]] = {
     "consent": "May a proxy speak for you in this process? No answer is no.",
     "resume": "The process is suspended. Resume it once the cause is mended.",
 }
+_LAST_PLAN: Final = " The plan was written anew once already: a proposal is kept beside it and leads to no other plan."
 
 
 def with_answers(ask: Ask) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def with_answers(ask: Ask) -> dict[str, Any]:
     Each call holds `tool` and `arguments`, complete but for the texts in angle brackets. `key` may be any text that is new.
     """
     shown = ask.model_dump(mode="json", exclude_none=True)
-    shown["asked"] = ASKED.get(ask.ask, "")
+    shown["asked"] = ASKED.get(ask.ask, "") + (_LAST_PLAN if ask.ask == "answer" and ask.round > 1 else "")
     shown["answer_with"] = [
         {"tool": tool, "arguments": {"process_id": ask.process_id, "key": "<key>", **arguments}}
         for tool, arguments in _calls(ask)
