@@ -1,35 +1,64 @@
-"""The residual tensions of a process that has ended for which a process can still be started (docs/protocol.md §7.7)."""
+"""The residual tensions of a process for which a process of its own can be started after the end (docs/protocol.md §7.7)."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
-from tongyao.records.process.announcements import NotAnnounced, residual_of
+from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, residual_of
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
+
+Closed = Literal["", "off", "depth", "budget"]
+"""Why no process can be started for any residual: the settings say so, too many generations, nothing left in the budget."""
 
 
 async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Residual]:
     """Of the plan that holds, with the holes of those who declined it, under aliases. Empty while the process runs."""
-    settings = ProcessSettings.model_validate(row.settings)
-    if row.phase != Phase.COMPLETED or settings.residuals is Residuals.OFF or row.depth >= settings.depth_limit:
+    if row.phase != Phase.COMPLETED or _closed_by_settings(row):
         return []
     record = await repositories.record(row)
     if not record.plans:
         return []
-    plan = record.plans[-1]
-    declined = [alias for alias, answer in sorted(record.answers.items()) if answer == "decline"]
     started = {child.id for child in await repositories.lineage.children(row.id)}
+    left = [await residual_of(repositories, row.id, one.id) for one in record.plans[-1].residuals]
+    left += await _holes(repositories, row, record)
+    names = read_access.anonymizer(record)
+    return [names.model(one) for one in left if child_id(row.id, one.id) not in started]
+
+
+async def holes(repositories: Repositories, row: ProcessRow) -> list[Residual]:
+    """What those who declined the plan that holds were to do, as it would go to the field, under aliases; started or not."""
+    record = await repositories.record(row)
+    names = read_access.anonymizer(record)
+    return [names.model(one) for one in await _holes(repositories, row, record)]
+
+
+async def _holes(repositories: Repositories, row: ProcessRow, record: Record) -> list[Residual]:
+    if not record.plans:
+        return []
+    declined = [alias for alias, answer in sorted(record.answers.items()) if answer == "decline"]
     found = []
-    for residual in [*(one.id for one in plan.residuals), *(hole_id(plan.revision, alias) for alias in declined)]:
-        if child_id(row.id, residual) in started:
-            continue
+    for alias in declined:
         try:
-            found.append(await residual_of(repositories, row.id, residual))
+            found.append(await residual_of(repositories, row.id, hole_id(record.plans[-1].revision, alias)))
         except NotAnnounced:
             continue  # who declined had no part in the plan
-    names = read_access.anonymizer(record)
-    return [names.model(one) for one in found]
+    return found
+
+
+async def closed_because(repositories: Repositories, row: ProcessRow) -> Closed:
+    """Why nothing of this process can go back to the field; empty where it can."""
+    return _closed_by_settings(row) or ("" if await has_room_for_child(repositories, row.root_id) else "budget")
+
+
+def _closed_by_settings(row: ProcessRow) -> Closed:
+    settings = ProcessSettings.model_validate(row.settings)
+    if settings.residuals is Residuals.OFF:
+        return "off"
+    return "depth" if row.depth >= settings.depth_limit else ""

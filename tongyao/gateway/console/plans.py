@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,6 @@ from tongyao.protocol.documents.plan_answers import GivenAnswer, decision_in_wor
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.plan import Delivery, Plan, Task
 from tongyao.protocol.rules.plans.answered import given_answers
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.read_access import PartyView
 
 WIDTH: Final = 330
@@ -120,24 +119,3 @@ def inferred_in(view: PartyView) -> frozenset[str]:
     """The ids of items that are inferences, as far as the reader sees items."""
     said = (*(view.projections or ()), *(view.own or ()))
     return frozenset(item.id for one in said for item in one.items if item.inferred)
-
-
-@dataclass(frozen=True)
-class ResidualState:
-    """What can be done about a residual, or was: `ask` names it in the message; `child` is the process that took it up."""
-
-    ask: str = ""
-    child: str = ""
-
-
-def residual_states(
-    process_id: str, plan: Plan, *, asked: Sequence[str], children: Sequence[str]
-) -> Mapping[str, ResidualState]:
-    """By the residual's id in the plan. `asked`: subjects of open asks; `children`: ids of processes below this one."""
-    found = {}
-    for residual in plan.residuals:
-        child = child_id(process_id, residual.id)
-        found[residual.id] = ResidualState(
-            ask=residual.id if residual.id in asked else "", child=child if child in children else ""
-        )
-    return found

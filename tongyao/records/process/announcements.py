@@ -96,7 +96,7 @@ async def announce_child(
     scene = parent.scene or await _scene_of(repositories, room)
     if not scene:
         raise NotAnnounced("nobody")
-    if not announced and not await _affordable(repositories, parent.root, tokens, cost):
+    if not announced and not await has_room_for_child(repositories, parent.root, tokens, cost):
         raise NotAnnounced("budget")
     text_id = await repositories.texts.put(
         parent.demander, "tension", tension.model_dump_json(), id=named_text_id(pid, "tension")
@@ -166,7 +166,9 @@ async def _left_out(repositories: Repositories, parent_id: str, residual_id: str
     return tuple(seat.profile_id for seat in seats if seat.profile_id and (not again or seat.alias in gone))
 
 
-async def _affordable(repositories: Repositories, root: str, tokens: int, cost: Decimal) -> bool:
+async def has_room_for_child(
+    repositories: Repositories, root: str, tokens: int = 0, cost: Decimal = Decimal(0)
+) -> bool:
     """Whether the tree's budget, if it has one, leaves so much, and anything at all; what is reserved may come back."""
     budget = await repositories.budgets.of_process(root)
     return budget is None or budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)

@@ -6,17 +6,17 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
-from tongyao.app.errors import BadInput, Problem, Refused, not_valid
-from tongyao.app.feedback import FeedbackBody, give_feedback, read_feedback
+from tongyao.app.errors import BadInput, Problem, Refused
+from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console.afterwards import say_what_came
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import own_answer_in_words
@@ -35,7 +35,7 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
     do = text_in(form, "answer")
     try:
         if do == "came_of_it":
-            await _say_what_came(visit, process_id, form)
+            await say_what_came(visit, process_id, form, Action.READ_DELIVERY)
             return go_to(f"/processes/{process_id}/delivery?done=came_of_it")
         await _answer(visit, process_id, do, text_in(form, do), form)
     except (BadInput, Refused) as problem:
@@ -51,22 +51,6 @@ async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Any)
     delivery = await read_delivery(visit.context, visit.caller, process_id)
     message = {"kind": "answer_plan", "revision": delivery.plan_revision, "answer": do, "text": words}
     await asks.send(visit, process_id, message, form)
-
-
-async def _say_what_came(visit: Visit, process_id: str, form: Any) -> None:
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
-    try:
-        body = FeedbackBody.model_validate(
-            {
-                "alias": access.alias,
-                "outcome": text_in(form, "outcome") or None,
-                "text": text_in(form, "words"),
-                "to_profile": text_in(form, "to_profile") == "yes" and bool(text_in(form, "words").strip()),
-            }
-        )
-    except ValidationError as error:
-        raise not_valid(error) from None
-    await give_feedback(visit.context, visit.caller, process_id, body)
 
 
 async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None) -> Response:

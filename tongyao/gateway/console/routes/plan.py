@@ -5,29 +5,39 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from tongyao.app.action_permissions import Action, Role
+from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
-from tongyao.app.choosing.child_cost import ChildCost, child_cost
-from tongyao.app.choosing.open_residuals import open_residuals
-from tongyao.app.errors import NotFound, Refused
+from tongyao.app.errors import BadInput, NotFound, Problem, Refused
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.party_events import read_history
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import plans, reading
+from tongyao.gateway.console.afterwards import afterwards, say_what_came
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.rules.plans.lineage import hole_of
 from tongyao.protocol.rules.read_access import PartyView
 
 router = APIRouter(prefix="/processes/{process_id}")
 
 
 @router.get("/plan", openapi_extra=action(Action.READ_PLAN))
-async def show_plan(visit: SignedIn, process_id: Id) -> Response:
-    return await _plan(visit, process_id)
+async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response:
+    return await _plan(visit, process_id, done=done[:20])
+
+
+@router.post("/plan", openapi_extra=action(Action.READ_PLAN))
+async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
+    """What came of the plan, in the visitor's words; it takes the place of what they said before."""
+    try:
+        await say_what_came(visit, process_id, form, Action.READ_PLAN)
+    except BadInput as problem:
+        return await _plan(visit, process_id, problem=problem)
+    return go_to(f"/processes/{process_id}/plan?done=came_of_it")
 
 
 @router.get("/plan.md", openapi_extra=action(Action.READ_PLAN))
@@ -53,35 +63,29 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     key = checked_key(text_in(form, "key"))
     try:
         await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
-    except Refused as refused:
-        return await _plan(visit, process_id, refused=refused)
-    return go_to(f"/processes/{process_id}/plan#lacking")
+    except (BadInput, Refused) as problem:
+        return await _plan(visit, process_id, problem=problem)
+    return go_to(f"/processes/{process_id}/plan#{_place_of(body.residual)}")
 
 
-async def _plan(visit: Visit, process_id: str, *, refused: Refused | None = None) -> Response:
+def _place_of(residual: str) -> str:
+    """The section of the page in which this residual stands."""
+    return "declined" if hole_of(residual) else "lacking"
+
+
+async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None) -> Response:
     access, view, plan = await _read(visit, process_id)
-    repositories = visit.context.repositories
-    asked: list[str] = []
-    children: list[str] = []
-    cost: ChildCost | None = None
-    if access.role is Role.DEMANDER:
-        open_asks = await repositories.inbox.of_process(process_id, open_only=True)
-        asked = [one.subject for one in open_asks if one.ask == "residual"]
-        asked += [one.id for one in await open_residuals(repositories, access.process)]
-        cost = await child_cost(visit.context, access) if asked else None
-        children = [row.id for row in await repositories.lineage.children(process_id)]
     return page(
         visit,
         "plan.html",
-        status=409 if refused else 200,
-        refused=refused,
+        status=200 if problem is None else 409 if isinstance(problem, Refused) else 422,
+        problem=problem,
+        done=done,
         view=view,
         plan=plan,
         title=reading.title_of(view) or process_id,
         **plans.values_of(view, plan),
-        residuals=plans.residual_states(process_id, plan, asked=asked, children=children),
-        cost=cost,
-        is_demander=access.role is Role.DEMANDER,
+        now=await afterwards(visit, access, view),
     )
 
 

@@ -22,6 +22,7 @@ from tongyao.app.processes import party_view, summary
 from tongyao.app.why import Why, read_why
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console.afterwards import afterwards
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
@@ -127,6 +128,7 @@ async def _page(
         problem=problem,
         speaks=await _speaks(visit, access),
         is_demander=access.role is Role.DEMANDER,
+        now=await afterwards(visit, access, view),
         is_operator=access.role is Role.OPERATOR,
         ended=access.process.ended_at,
     )

@@ -1,0 +1,94 @@
+"""What the demander of a process that has ended is shown as theirs to do: their steps, what stayed open, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.console.conftest import PHONE, Console
+from tests.console.looking import looks_right
+from tests.console.room import Ferry, ferry
+from tests.console.test_plan import ended
+from tests.support.scripted import Rule
+from tongyao.protocol.model.process import DEMANDER
+
+DECIDES = {"id": "t9", "title": "Say which sailing is meant", "assignee": DEMANDER, "sources": ["T/B1"]}
+
+
+@pytest.fixture
+async def house(console: Console) -> AsyncIterator[Ferry]:
+    found = await ferry(console.harness)
+    yield found
+    for row in await found.stack.repositories.lineage.children(found.pid):
+        await found.stack.say(row.id, "cancel")
+
+
+async def answered(house: Ferry, *, declines: str) -> str:
+    """A process that has ended after the human committed and `declines` did not."""
+    await house.start(residuals="ask")
+    await house.until_answering()
+    await house.stack.say(house.pid, "answer_plan", alias=declines, revision=1, answer="decline")
+    await house.stack.say(house.pid, "answer_plan", alias=house.human, revision=1, answer="commit")
+    await house.stack.say(house.pid, "conclude")
+    await house.stack.end(house.pid)
+    return house.pid
+
+
+async def test_after_the_end_what_somebody_declined_goes_back_to_the_field_from_the_page(
+    console: Console, house: Ferry
+) -> None:
+    pid = await answered(house, declines="P04")
+    lineage = house.stack.repositories.lineage
+    async with console.visitor(house.tokens[DEMANDER], viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/processes/{pid}")
+        now = page.locator("#now")
+        assert await now.get_by_role("heading", name="What you can do now").is_visible()
+        assert "This has no date" in await now.inner_text()
+        await looks_right(page)
+        await page.goto(f"{console.url}/console/processes/{pid}/plan")
+        declined = page.locator("#declined")
+        assert "What P04 was to give" in await declined.inner_text()
+        await looks_right(page)
+        await declined.get_by_role("button", name="Take this back to the field").click()
+        await declined.get_by_role("link", name="It went back to the field").wait_for()
+        assert [row.id for row in await lineage.children(pid)] == [f"{pid}.1-P04"]
+        assert not await declined.get_by_role("button").count()
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_the_plan(
+    console: Console, script: bool
+) -> None:
+    rule = Rule(step="plan", draft={"panorama": [], "tasks": [DECIDES]})
+    console.harness.engine.script.rules.append(rule)
+    pid, demander, _ = await ended(console)
+    console.harness.engine.script.rules.remove(rule)
+    async with console.visitor(demander, viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{console.url}/console/processes/{pid}")
+        await page.locator("#now").get_by_role("link", name="Step 1 is yours to decide").click()
+        await page.wait_for_url("**/plan#first")
+        assert "Nobody has committed, so no names are open." in await page.locator("#now").inner_text()
+        came = page.locator("#came")
+        await came.get_by_label("What you asked for").select_option("partly")
+        await came.get_by_label("In your words").fill("It is the Thursday sailing.")
+        await came.get_by_role("button", name="Tell it").click()
+        await page.get_by_role("status").filter(has_text="Noted.").wait_for()
+        assert await came.get_by_label("In your words").input_value() == "It is the Thursday sailing."
+    [row] = await console.harness.stack.repositories.feedback.of_process(pid)
+    assert (row.alias, row.outcome) == (DEMANDER, "partly")
+
+
+async def test_where_nothing_can_go_back_to_the_field_the_page_says_why(console: Console) -> None:
+    engine = console.harness.engine
+    engine.script.residuals = 1
+    pid, demander, participant = await ended(console, depth_limit=0)
+    engine.script.residuals = 0
+    async with console.visitor(demander, language="zh") as page:
+        await page.goto(f"{console.url}/console/processes/{pid}/plan")
+        assert "开始时没有允许再往下" in await page.locator("#now").inner_text()
+        assert not await page.get_by_role("button", name="带着这一点再去找人").count()
+        await looks_right(page)
+    async with console.visitor(participant) as page:
+        await page.goto(f"{console.url}/console/processes/{pid}/plan")
+        assert not await page.locator("#now, #came, #declined").count(), "these are the demander's"

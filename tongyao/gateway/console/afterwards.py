@@ -1,0 +1,122 @@
+"""What the demander can do with a plan that is there: their own steps, what stayed open, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+
+from tongyao.app.action_permissions import Action, Role
+from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.choosing.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.open_residuals import Closed, closed_because, holes, open_residuals
+from tongyao.app.errors import not_valid
+from tongyao.app.feedback import FeedbackBody, give_feedback, read_feedback
+from tongyao.gateway.console.visit import Visit, text_in
+from tongyao.protocol.model.plan import Plan, Residual
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.rules.plans.lineage import child_id
+from tongyao.protocol.rules.read_access import PartyView
+from tongyao.records.process.feedback import FeedbackRow
+
+_OWN_TO_ANSWER: Final = ("decides", "asked")
+
+
+@dataclass(frozen=True)
+class ResidualState:
+    """What can be done about a residual, or was: `ask` names it in the message; `child` is the process that took it up."""
+
+    ask: str = ""
+    child: str = ""
+
+
+@dataclass(frozen=True)
+class Afterwards:
+    """`steps`: numbers of the plan's steps that wait for the demander. `states`: by the residual's id. `holes`: of those who
+    declined. `closed`: why nothing can go back to the field. `named`: somebody committed, so that names are open.
+    `told`: what the demander said came of it, and in which words.
+    """
+
+    steps: tuple[int, ...]
+    states: Mapping[str, ResidualState]
+    holes: tuple[Residual, ...]
+    closed: Closed
+    cost: ChildCost | None
+    named: bool
+    told: tuple[FeedbackRow, str] | None
+
+    @property
+    def open(self) -> int:
+        """How many points can go back to the field now."""
+        return sum(bool(one.ask) for one in self.states.values())
+
+
+async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Afterwards | None:
+    """None for everybody but the demander, and where there is no plan."""
+    plan = view.plan
+    if plan is None or access.role is not Role.DEMANDER:
+        return None
+    repositories, row = visit.context.repositories, access.process
+    waiting = await repositories.inbox.of_process(row.id, open_only=True)
+    asked = [one.subject for one in waiting if one.ask in ("residual", "hole")]
+    asked += [one.id for one in await open_residuals(repositories, row)]
+    closed = await closed_because(repositories, row)
+    left = await holes(repositories, row)
+    return Afterwards(
+        steps=own_steps(plan),
+        states=residual_states(
+            row.id,
+            [*(one.id for one in plan.residuals), *(one.id for one in left)],
+            asked=[] if closed else asked,
+            children=[one.id for one in await repositories.lineage.children(row.id)],
+        ),
+        holes=tuple(left),
+        closed=closed,
+        cost=await child_cost(visit.context, access) if asked else None,
+        named="commit" in (view.answers or {}).values(),
+        told=await read_feedback(visit.context, row.id, access.alias),
+    )
+
+
+def own_steps(plan: Plan) -> tuple[int, ...]:
+    """Numbers of the steps that the demander is to decide, or is asked about."""
+    return tuple(
+        number
+        for number, task in enumerate(plan.tasks, 1)
+        if task.assignee == DEMANDER and task.standing in _OWN_TO_ANSWER
+    )
+
+
+def residual_states(
+    process_id: str, residuals: Sequence[str], *, asked: Sequence[str], children: Sequence[str]
+) -> Mapping[str, ResidualState]:
+    """By the residual's id. `asked`: those that can be taken up; `children`: ids of processes below this one."""
+    found = {}
+    for residual in residuals:
+        child = child_id(process_id, residual)
+        taken = child in children
+        found[residual] = ResidualState(
+            ask=residual if residual in asked and not taken else "", child=child if taken else ""
+        )
+    return found
+
+
+async def say_what_came(visit: Visit, process_id: str, form: FormData, action: Action) -> None:
+    """Keep what the form says of what came of the plan. Raises `BadInput` and other `Problem`s."""
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, action)
+    words = text_in(form, "words")
+    try:
+        body = FeedbackBody.model_validate(
+            {
+                "alias": access.alias,
+                "outcome": text_in(form, "outcome") or None,
+                "text": words,
+                "to_profile": text_in(form, "to_profile") == "yes" and bool(words.strip()),
+            }
+        )
+    except ValidationError as error:
+        raise not_valid(error) from None
+    await give_feedback(visit.context, visit.caller, process_id, body)
