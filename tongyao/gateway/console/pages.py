@@ -19,6 +19,8 @@ from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
 from tongyao.gateway.console.visit import BASE, Visit, keep
+from tongyao.protocol.documents.to_reader import called, to_reader
+from tongyao.protocol.model.sizes import language_of
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _MARKDOWN: Final = MarkdownIt("zero").enable(
@@ -38,6 +40,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["markdown"] = markdown
+    made.filters["called"] = called
+    made.filters["to_reader"] = lambda text, alias: to_reader(text, alias, language_of(text))
     made.globals["base"] = BASE
     return made
 

@@ -81,7 +81,7 @@ def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
 def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
     """What `parts/plan.html` needs besides `view` and `plan`."""
     answers = answers_in(view)
-    laid_out = plan_page(plan, answers)
+    laid_out = plan_page(plan, answers, reader=view.you)
     return {
         "laid_out": laid_out,
         "notes": {note.number: note for note in laid_out.notes},

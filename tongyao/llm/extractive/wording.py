@@ -14,9 +14,9 @@ Language = Literal["zh", "en"]
 LABEL: Final = "extractive"
 
 REMARK: Final[dict[Language, str]] = {
-    "zh": "提取式引擎：没有使用语言模型，句子原样摘自材料，并排只凭字面。",
-    "en": "Extractive engine: no language model was used. "
-    "Sentences are picked verbatim and set side by side by their words.",
+    "zh": "这里没有使用语言模型：句子由程序从材料里原样摘出，放在一起只因为字面相近。",
+    "en": "Here no language model was used. A program picked these sentences word for word, "
+    "and set side by side those that share words.",
 }
 NOTICE: Final[dict[Language, str]] = {language: f"> {text}" for language, text in REMARK.items()}
 """The remark as a line of Markdown."""

@@ -9,13 +9,13 @@ from typing import Final
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
 from tongyao.protocol.documents.plan_page import people, residual_entries, words_of_people
+from tongyao.protocol.documents.to_reader import to_reader
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "title": "Your part of the plan",
-        "reader": "{alias} (you)",
         "you": "You are {alias} here: {words}. The others see this alias and not your name.",
         "you_bare": "You are {alias} here. The others see this alias and not your name.",
         "others": "Of the others you meet below: ",
@@ -37,7 +37,6 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     },
     "zh": {
         "title": "方案里你的那一份",
-        "reader": "{alias}（你）",
         "you": "你在这里的代号是 {alias}：{words}。别人看到的是这个代号，不是你的名字。",
         "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号，不是你的名字。",
         "others": "下面会提到的人：",
@@ -75,7 +74,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     def section(kind: str, claims: Iterable[Claim], before: tuple[Entry, ...] = (), without: str = "") -> Section:
         told = tuple(
             Entry(
-                text=_to_reader(claim.text, delivery.alias, words["reader"]),
+                text=to_reader(claim.text, delivery.alias, language),
                 note=_note(notes, kind, claim, delivery.alias),
             )
             for claim in claims
@@ -113,12 +112,6 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         notes_heading=words["notes"],
         notes=notes.notes(),
     )
-
-
-def _to_reader(text: str, alias: str, named: str) -> str:
-    """`text` with the reader told apart: words taken from the plan name them by alias, like everybody else."""
-    told = _ALIAS.sub(lambda found: named.format(alias=alias) if found.group() == alias else found.group(), text)
-    return told.replace("） ", "）")
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:

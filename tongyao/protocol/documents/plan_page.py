@@ -12,6 +12,7 @@ from typing import Final
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section, earlier_answers_sections
+from tongyao.protocol.documents.to_reader import addressed
 from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import EarlierAnswer
@@ -109,13 +110,15 @@ def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequ
     return markdown(plan_page(plan, answers, earlier))
 
 
-def plan_page(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> Page:
-    """The whole plan as a page; empty sections are left out.
+def plan_page(
+    plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = (), *, reader: str = ""
+) -> Page:
+    """The whole plan as a page; empty sections are left out. `reader`: the alias of whom it calls "you".
 
     Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`, `answers`, `answers_before`.
     `answers`: of everybody who is asked. `earlier`: to the plans that this one replaced.
     """
-    return _Layout(plan, answers, earlier).page()
+    return addressed(_Layout(plan, answers, earlier, reader).page(), reader)
 
 
 def people(plan: Plan, language: Language) -> dict[str, str]:
@@ -124,12 +127,14 @@ def people(plan: Plan, language: Language) -> dict[str, str]:
 
 
 class _Layout:
-    def __init__(self, plan: Plan, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]) -> None:
+    def __init__(
+        self, plan: Plan, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer], reader: str
+    ) -> None:
         self._plan, self._answers, self._earlier = plan, answers, earlier
         self._decisions = {one.alias: one.decision for one in answers if one.decision}
         language: Language = "zh" if plan.language == "zh" else "en"
         self._language, self._words = language, _WORDS[language]
-        self._notes = Footnotes(language, plan.references)
+        self._notes = Footnotes(language, plan.references, reader=reader)
 
     def page(self) -> Page:
         plan, words = self._plan, self._words

@@ -59,13 +59,14 @@ async def download_report(visit: SignedIn, process_id: Id) -> Response:
 @router.post("/residuals", openapi_extra=action(Action.SEND_MESSAGE))
 async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """Take a residual back to the field: a process of its own begins with it."""
-    body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": text_in(form, "residual")})
+    residual = text_in(form, "residual")
+    body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": residual})
     key = checked_key(text_in(form, "key"))
     try:
         await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
     except (BadInput, Refused) as problem:
         return await _plan(visit, process_id, problem=problem)
-    return go_to(f"/processes/{process_id}/plan#{_place_of(body.residual)}")
+    return go_to(f"/processes/{process_id}/plan#{_place_of(residual)}")
 
 
 def _place_of(residual: str) -> str:

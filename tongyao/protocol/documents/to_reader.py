@@ -1,0 +1,74 @@
+"""Tells a reader which words of a text are about them: everybody in it stands under an alias, the reader too. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from tongyao.protocol.documents.page import Entry, Page, Section
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.requests import Language
+
+_ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])(?P<alias>P\d{2,3})(?P<owns>['’]s(?![A-Za-z]))?(?![A-Za-z0-9/])")
+_NAMED: Final[Mapping[Language, str]] = {"en": "{alias} (you)", "zh": "{alias}（你）"}
+_AS_PARTICIPANT: Final[Mapping[Language, str]] = {"en": "you ({alias})", "zh": "你（{alias}）"}
+_YOU: Final[Mapping[Language, str]] = {"en": "you", "zh": "你"}
+_SPACE_AROUND_YOU: Final = re.compile(r" ?(你(?:（P\d+）)?) ?")
+
+
+def to_reader(text: str, alias: str, language: Language) -> str:
+    """A sentence with its reader told apart: `P02 (you) has a boat`, `your boat`. Without `alias` it stays as it is."""
+    if not alias or alias not in text:
+        return text
+
+    def named(found: re.Match[str]) -> str:
+        if found["alias"] != alias:
+            return found.group()
+        return "your" if found["owns"] else _NAMED[language].format(alias=alias)
+
+    return _ALIAS.sub(named, text).replace("） ", "）").replace("（你）（", "（你，")
+
+
+def called(alias: str, reader: str, language: Language) -> str:
+    """What a table or a list calls this person: the demander reads `you`, a participant `you (P02)`; others keep their alias."""
+    if not alias or alias != reader:
+        return alias
+    return (_YOU if alias == DEMANDER else _AS_PARTICIPANT)[language].format(alias=alias)
+
+
+def addressed(page: Page, reader: str) -> Page:
+    """A page as this person reads it. The words of its sources stay as they were said."""
+    return page.model_copy(update={"sections": tuple(_section(one, reader, page.language) for one in page.sections)})
+
+
+def _section(section: Section, reader: str, language: Language) -> Section:
+    groups = tuple(
+        group.model_copy(
+            update={
+                "heading": to_reader(group.heading, reader, language),
+                "entries": tuple(_entry(one, reader, language) for one in group.entries),
+            }
+        )
+        for group in section.groups
+    )
+    return section.model_copy(update={"groups": groups})
+
+
+def _entry(entry: Entry, reader: str, language: Language) -> Entry:
+    return entry.model_copy(
+        update={
+            "text": to_reader(entry.text, reader, language),
+            "label": _in_fixed_words(entry.label, reader, language),
+            "remark": _in_fixed_words(entry.remark, reader, language),
+        }
+    )
+
+
+def _in_fixed_words(text: str, reader: str, language: Language) -> str:
+    """A label or remark, which is worded by code, so that `has` is the only verb that changes with `you`."""
+    if not reader or reader not in text:
+        return text
+    you = called(reader, reader, language)
+    told = re.sub(rf"(?<![A-Za-z0-9]){reader}(?![A-Za-z0-9])", you, text).replace(f"{you} has ", f"{you} have ")
+    return _SPACE_AROUND_YOU.sub(r"\1", told) if language == "zh" else told
