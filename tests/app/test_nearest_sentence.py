@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongyao.app.choosing.candidate_sentences import MOST_CHARS, nearest_sentence
+from tongyao.app.choosing.candidate_sentences import MOST_CHARS, nearest_sentence, whole_sentences
 
 PROFILE = """# Chen Yu
 
@@ -42,3 +42,28 @@ def test_a_long_sentence_ends_with_a_clause() -> None:
     assert shown.removesuffix("…").split("，")[-1] in clauses
     assert len(nearest_sentence("long " * 500, "")) <= MOST_CHARS + 1
     assert nearest_sentence("", "water") == ""
+
+
+def test_of_sentences_that_share_as_little_the_one_that_says_more_is_taken() -> None:
+    text = "Five is enough. I keep the books of two bakeries and of the swimming club."
+    assert nearest_sentence(text, "The ferry is late.") == "I keep the books of two bakeries and of the swimming club."
+
+
+def test_a_span_that_cuts_sentences_is_widened_to_whole_ones() -> None:
+    cut = PROFILE.index("a torch for"), PROFILE.index("a water meter")
+    shown = PROFILE[slice(*whole_sentences(PROFILE, *cut))].strip()
+    assert shown == "I can hold a torch for repairs in the evening, and read a water meter."
+    item = PROFILE.index("mint"), PROFILE.index(" on the balcony")
+    assert PROFILE[slice(*whole_sentences(PROFILE, *item))].strip() == "- I keep mint on the balcony"
+    name = PROFILE.index("nineteen"), PROFILE.index("years old")
+    assert PROFILE[slice(*whole_sentences(PROFILE, *name))].split()[:3] == ["I", "am", "nineteen"], "no heading"
+    chinese = "我住三号楼。早上六点到八点我在家，可以看水表。我喜欢薄荷。"
+    cut = chinese.index("六点"), chinese.index("可以")
+    assert chinese[slice(*whole_sentences(chinese, *cut))] == "早上六点到八点我在家，可以看水表。"
+
+
+def test_a_span_of_whole_sentences_stays_as_it_is() -> None:
+    text = "I have a boat. I can row. I do not swim."
+    assert whole_sentences(text, 0, len(text)) == (0, len(text))
+    start, end = text.index("I can"), text.index(" I do")
+    assert text[slice(*whole_sentences(text, start, end))].strip() == "I can row."

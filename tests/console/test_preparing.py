@@ -165,6 +165,7 @@ async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(con
         await connection.execute("UPDATE candidates SET reasons = %s WHERE process_id = %s", [Jsonb(rows), house.pid])
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/processes/{house.pid}/people")
+        assert await page.get_by_role("checkbox").count() == len(house.seats), "everybody stands once"
         shown = await page.locator("main blockquote").all_inner_texts()
         assert len(shown) == len(house.seats) - 2
         text = await page.locator("main").inner_text()

@@ -17,9 +17,15 @@ from tongyao.records.process.seats import CandidateRow
 
 Reason = tuple[str, int, int, str]
 """Profile, start and end of a reason's span, and the part of the tension that it is near."""
-MOST_CHARS: Final = 200
+MOST_CHARS: Final = 240
 _BLOCK: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$", re.M)
 """Between paragraphs, before the item of a list, and a heading."""
+_EDGE: Final = re.compile(
+    r"[。！？]+[”’」』）]*|[.!?]+[”’\")]*(?=\s)|\n[ \t]*(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$", re.M
+)
+"""Where a sentence ends, or a paragraph, an item of a list, or a heading."""
+_TELLING: Final = 6
+"""So many terms make a sentence that tells something of who says it; more of them do not count."""
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 
 
@@ -54,15 +60,24 @@ async def matching_sentences(
         for one in candidates:
             for reason in one.reasons if one.profile_id == version.profile_id else ():
                 start, end, part = int(reason["start"]), int(reason["end"]), str(reason["part"])
-                sentence = nearest_sentence(hidden.text(text[start:end]), parts.get(part, ""))
+                whole = text[slice(*whole_sentences(text, start, end))]
+                sentence = nearest_sentence(hidden.text(whole), parts.get(part, ""))
                 found[version.profile_id, start, end, part] = sentence
     return found
 
 
-def nearest_sentence(text: str, part: str) -> str:
-    """The one sentence of `text` that shares most terms with `part`, the first of several; at most `MOST_CHARS` characters.
+def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span widened to the edges of the sentences that it cuts; start and end."""
+    before = [found.end() for found in _EDGE.finditer(text, 0, end) if found.end() <= start]
+    after = _EDGE.search(text, max(start, end - 1))
+    return (before[-1] if before else 0), (after.end() if after else len(text))
 
-    The field matches a whole stretch of a profile. A longer sentence is cut where a clause ends.
+
+def nearest_sentence(text: str, part: str) -> str:
+    """The one sentence of `text` that shares most terms with `part`; at most `MOST_CHARS` characters.
+
+    Of several the one that says more, up to `_TELLING` terms, then the first. The field matches a whole stretch of a
+    profile. A longer sentence is cut where a clause ends.
     """
     wanted = terms(part)
     sentences = [
@@ -71,7 +86,12 @@ def nearest_sentence(text: str, part: str) -> str:
         for found in SENTENCE.finditer(" ".join(block.split()).lstrip("-*> "))
         if (sentence := found.group().strip())
     ]
-    return _shortened(max(sentences, key=lambda one: len(wanted & terms(one)), default=""))
+
+    def telling(sentence: str) -> tuple[int, int]:
+        said = terms(sentence)
+        return len(wanted & said), min(len(said), _TELLING)
+
+    return _shortened(max(sentences, key=telling, default=""))
 
 
 def _shortened(sentence: str) -> str:

@@ -41,9 +41,14 @@ def environment() -> Environment:
     )
     made.filters["markdown"] = markdown
     made.filters["called"] = called
-    made.filters["to_reader"] = lambda text, alias: to_reader(text, alias, language_of(text))
+    made.filters["to_reader"] = _to_reader
     made.globals["base"] = BASE
     return made
+
+
+def _to_reader(text: str, alias: str) -> str:
+    """In the language of the text, whatever that of the page."""
+    return to_reader(text, alias, "zh" if language_of(text) == "zh" else "en")
 
 
 def markdown(text: str) -> Markup:

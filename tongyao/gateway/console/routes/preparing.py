@@ -26,13 +26,13 @@ from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.people import PERSPECTIVES, people_found
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import MISSING
 
 router = APIRouter(prefix="/processes/{process_id}")
 
-PERSPECTIVES: Final = ("resonance", "complement", "interference")
 _STOP_SECONDS: Final = 30 * 24 * 3600
 """By so much the time to confirm is made longer when its countdown is stopped: long enough to be no hurry."""
 _LEAST_SAID: Final = 3
@@ -174,20 +174,18 @@ async def _people_page(
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
     parts = view.tension.targets() if view.tension else {}
-    columns = {name: [one for one in found if one.perspective == name] for name in PERSPECTIVES}
-    numbers = {id: number for number, id in enumerate(dict.fromkeys(one.profile_id for one in found), 1)}
+    sentences = await matching_sentences(visit.context, visit.caller, process_id, found, parts)
+    people = people_found(found, parts, sentences)
     return page(
         visit,
         "people.html",
         status=422 if problem else 200,
         view=view,
         title=reading.title_of(view),
-        columns=columns,
-        targets=parts,
-        numbers=numbers,
-        sentences=await matching_sentences(visit.context, visit.caller, process_id, found, parts),
+        people=people,
+        perspectives=PERSPECTIVES,
         ask=await _asked(visit, process_id, "select_participants"),
-        chosen=list(numbers) if chosen is None else chosen,
+        chosen=[one.id for one in people] if chosen is None else chosen,
         problem=problem,
     )
 

@@ -1,0 +1,79 @@
+"""The people who were found, each once, with the reasons of every side by which they were found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tongyao.app.choosing.candidate_sentences import Reason as Span
+from tongyao.protocol.model.sizes import cut, language_of
+from tongyao.records.process.seats import CandidateRow
+
+PERSPECTIVES: Final = ("resonance", "complement", "interference")
+_MOST_REASONS: Final = 3
+"""Of one side."""
+_PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
+"""How much of a part of the tension a reason repeats."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """`part` (T, B1, …) of the tension, with its first words, is near what this `facet` of the person says.
+
+    `quote`: their sentence where it may be read and does not stand beside an earlier reason; else empty.
+    """
+
+    part: str
+    words: str
+    facet: str
+    quote: str
+
+
+@dataclass(frozen=True)
+class Person:
+    """`sides`: by perspective, in the order of `PERSPECTIVES`; empty for those that did not find them."""
+
+    number: int
+    id: str
+    sides: Mapping[str, tuple[Reason, ...]]
+
+    @property
+    def open(self) -> bool:
+        """Whether any sentence of theirs may be read."""
+        return any(reason.quote for reasons in self.sides.values() for reason in reasons)
+
+
+def people_found(found: Iterable[CandidateRow], parts: Mapping[str, str], quotes: Mapping[Span, str]) -> list[Person]:
+    """Everybody once, in the order in which they are first named."""
+    rows = list(found)
+    people = []
+    for number, one in enumerate(dict.fromkeys(row.profile_id for row in rows), 1):
+        shown: set[str] = set()
+        sides = {}
+        for side in PERSPECTIVES:
+            mine = [row for row in rows if (row.profile_id, row.perspective) == (one, side)]
+            sides[side] = tuple(reason for row in mine for reason in _reasons(row, parts, quotes, shown))
+        people.append(Person(number, one, sides))
+    return people
+
+
+def _reasons(
+    row: CandidateRow, parts: Mapping[str, str], quotes: Mapping[Span, str], shown: set[str]
+) -> Iterable[Reason]:
+    """`shown`: sentences of this person that stand on the page already; those given here are added."""
+    for reason in row.reasons[:_MOST_REASONS]:
+        part = str(reason.get("part", ""))
+        quote = quotes.get((row.profile_id, int(reason.get("start", 0)), int(reason.get("end", 0)), part), "")
+        yield Reason(
+            part=part,
+            words=_begins(parts.get(part, "")),
+            facet=str(reason.get("facet", "")),
+            quote="" if quote in shown else quote,
+        )
+        shown.add(quote)
+
+
+def _begins(text: str) -> str:
+    short = cut(text, _PART_UNITS[language_of(text)]).rstrip(" ,.;:，、；：。")
+    return short if len(short) >= len(text.rstrip(" ,.;:，、；：。")) else f"{short} …"
