@@ -23,6 +23,7 @@ from tongyao.runtime.temporal.worker_plugin import plugin
 
 pytest_plugins = ["tests.support.messages_api.fixtures"]
 TEMPLATE = "tongyao_template"
+os.environ["TONGYAO_LANGUAGE"] = "en"  # whatever the language of the machine that runs the tests
 
 
 @pytest.fixture(scope="session")

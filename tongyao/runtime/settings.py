@@ -48,6 +48,9 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default=Path(".tongyao"), description="Directory of all local state.")
+    language: Literal["en", "zh"] | None = Field(
+        default=None, description="What commands print: en or zh; unset: by LC_ALL, LC_MESSAGES, LANG."
+    )
 
     database_url: SecretStr | None = Field(
         default=None,

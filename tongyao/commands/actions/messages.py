@@ -14,13 +14,14 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound, Refused
 from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.messages import Receipt, send_message
-from tongyao.app.messaging.wire import MessageBody
+from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context, validated
 from tongyao.commands.shared.next_steps import next_step
 from tongyao.commands.shared.references import alias_in, find_person
 from tongyao.commands.shared.terminal import EXIT_PENDING, console, fail, run
+from tongyao.commands.shared.words import language, say
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow
 
@@ -83,12 +84,14 @@ def send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, ab
 def report(receipt: Receipt, then: str) -> None:
     """One line of what happened, one of what comes next."""
     if receipt.state == "waiting":
-        console.print(f"accepted and kept as {receipt.id}: it is delivered as soon as a worker answers", style="yellow")
+        console.print(say("sent.waiting", id=receipt.id), style="yellow")
         raise typer.Exit(EXIT_PENDING)
-    repeated = " (it had been applied before)" if receipt.repeated else ""
-    console.print(f"{receipt.en or receipt.kind}{repeated}", highlight=False, markup=False, soft_wrap=True)
+    said = (receipt.zh if language() == "zh" else receipt.en) or receipt.kind
+    if receipt.repeated:
+        said = say("sent.repeated", said=said)
+    console.print(said, highlight=False, markup=False, soft_wrap=True)
     if receipt.id.startswith("c-"):
-        then = f"Next: tongyao watch {receipt.id}"
+        then = say("waits.next_alone", command=f"tongyao watch {receipt.id}")
     console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -98,6 +101,8 @@ async def _deliver(process: str, body: MessageBody, key: str, sender: str, about
         if about:
             body = body.model_copy(update={"alias": await alias_in(context, row, about)})
         caller = await _caller(context, row, sender)
+        if console.is_terminal and (told := _who_reads(body, row, caller.alias or DEMANDER)):
+            console.print(told, style="dim", highlight=False, markup=False, soft_wrap=True)
         try:
             receipt = await send_message(context, caller, process, body, key=key, via="cli")
         except Refused as refused:
@@ -106,6 +111,17 @@ async def _deliver(process: str, body: MessageBody, key: str, sender: str, about
         if receipt.state == "applied":
             await _until_written(context, row)
         return receipt, await next_step(context.repositories, process)
+
+
+def _who_reads(body: MessageBody, row: ProcessRow, alias: str) -> str:
+    """Before words are sent: who will read them, as the form of the console says it. Empty where no words are sent."""
+    if isinstance(body, SubmitProjectionBody) and not body.nothing_new:
+        after = "sent.read_by_plan_open" if row.open_record else "sent.read_by_plan_closed"
+        return f"{say('sent.read_by_round', alias=alias)} {say(after, alias=alias)}"
+    if isinstance(body, AnswerPlanBody):
+        commits = body.answer == "commit"
+        return say("sent.read_by_answer_commit" if commits else "sent.read_by_answer_other", alias=alias)
+    return ""
 
 
 async def _until_written(context: AppContext, before: ProcessRow) -> None:

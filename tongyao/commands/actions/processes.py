@@ -24,6 +24,7 @@ from tongyao.commands.shared.showing import (
     summary_as_json,
 )
 from tongyao.commands.shared.terminal import console, print_json, print_json_line
+from tongyao.commands.shared.words import language, say
 from tongyao.protocol.model.process import Phase
 from tongyao.records.repositories import Repositories
 
@@ -79,7 +80,9 @@ async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase
     shown = ""
     while True:
         row = await repositories.processes.get(process_id)
-        line = f"{row.phase}, round {row.round}" if row.phase == Phase.CRYSTALLIZING else row.phase
+        line = say(f"phase.{row.phase}")
+        if row.phase == Phase.CRYSTALLIZING:
+            line = say("show.round", phase=line, round=row.round)
         if line != shown:
             console.print(line, style="dim")
             shown = line
@@ -139,7 +142,7 @@ async def print_why(process_id: str) -> None:
 
     try:
         async with app_context() as context:
-            told = await read_why(context, OPERATOR, process_id)
+            told = await read_why(context, OPERATOR, process_id, language=language())
     except (NotFound, Unavailable, TemporalUnreachable) as error:
         console.print(Text(str(error), style="yellow"))
         return
@@ -155,10 +158,10 @@ async def list_processes(wanted: dict[str, Any], limit: int, as_json: bool) -> N
     if as_json:
         print_json([one.model_dump(mode="json", exclude_none=True) for one in found.processes])
         return
-    none = "no process is like this" if any(wanted.values()) else "no processes yet: `tongyao start --help`"
+    none = say("show.none_like_this" if any(wanted.values()) else "show.none")
     console.print(_table(found.processes) if found.processes else Text(none))
     if found.next:
-        console.print(f"more than {limit}: --limit shows more", style="dim")
+        console.print(say("show.more_than", limit=limit), style="dim")
 
 
 def _table(shown: list[processes.ProcessSummary]) -> Table:

@@ -6,6 +6,7 @@ import errno
 
 from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
+from tongyao.commands.shared.words import language, say
 from tongyao.records.database import RecordsError
 from tongyao.runtime.errors import LocalServiceError, NotReady, NotRunning, TemporalUnreachable
 from tongyao.runtime.settings import SettingsError
@@ -44,7 +45,8 @@ def message_of(error: Exception) -> str:
     """What was wrong and what to do, for an error that has an exit code."""
     if isinstance(error, Refused):
         notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
-        return f"refused: {error.worded}{notes}"
+        worded = str(error.details["zh"]) if language() == "zh" else error.worded
+        return say("sent.refused", said=worded) + notes
     if isinstance(error, OSError) and error.errno in _ON_DISK:
         return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
     return str(error)

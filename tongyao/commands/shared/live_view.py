@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tongyao.commands.shared.next_steps import after_end, commands_for, waits_for
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
@@ -23,7 +24,6 @@ _MARKS = {
     Outcome.NOTHING_NEW: "[dim]○[/]",
     Outcome.LAPSED: "[yellow]–[/]",
     Outcome.FAILED: "[red]×[/]",
-    Outcome.LEFT: "[dim]left[/]",
 }
 _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
@@ -39,7 +39,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow) -> list[str]:
         lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
         branches = branches or ask.ask in ("residual", "hole")
     if branches and row.phase == Phase.ANSWERING:
-        lines.append("The last answer ends the process. A process for what stayed open can be started after that, too.")
+        lines.append(say("waits.last_answer"))
     return lines
 
 
@@ -47,7 +47,7 @@ async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
     """Of a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
     lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
     return (
-        ["Tensions that stayed open. A process can still be started for each:", *lines]
+        [say("waits.left_open"), *lines]
         if lines
         else [] + (await _may_answer(repositories, row) if row.phase == Phase.ANSWERING else [])
     )
@@ -58,7 +58,7 @@ async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
     record = await repositories.record(row)
     lines = []
     for alias in (one.alias for one in record.participants if own_answer(record, one.alias) == "possible"):
-        lines.append(f"{alias} may answer the plan, too: a proxy spoke for them, and nobody waits for their answer")
+        lines.append(say("waits.may_answer", alias=alias))
         lines.append(f"  tongyao answer {row.id} commit --as {alias}")
     return lines
 
@@ -70,25 +70,26 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
     parts: list[RenderableType] = [title]
     if row.suspended_reason:
-        parts.append(Text(f"suspended: {row.suspended_reason}", style="red"))
+        parts.append(Text(say("show.suspended", reason=row.suspended_reason), style="red"))
     seats = await repositories.seats.seats(process_id)
     if seats:
         parts.append(await _rounds(repositories, process_id, seats, row.round))
-        parts.append(Text("  ● items  ○ nothing new  – lapsed  × failed  … not yet", style="dim"))
+        parts.append(Text(f"  {say('show.legend')}", style="dim"))
     if with_asks:
         parts += [Text(line, no_wrap=True, overflow="ignore") for line in await asks_of(repositories, row)]
     if row.cost or row.tokens:
-        parts.append(Text(f"{row.tokens:,} tokens, ${row.cost:.4f}", style="dim"))
+        parts.append(Text(say("show.cost", tokens=f"{row.tokens:,}", cost=f"{row.cost:.4f}"), style="dim"))
     return Group(*parts)
 
 
 def _path(phase: Phase) -> list[tuple[str, str] | str]:
-    """The usual phases, the current one in brackets, which are seen without colours, too; an unusual current phase stands at the end."""
+    """The usual phases in words, the current one in brackets, which are seen without colours, too; an unusual current phase stands at the end."""
     shown: list[tuple[str, str] | str] = []
     steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
     for step in steps:
-        shown += [(f"[{step.value}]", "bold reverse") if step is phase else (step.value, "dim"), " "]
-    return shown
+        name = say(f"phase.{step.value}")
+        shown += [(f"[{name}]", "bold reverse") if step is phase else (name, "dim"), " › "]
+    return shown[:-1]
 
 
 async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
@@ -103,19 +104,25 @@ async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[S
         event.data["round"]: _news(event.data)
         for event in await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
     }
-    table = Table("", *aliases, "relations", "news", "catalyst", box=None, padding=(0, 2))
+    table = Table(
+        "", *aliases, *(say(f"show.{name}") for name in ("relations", "news", "catalyst")), box=None, padding=(0, 2)
+    )
     for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):
         cells = []
         for alias in aliases:
             row = projections.get((number, alias))
             awaited = number == current and alias in still
-            mark = _MARKS[row.outcome] if row is not None else "…" if awaited else ""
+            mark = _mark(row.outcome) if row is not None else "…" if awaited else ""
             cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
-        verdict = observations[number].verdict.value if number in observations else ""
+        verdict = say(f"show.verdict_{observations[number].verdict.value}") if number in observations else ""
         table.add_row(f"R{number}", *cells, str(related.get(number, "")), news.get(number, ""), verdict)
     return table
 
 
 def _news(data: Mapping[str, Any]) -> str:
     """The figures of a round: links that are news, and items with a new quote (docs/protocol.md §5.5)."""
-    return f"{data.get('new_links', 0)} links, {data.get('new_quotes', 0)} quotes"
+    return say("show.news_of", links=data.get("new_links", 0), quotes=data.get("new_quotes", 0))
+
+
+def _mark(outcome: Outcome) -> str:
+    return _MARKS.get(outcome) or f"[dim]{say('show.left')}[/]"

@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Final
 
 from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
-from tongyao.gateway.console.texts import say
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
 
-_WAITS: Final = {
-    "confirm_tension": "the tension is to be confirmed or revised",
-    "select_participants": "people are to be chosen",
-    "projection": "round {round} waits for what they say",
-    "decision": "the process came to a limit: how it goes on is to be decided",
-    "answer": "plan {round} is to be answered",
-    "residual": "a tension stayed open: is a process to be started for it?",
-    "hole": "somebody declined: is a process to be started that looks for somebody in their place?",
-    "consent": "may a proxy speak for them in this process?",
-    "resume": "suspended ({reason}): mend the cause, then resume",
-}
-_ANSWERED: Final = "somebody declined or proposed a change: the plan can be made once more"
-
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
-    who = {DEMANDER: "P00 (the demander)", "": "an operator"}.get(ask.alias, ask.alias)
-    said = _ANSWERED if _after_answers(ask, row) else _WAITS.get(ask.ask, ask.ask.replace("_", " "))
-    until = f", until {ask.due_at:%Y-%m-%d %H:%M} UTC" if ask.due_at else ""
-    if until and ask.ask == "confirm_tension":
-        until += ", when it confirms itself"
-    return f"waits for {who}: {said.format(round=ask.round, reason=row.suspended_reason)}{until}"
+    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
+    key = "waits.answered" if _after_answers(ask, row) else f"waits.{ask.ask}"
+    said = say(key, round=ask.round, reason=row.suspended_reason)
+    line = say("waits.line", who=who, what=said)
+    if ask.due_at is None:
+        return line
+    until = "waits.until_confirms" if ask.ask == "confirm_tension" else "waits.until"
+    return line + say(until, at=f"{ask.due_at:%Y-%m-%d %H:%M}")
 
 
 async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRow) -> list[str]:
@@ -91,14 +79,15 @@ async def next_step(repositories: Repositories, process_id: str) -> str:
     """The phase, what is waited for, and a command, in one line: for the end of a command that changed something."""
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)
-    stands = say("en", f"phase.{row.phase}") + (f", round {row.round}" if row.phase == Phase.CRYSTALLIZING else "")
-    if Phase(row.phase).ended:
-        return f"Now: {stands}. Next: tongyao show {process_id}"
-    if not asks:
-        return f"Now: {stands}. Next: tongyao watch {process_id}"
-    more = f" (and {len(asks) - 1} more: tongyao show {process_id})" if len(asks) > 1 else ""
+    in_round = row.phase == Phase.CRYSTALLIZING
+    stands = say("waits.now_round" if in_round else "waits.now", phase=say(f"phase.{row.phase}"), round=row.round)
+    if Phase(row.phase).ended or not asks:
+        looked = "show" if Phase(row.phase).ended else "watch"
+        return stands + say("waits.next", command=f"tongyao {looked} {process_id}")
+    more = len(asks) - 1
+    also = say("waits.and_more", n=more, command=f"tongyao show {process_id}") if more else ""
     [first, *_] = await commands_for(repositories, asks[0], row) or [f"tongyao show {process_id}"]
-    return f"Now: {stands}; {waits_for(asks[0], row)}{more}. Next: {first}"
+    return f"{stands}{say('waits.then')}{waits_for(asks[0], row)}{also}{say('waits.next', command=first)}"
 
 
 def _after_answers(ask: InboxRow, row: ProcessRow) -> bool:

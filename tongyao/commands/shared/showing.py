@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -18,20 +18,13 @@ from tongyao.app.reading import Reading
 from tongyao.commands.shared.common import OPERATOR
 from tongyao.commands.shared.next_steps import after_end, commands_for
 from tongyao.commands.shared.terminal import console
+from tongyao.commands.shared.words import language, say
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.rules.audit import audit
+from tongyao.protocol.rules.audit import Finding, audit
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
-
-_FACETS: Final = {"offers": "what they offer", "moves": "what they move toward", "needs": "what they need"}
-"""The facets of a person that a search result names, in words."""
-_FOUND_BY: Final = {
-    "resonance": "moves the same way",
-    "complement": "offers or needs what is open",
-    "interference": "near in one thing, far in the others",
-}
 
 
 async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
@@ -76,8 +69,7 @@ async def print_before_rounds(context: Reading, process_id: str) -> None:
         console.print(markdown(tension_markdown(record.tension)))
         if record.phase is Phase.CONFIRMING and record.tension.names:
             console.print(
-                "Hidden names: in their place others read a mark. `tongyao confirm` with `--show NAME` leaves one open, "
-                "with `--hide NAME` hides one more.",
+                say("show.hidden"),
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
@@ -85,7 +77,7 @@ async def print_before_rounds(context: Reading, process_id: str) -> None:
             for name in record.tension.names:
                 console.print(f"- {name.name} ({name.kind})", markup=False)
         if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
-            console.print("Sentences of the intent that no line quotes:")
+            console.print(say("show.not_quoted"))
             for sentence in left:
                 console.print(f"- {sentence}", markup=False)
     if record.phase is Phase.SELECTING:
@@ -97,11 +89,11 @@ async def _print_candidates(context: Reading, process_id: str) -> None:
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
     if not found:
-        console.print("The field found nobody: name people with `--participant`, or import more into the scene.")
+        console.print(say("show.found_nobody"))
         return
-    console.print(Text("People that were found (* would be taken if you let it choose):", style="bold"))
+    console.print(Text(say("show.found"), style="bold"))
     for one in found:
-        sides = "; ".join(_FOUND_BY.get(name, name) for name in one.perspectives)
+        sides = "; ".join(say(f"show.found_{name}") for name in one.perspectives)
         console.print(f"{'*' if one.taken else ' '} {one.profile_id}: {sides}", markup=False, highlight=False)
         for because in one.because:
             for line in _because(because):
@@ -110,8 +102,8 @@ async def _print_candidates(context: Reading, process_id: str) -> None:
 
 def _because(reason: Because) -> list[str]:
     part = f"{reason.part} “{' '.join(reason.part_text.split())[:120]}”" if reason.part_text else reason.part
-    lines = [f"    {_FACETS.get(reason.facet, reason.facet)} is near {part}"]
-    return [*lines, f"    they say: “{reason.sentence}”"] if reason.sentence else lines
+    lines = [f"    {say('show.near', facet=say(f'show.facet_{reason.facet}'), part=part)}"]
+    return [*lines, f"    {say('show.they_say', sentence=reason.sentence)}"] if reason.sentence else lines
 
 
 async def print_choices(repositories: Repositories, process_id: str) -> None:
@@ -124,15 +116,15 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
             console.print(markdown(tension_markdown(given.residual.tension)))
         if given.open:
-            console.print(Text("What nobody here covers:", style="bold"))
+            console.print(Text(say("show.not_covered"), style="bold"))
             for point in given.open:
                 console.print(Text(f"  {point.id}  {point.text}"))
         if given.proposals:
-            console.print(Text("Who could be added for it:", style="bold"))
-            table = Table("profile", "found because", "near", box=None)
+            console.print(Text(say("show.could_be_added"), style="bold"))
+            table = Table(*(say(f"show.{name}") for name in ("profile", "because", "near_column")), box=None)
             for found in given.proposals:
-                near = ", ".join(f"{one['part']}: {_FACETS.get(one['facet'], one['facet'])}" for one in found.reasons)
-                table.add_row(found.profile_id, _FOUND_BY.get(found.perspective, found.perspective), near)
+                near = ", ".join(f"{one['part']}: {say('show.facet_' + one['facet'])}" for one in found.reasons)
+                table.add_row(found.profile_id, say(f"show.found_{found.perspective}"), near)
             console.print(table)
         if given.note:
             console.print(Text(given.note))
@@ -164,13 +156,18 @@ async def audited(repositories: Repositories, process_id: str) -> Any:
 async def print_audit(repositories: Repositories, process_id: str) -> None:
     table = Table(
         "",
-        "property",
-        "finding",
-        "figure",
+        *(say(f"show.{name}") for name in ("property", "finding", "figure")),
         box=None,
-        title="Audit: 13 properties of the protocol (docs/protocol.md §13); 14 and 15 are counts besides",
+        title=say("show.audit"),
         title_justify="left",
     )
     for finding in await audited(repositories, process_id):
-        table.add_row(str(finding.number), finding.claim, finding.result, finding.figure)
+        table.add_row(str(finding.number), *_told(finding))
     console.print(table)
+
+
+def _told(finding: Finding) -> tuple[str, str, str]:
+    """The property, the result and the figure, in the language of the terminal."""
+    if language() == "en":
+        return finding.claim, finding.result, finding.figure
+    return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), finding.figure_zh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -13,10 +14,10 @@ _FOLDER: Final = Path(__file__).parent / "texts"
 
 
 @cache
-def catalogue() -> dict[str, tuple[str, str]]:
+def catalogue(folder: Path = _FOLDER) -> dict[str, tuple[str, str]]:
     """`<page>.<key>` with the English and the Chinese. Raises `ValueError` for an entry that is not such a pair."""
     found: dict[str, tuple[str, str]] = {}
-    for file in sorted(_FOLDER.glob("**/*.toml")):
+    for file in sorted(folder.glob("**/*.toml")):
         for key, pair in tomllib.loads(file.read_text(encoding="utf-8")).items():
             if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
                 raise ValueError(f"{file.name}: {key} is no pair of English and Chinese")
@@ -26,7 +27,11 @@ def catalogue() -> dict[str, tuple[str, str]]:
 
 def say(language: Language, key: str, /, **values: Any) -> str:
     """The words of `key`. With `n` given, `<key>_1` is taken for one and `<key>_0` for none, where they exist."""
-    words = catalogue()
+    return worded(catalogue(), language, key, **values)
+
+
+def worded(words: Mapping[str, tuple[str, str]], language: Language, key: str, /, **values: Any) -> str:
+    """As `say`, from any catalogue."""
     if "n" in values and f"{key}_{values['n']}" in words:
         key = f"{key}_{values['n']}"
     return words[key][LANGUAGES.index(language)].format(**values)

@@ -1,0 +1,109 @@
+"""Commands speak the language of the terminal, in the words of the console."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands.command_line import room, spoken_to_the_plan, tongyao
+from tests.support.stack import Stack
+from tongyao import commands
+from tongyao.app.errors import Refused
+from tongyao.commands.shared.expected_errors import message_of
+from tongyao.commands.shared.words import known, language
+from tongyao.gateway.console.texts import catalogue
+from tongyao.protocol.model.events import Ask
+from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.phase import Phase
+
+FOLDER = Path(commands.__file__).parent
+LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")
+
+
+def test_every_text_has_both_languages_and_the_same_values() -> None:
+    own = catalogue(FOLDER / "texts")
+    assert own and not {key.split(".")[0] for key in own} & {key.split(".")[0] for key in catalogue()}
+    for key, (english, chinese) in own.items():
+        assert english.strip() and chinese.strip(), key
+        assert set(re.findall(r"\{(\w+)\}", english)) == set(re.findall(r"\{(\w+)\}", chinese)), key
+
+
+def test_every_key_that_a_command_names_exists() -> None:
+    named = {key for file in FOLDER.glob("**/*.py") for key in LITERAL_KEY.findall(file.read_text(encoding="utf-8"))}
+    asks = {f"waits.{one.value}" for one in Ask}
+    states = {*(f"phase.{one.value}" for one in Phase), *(f"show.verdict_{one.value}" for one in Verdict)}
+    assert len(named) > 20
+    assert not {key for key in named | asks | states if not known(key)}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "en_GB.UTF-8"}, "en"),
+        ({"LC_ALL": "C.UTF-8", "LANG": "zh_CN.UTF-8"}, "en"),
+        ({"LC_ALL": "", "LC_MESSAGES": "zh_TW.UTF-8", "LANG": "C"}, "zh"),
+        ({"TONGYAO_LANGUAGE": "zh", "LC_ALL": "C"}, "zh"),
+        ({"TONGYAO_LANGUAGE": "en", "LANG": "zh_CN.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_language_is_that_of_the_terminal_unless_it_is_set(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
+) -> None:
+    for name in ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert language() == expected
+
+
+async def test_show_and_what_follows_a_message_are_in_the_language_of_the_terminal(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, _aliases = await room(stack)
+    shown = await tongyao("show", process)
+    assert "[in the rounds]" in shown.stdout and "crystallizing" not in shown.stdout
+    assert "waits for P01: round 1 waits for what they say" in shown.stdout
+
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
+    shown = await tongyao("show", process)
+    assert "[各轮进行中]" in shown.stdout and "等答复" in shown.stdout
+    assert "在等P01：第 1 轮等他们发言" in shown.stdout
+    assert f"tongyao say {process} --as P01 --round 1" in shown.stdout
+    assert json.loads((await tongyao("show", process, "--json")).stdout)["phase"] == "crystallizing"
+
+    said = await tongyao("say", process, "--as", "P01", "--text", "My workshop is free in spring.")
+    assert "现在：各轮进行中，第 1 轮" in said.stdout and "接下来：" in said.stdout
+    refused = (await tongyao("confirm", process)).exception
+    assert isinstance(refused, Refused) and message_of(refused).startswith("被拒绝：")
+    await tongyao("cancel", process)
+
+
+async def test_at_a_terminal_it_is_said_who_reads_the_words_before_they_are_sent(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, _aliases = await room(stack)
+    assert "Who reads it" not in (await tongyao("say", process, "--as", "P01", "--text", "A workshop.")).stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal
+    said = await tongyao("say", process, "--as", "P02", "--text", "A slipway.")
+    first, *_ = said.stdout.splitlines()
+    assert "when the round closes, the catalyst" in first and "under P02" in first
+    assert "Who reads it" not in (await tongyao("say", process, "--as", "P03", "--nothing-new")).stdout
+    await tongyao("cancel", process)
+
+
+async def test_before_an_answer_is_sent_it_is_said_who_learns_of_it(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, aliases = await room(stack)
+    await spoken_to_the_plan(stack, process, aliases)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    committed = await tongyao("answer", process, "commit", "--as", "ada")
+    assert "see your name" in committed.stdout.splitlines()[0]
+    declined = await tongyao("answer", process, "decline", "--as", "bo")
+    assert "Nobody is told your name" in declined.stdout.splitlines()[0]
+    await tongyao("cancel", process)
