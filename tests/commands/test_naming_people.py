@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from tests.support.stack import Stack
 from tongyao.app.errors import Refused
 from tongyao.cli import app
 from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.references import find_process, id_of_file
+from tongyao.commands.shared.profile_files import profile_id_of
+from tongyao.commands.shared.references import alias_in, digest_of_file, find_person, find_process
+from tongyao.protocol.model.process import Choice
 
 TEXTS = {
     "derek": "I drive a small van on the island each morning and know every farm. " * 9,
@@ -27,7 +30,8 @@ async def files(stack: Stack, tmp_path: Path) -> dict[str, Path]:
     found = {name: tmp_path / f"{name}.md" for name in TEXTS}
     await stack.repositories.profiles.put_scene("island", "island")
     for name, text in TEXTS.items():
-        await stack.register(id_of_file(found[name]), scene="island", name=f"{name.title()} Example", text=text)
+        found[name].write_text(f"# {name.title()} Example\n\n{text}", encoding="utf-8")
+        assert await profile_id_of(stack.context, str(found[name]), "island") == f"island-{name}"
     return found
 
 
@@ -50,6 +54,48 @@ async def test_commands_about_profiles_take_a_part_of_the_id_or_the_file(stack: 
     assert (await tongyao("field", "delete", str(files["ines"]))).exit_code == 0
 
 
+def written(folder: Path, name: str, text: str) -> str:
+    folder.mkdir(exist_ok=True)
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+async def test_the_id_of_a_file_is_its_name_and_names_no_folder(stack: Stack, tmp_path: Path) -> None:
+    name = f"bea-{tmp_path.name}"  # nobody else's
+    file = written(tmp_path / "Clinic Records", f"{name}.md", TEXTS["ines"])
+    assert await profile_id_of(stack.context, file, "") == name
+    written(tmp_path / "Clinic Records", f"{name}.md", TEXTS["derek"])
+    assert await profile_id_of(stack.context, file, "") == name
+    assert (await stack.repositories.profiles.get(name)).current_version == 2
+
+
+async def test_two_files_of_one_name_are_two_people_and_each_is_found_by_its_file(stack: Stack, tmp_path: Path) -> None:
+    name = f"eve-{tmp_path.name}"
+    first, second = (written(tmp_path / folder, f"{name}.md", TEXTS["ines"]) for folder in ("a", "b"))
+    assert await profile_id_of(stack.context, first, "") == name
+    other = await profile_id_of(stack.context, second, "")
+    assert re.fullmatch(f"{name}-[0-9a-f]{{4}}", other)
+    assert await profile_id_of(stack.context, second, "") == other
+    assert await find_person(stack.context, first) == name
+    assert await find_person(stack.context, second) == other
+    process = await stack.start([Choice(profile_id=one) for one in (name, other)], auto_confirm=True)
+    await stack.until(process, "completed")
+    row = await stack.repositories.processes.get(process)
+    seats = {seat.person: seat.alias for seat in await stack.repositories.seats.seats(process)}
+    assert await alias_in(stack.context, row, second) == seats[other]
+    assert await alias_in(stack.context, row, first) == seats[name]
+
+
+async def test_the_id_of_somebody_who_was_erased_is_nobody_elses(stack: Stack, tmp_path: Path) -> None:
+    name = f"gil-{tmp_path.name}"
+    file = written(tmp_path, f"{name}.md", TEXTS["ines"])
+    await profile_id_of(stack.context, file, "")
+    assert (await tongyao("erase", file, "--yes")).exit_code == 0
+    assert await stack.repositories.profiles.of_file(digest_of_file(Path(file))) == {}
+    assert await profile_id_of(stack.context, file, "") != name
+
+
 @pytest.mark.parametrize("by_file", [False, True])
 async def test_people_are_chosen_by_a_part_of_the_id_or_by_the_file(
     stack: Stack, files: dict[str, Path], by_file: bool
@@ -63,7 +109,7 @@ async def test_people_are_chosen_by_a_part_of_the_id_or_by_the_file(
     assert isinstance(added, Refused) and "there is no profile" not in message_of(added)  # nothing is to be decided yet
     await stack.until_round(process, "crystallizing", 1)
     sitting = {seat.person for seat in await stack.repositories.seats.seats(process)}
-    assert sitting == {id_of_file(file) for file in files.values()}
+    assert sitting == {f"island-{name}" for name in files}
     await tongyao("cancel", process)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,10 +23,9 @@ def erase(
 ) -> None:
     """Erase a person: destroy their key, and rewrite or remove what quotes them. This cannot be undone."""
     from tongyao.commands.actions import erase as actions
-    from tongyao.commands.shared.references import id_of_file
 
-    given, person = person, run(actions.person_of(person))
-    if yes and person not in (given, id_of_file(Path(given))):
+    given, (person, whole) = person, run(actions.person_of(person))
+    if yes and not whole:
         fail(f"{given!r} is {person}: with --yes name them by the whole id or by their file", EXIT_BAD_INPUT)
     if dry_run:
         found = run(actions.concerned(person))

@@ -30,11 +30,12 @@ async def register_profile(
     text: str,
     contact: dict[str, Any] | None = None,
     origin: Origin = Origin.API,
+    file_digest: str | None = None,
     caller: Caller | None = None,
 ) -> ProfileVersion:
     """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`.
 
-    `origin`: how it came in; kept from the first time. `caller`: whose quotas count; None: none do. Then it raises `QuotaReached`, too.
+    `origin`: how it came in; kept from the first time, with `file_digest` as `Profiles.save` takes it. `caller`: whose quotas count; None: none do. Then it raises `QuotaReached`, too.
 
     `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
     """
@@ -56,6 +57,7 @@ async def register_profile(
                 language=language,
                 contact=contact,
                 origin=origin,
+                file_digest=file_digest,
             )
     except ProfileUnknown as error:
         raise BadInput("profile_taken", str(error), field="id") from None

@@ -1,4 +1,4 @@
-"""Profiles given as files: their text, and their registration under an id made of the path."""
+"""Profiles given as files: their text, and their registration under an id made of the file's name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
-from tongyao.commands.shared.references import find_person, id_of_file
+from tongyao.commands.shared.references import digest_of_file, find_person, stem_id
 from tongyao.commands.shared.terminal import errors
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
@@ -38,17 +38,39 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
         except NotFound:
             return given  # whoever starts the process is told which ids are unknown, and which are like them
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
-    profile_id = id_of_file(path)
     if not scene:
         await context.repositories.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
     elif scene not in {known.id for known in await context.repositories.profiles.scenes()}:
         raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
-    else:
-        profile_id = id_of_file(path, scene)
+    profile_id = await _id_for(context, path, scene)
     await register_profile(
-        context, profile_id, scene=scene or LOCAL_SCENE, name=_name_in(text, path), text=text, origin=Origin.FILE
+        context,
+        profile_id,
+        scene=scene or LOCAL_SCENE,
+        name=_name_in(text, path),
+        text=text,
+        origin=Origin.FILE,
+        file_digest=digest_of_file(path),
     )
     return profile_id
+
+
+async def _id_for(context: AppContext, path: Path, scene: str) -> str:
+    """The id under which the file is known in the scene. The first time: its name, behind the scene where one is named.
+
+    Where somebody else has that id, or had it, four characters follow: two files of the same name stay two people.
+    """
+    profiles, digest = context.repositories.profiles, digest_of_file(path)
+    for known, its_scene in (await profiles.of_file(digest)).items():
+        if its_scene == (scene or LOCAL_SCENE):
+            return known
+    name = f"{scene}-{stem_id(path)}" if scene else stem_id(path)
+    suffixes = [digest[:length] for length in (4, 12)]
+    ids = [name, *(f"{name}-{suffix}" for suffix in suffixes)]
+    for one in ids:
+        if not await profiles.was_given(one):
+            return one
+    return ids[-1]  # the registration says that it is taken
 
 
 def _name_in(text: str, path: Path) -> str:

@@ -5,6 +5,7 @@ The completion of the shell offers the same ids (`options.py`).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,11 +24,14 @@ _NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
 _SHOWN: Final = 5
 
 
-def id_of_file(path: Path, scene: str = "") -> str:
-    """The profile id of a file: the last parts of its path, so that two files of the same name stay two people."""
-    parts = path.resolve().with_suffix("").parts[-3:]
-    made = _NOT_IN_ID.sub("-", "-".join(parts)).strip("-")
-    return f"{scene}-{made}" if scene else made
+def digest_of_file(path: Path) -> str:
+    """What is kept of a file's path, to know the file again without keeping the names of folders."""
+    return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def stem_id(path: Path) -> str:
+    """The name of a file as an id: without its folder, its suffix, and characters that an id may not have."""
+    return _NOT_IN_ID.sub("-", path.stem).strip("-.") or "person"
 
 
 async def find_process(given: str) -> str:
@@ -55,13 +59,24 @@ async def people_like(given: str) -> Sequence[str]:
 
 
 async def find_person(context: Reading, given: str) -> str:
-    """The id of the profile that `given` means: an id, a unique part of one, or a file. Raises `BadInput`, `NotFound`."""
+    """The id of the profile that `given` means: an id, a unique part of one, or a file. Raises `BadInput`, `NotFound`.
+
+    A file means the profile that was given as this file; else the one whose id is the name of the file, as an import makes it.
+    """
     profiles = context.repositories.profiles
     if given in await profiles.get_many([given]):
         return given
-    if Path(given).suffix and (of_file := id_of_file(Path(given))) in await profiles.get_many([of_file]):
-        return of_file
+    if Path(given).suffix:
+        if of_file := await ids_of_file(context, given):
+            return _only(given, of_file, what="profile", listed_by="tongyao field list")
+        if (stem := stem_id(Path(given))) in await profiles.get_many([stem]):
+            return stem
     return _only(given, await profiles.ids_like(given), what="profile", listed_by="tongyao field list")
+
+
+async def ids_of_file(context: Reading, given: str) -> list[str]:
+    """Ids of the profiles that were given as the file of this path."""
+    return list(await context.repositories.profiles.of_file(digest_of_file(Path(given))))
 
 
 async def find_people(given: Sequence[str]) -> list[str]:
@@ -83,10 +98,14 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
         return given
     seats = {seat.person: seat.alias for seat in await context.repositories.seats.seats(process.id)}
     people = {**seats, process.demander: seats.get(process.demander, DEMANDER)}
-    part = id_of_file(Path(given)) if Path(given).suffix else given
-    found = [one for one in people if one == part] or [
-        one for one in people if one.startswith(part) or one.endswith((f"-{part}", f".{part}"))
-    ]
+    is_file = bool(Path(given).suffix)
+    part = stem_id(Path(given)) if is_file else given
+    of_file = set(await ids_of_file(context, given)) & people.keys() if is_file else set()
+    found = (
+        sorted(of_file)
+        or [one for one in people if one == part]
+        or [one for one in people if one.startswith(part) or one.endswith((f"-{part}", f".{part}"))]
+    )
     if len(found) == 1:
         return people[found[0]]
     if found:

@@ -15,10 +15,12 @@ CREATE TABLE profiles (
     sample           boolean NOT NULL DEFAULT false,  -- came with Tongyao's own scenes
     origin           text NOT NULL DEFAULT 'api'  -- how it came in; decides what holds while there is no row in `consents`
                      CHECK (origin IN ('api', 'mcp', 'sample', 'import', 'file')),
+    file_digest      text,                        -- SHA-256 of the path of the file that it was given as, if any; NULL once erased
     current_version  integer NOT NULL DEFAULT 0,
     created_at       timestamptz NOT NULL DEFAULT now(),
     deleted_at       timestamptz
 );
+CREATE INDEX profiles_by_file ON profiles (file_digest) WHERE deleted_at IS NULL AND file_digest IS NOT NULL;
 CREATE INDEX profiles_by_scene ON profiles (scene_id, id) WHERE deleted_at IS NULL;
 
 CREATE TABLE profile_versions (

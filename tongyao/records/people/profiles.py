@@ -148,11 +148,12 @@ class Profiles:
         language: str,
         contact: dict[str, Any] | None = None,
         origin: Origin = Origin.API,
+        file_digest: str | None = None,
         sections: Sequence[Section] = (),
     ) -> ProfileVersion:
         """Store a profile: a new version if its text differs from the current one; name and contact always.
 
-        `origin`: how it came in, kept from the first time.
+        `origin`, and `file_digest` of a profile that is given as a file (`of_file`): how it came in, kept from the first time.
 
         Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted,
         or belongs to another scene.
@@ -162,11 +163,11 @@ class Profiles:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}")
             saved = await connection.execute(
-                """INSERT INTO profiles AS old (id, scene_id, sample, origin) VALUES (%s, %s, %s, %s)
+                """INSERT INTO profiles AS old (id, scene_id, sample, origin, file_digest) VALUES (%s, %s, %s, %s, %s)
                    ON CONFLICT (id) DO UPDATE SET sample = excluded.sample
                    WHERE old.scene_id = excluded.scene_id AND old.deleted_at IS NULL
                    RETURNING current_version""",
-                [profile_id, scene_id, _is_sample(contact), origin.value],
+                [profile_id, scene_id, _is_sample(contact), origin.value, file_digest],
             )
             row = await saved.fetchone()
             if row is None:
@@ -260,6 +261,21 @@ class Profiles:
             )
             for row, (name, contact) in zip(rows, identities, strict=True)
         }
+
+    async def of_file(self, file_digest: str) -> dict[str, str]:
+        """Ids of the profiles that were given as this file, one for each scene, with their scenes."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT id, scene_id FROM profiles WHERE file_digest = %s AND deleted_at IS NULL ORDER BY id",
+                [file_digest],
+            )
+            return {row["id"]: row["scene_id"] for row in await cursor.fetchall()}
+
+    async def was_given(self, profile_id: str) -> bool:
+        """Whether a profile has this id, or had it before it was deleted: nobody else gets it."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute("SELECT 1 FROM profiles WHERE id = %s", [profile_id])
+            return await cursor.fetchone() is not None
 
     async def ids_like(self, part: str, *, limit: int = 20) -> list[str]:
         """Ids that begin with this or end with it behind a hyphen or a dot, in order: `derek` finds `cases-ferry-derek`."""

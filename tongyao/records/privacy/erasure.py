@@ -192,7 +192,7 @@ _OUT: Final = (
 )
 
 _FORGOTTEN: Final = (
-    "UPDATE profiles SET identity = NULL WHERE id = %(who)s",
+    "UPDATE profiles SET identity = NULL, file_digest = NULL WHERE id = %(who)s",
     "UPDATE profile_versions SET sections = '[]', sha256 = '' WHERE profile_id = %(who)s",
     "UPDATE manifests SET body = body - 'sha256' WHERE body ->> 'profile' = %(who)s",
     "UPDATE mandates SET text_id = NULL WHERE profile_id = %(who)s",
