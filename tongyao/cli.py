@@ -51,7 +51,22 @@ class _Commands(TyperGroup):
             part.callback()(_nothing)  # with a callback, one command alone is a group, too
             import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").add_to(part)
             self.commands.update(typer.main.get_group(part).commands)
-        return self.commands.get(cmd_name)
+        command = self.commands.get(cmd_name)
+        return command if command is None else _in_language(command)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        super(_Commands, _in_language(self)).format_help(ctx, formatter)
+
+
+def _in_language(command: Any) -> Any:
+    """The command itself, or a copy with its help in Chinese, by the language of the terminal."""
+    from tongyao.commands.shared.words import language
+
+    if language() == "en":
+        return command
+    from tongyao.commands.shared.help_words import in_chinese
+
+    return in_chinese(command)
 
 
 def _nothing() -> None: ...

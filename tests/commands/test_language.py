@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
 from tongyao import commands
 from tongyao.app.errors import Refused
+from tongyao.cli import MODULES, app
 from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.words import known, language
+from tongyao.commands.shared.words import TEXTS, known, language
 from tongyao.gateway.console.texts import catalogue
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Verdict
@@ -24,7 +28,7 @@ LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")
 
 
 def test_every_text_has_both_languages_and_the_same_values() -> None:
-    own = catalogue(FOLDER / "texts")
+    own = catalogue(TEXTS)
     assert own and not {key.split(".")[0] for key in own} & {key.split(".")[0] for key in catalogue()}
     for key, (english, chinese) in own.items():
         assert english.strip() and chinese.strip(), key
@@ -37,6 +41,41 @@ def test_every_key_that_a_command_names_exists() -> None:
     states = {*(f"phase.{one.value}" for one in Phase), *(f"show.verdict_{one.value}" for one in Verdict)}
     assert len(named) > 20
     assert not {key for key in named | asks | states if not known(key)}
+
+
+def every_help() -> Iterator[tuple[str, str]]:
+    """The name of each command, and of each of its parameters, with its English help."""
+    root = typer.main.get_command(app)
+    commands: list[tuple[str, Any]] = [("", root)]
+    while commands:
+        name, command = commands.pop()
+        if command.help:
+            yield name, command.help
+        yield from ((f"{name} {param.name}", param.help) for param in command.params if getattr(param, "help", None))
+        if command is root:
+            commands += [(one, root.get_command(None, one)) for names in MODULES.values() for one in names]
+        else:
+            commands += [(f"{name} {one}", sub) for one, sub in getattr(command, "commands", {}).items()]
+
+
+def test_the_help_in_chinese_is_of_help_that_there_is() -> None:
+    shown = dict(every_help())
+    english = {en: key for key, (en, _) in catalogue(TEXTS).items() if key.startswith("help.")}
+    assert english.keys() - set(shown.values()) == set()
+    commands = {command for names in MODULES.values() for command in names}
+    assert {name for name in commands if shown[name] not in english} == set(), (
+        "every command says in Chinese what it does"
+    )
+
+
+async def test_help_is_in_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
+    listed, of_say = await tongyao("--help"), await tongyao("say", "--help")
+    assert "通爻运行结晶过程" in listed.stdout and "列出过程，新的在前" in listed.stdout
+    assert "表示没有新的话" in of_say.stdout
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
+    listed, of_say = await tongyao("--help"), await tongyao("say", "--help")
+    assert not re.search("[\u4e00-\u9fff]", listed.stdout + of_say.stdout)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    lang: Annotated[str, typer.Option(help="zh or en: which of the two example cases.")] = "en",
+    lang: Annotated[
+        str, typer.Option(help="zh or en: which of the two example cases. Default: the language of the terminal.")
+    ] = "",
     crash: Annotated[
         bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")
     ] = False,
@@ -28,7 +30,9 @@ def demo(
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL. Prints its rounds live and a summary of the result."""
     from tongyao.commands.actions import demo as actions
+    from tongyao.commands.shared.words import language
 
+    lang = lang or language()
     if lang not in actions.CASES:
         fail(f"--lang {lang!r}: zh or en", 2)
     if recorded and lang not in actions.RECORDED:

@@ -18,6 +18,7 @@ from tongyao.commands.shared.profile_files import profile_id_of, read_text
 from tongyao.commands.shared.showing import print_plan, shown_as_json
 from tongyao.commands.shared.terminal import EXIT_FAILED, console, print_json
 from tongyao.commands.shared.ways_in import WayIn, link_of, ways_in
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import Phase
 from tongyao.runtime import installation
 
@@ -36,14 +37,15 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
             owner = (await context.repositories.processes.get(pid)).demander
             link = await link_of(context, config, owner)
             console.print(
-                f"Who asked, in the console: {link} (opens once, within {LINK_DAYS} days)",
+                say("started.owner", link=link, days=LINK_DAYS),
                 markup=False, highlight=False, soft_wrap=True,
             )  # fmt: skip
         if not wait:
             if as_json:
                 print_json({"id": pid, "people": people, "ways_in": {one.person: one.as_json() for one in doors}})
             else:
-                console.print(f"Next: tongyao show {pid}", style="dim", highlight=False, soft_wrap=True)
+                then = say("waits.next_alone", command=f"tongyao show {pid}")
+                console.print(then, style="dim", highlight=False, soft_wrap=True)
             return
         phase = await follow(context.repositories, pid, quiet=as_json)
         if as_json:
@@ -57,24 +59,26 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
 
 def _print_started(pid: str, people: dict[str, str], doors: list[WayIn]) -> None:
     """The process, the ids of the people that were given as files, and how those come in for whom no proxy speaks."""
-    console.print(f"started [bold]{pid}[/bold]: its tension is being formulated", highlight=False)
+    console.print(say("started.started", id=f"[bold]{pid}[/bold]"), highlight=False)
     for file, id in people.items():
         if file != id:
-            console.print(f"  {file} is the profile {id}", markup=False, highlight=False, soft_wrap=True)
+            line = say("started.file_is", file=file, id=id)
+            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     for one in doors:
-        how = "speaks through their own agent" if one.endpoint == "agent" else "speaks for themselves"
-        console.print(f"{one.person} {how}. Shown once:", markup=False, highlight=False, soft_wrap=True)
+        is_agent = one.endpoint == "agent"
+        how = say("started.speaks_agent" if is_agent else "started.speaks_human", person=one.person)
+        console.print(how, markup=False, highlight=False, soft_wrap=True)
         for line in (
-            f"  console: {one.link} (opens once, within {one.days} days)",
-            f"  token for the API and MCP: {one.token}",
-            f"  MCP: {one.mcp}; its tools `pending` and `respond` say what is asked, and answer it"
-            if one.endpoint == "agent"
-            else f'  from here: tongyao say {pid} --as {one.person} --text "…"',
+            say("started.console", link=one.link, days=one.days),
+            say("started.token", token=one.token),
+            say("started.mcp", address=one.mcp)
+            if is_agent
+            else say("started.from_here", command=f'tongyao say {pid} --as {one.person} --text "…"'),
         ):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     if people:
         console.print(
-            "In the process they are P01, P02, … in random order; after the plan those who commit are shown by name.",
+            say("started.aliases"),
             style="dim", highlight=False, soft_wrap=True,
         )  # fmt: skip
 

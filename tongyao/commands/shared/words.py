@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tongyao.gateway.console.texts import Language, catalogue, worded
 
-_FOLDER: Final = Path(__file__).parents[1] / "texts"
+TEXTS: Final = Path(__file__).parents[1] / "texts"
 _VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
@@ -30,4 +30,4 @@ def known(key: str) -> bool:
 
 @cache
 def _catalogue() -> dict[str, tuple[str, str]]:
-    return {**catalogue(), **catalogue(_FOLDER)}
+    return {**catalogue(), **catalogue(TEXTS)}
