@@ -28,7 +28,7 @@ from tongyao.protocol.guards import advice, fallback, naming, quoting, support
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
-from tongyao.protocol.model.tension import NameFound
+from tongyao.protocol.model.tension import NameFound, NumberedName
 from tongyao.protocol.model.unicode_text import folded, normalized
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.identity.markup import for_others
@@ -47,10 +47,18 @@ UNITS: Final = {
     "braces": "{", "objects": '{"a":\n', "quotes": "“", "backslashes": "\\", "headings": "# ", "bullets": "- ", "aliases": "P01, ",
     "ids": "R1/P01/1, ", "children": "a/", "names": "Ann Bell ", "almost names": "Ann ", "Chinese names": "李默", "at": " at ", "dot": " dot ",
     "telephone": "+1 ", "telephones": "020 7946 ", "marks": "\u0301\u0323", "formats": "\u200b", "full width": "＜", "capital sharp s": "ẞ",
-    "numbers of one": "一", "wechat": "微信：", "comments": "<!--", "scripts": "<script>", "hash": "#", "star": "*", "ellipses": "a…",
+    "long folds": "ﷺ", "numbers of one": "一", "wechat": "微信：", "comments": "<!--", "scripts": "<script>", "hash": "#", "star": "*", "ellipses": "a…",
 }  # fmt: skip
 
 ANONYMIZER: Final = Anonymizer({"P01": ["Ann Bell", "李默"], "P02": ["Ann Ann Ann Bell"], "P03": ["Bo"]}, ["王小明"])
+NUMBERED: Final = Anonymizer(
+    {"P01": ["Ann Bell"]},
+    [f"Zaph {one}{other}x" for one in "abcdefghij" for other in "abcdefghij"],
+    [
+        NumberedName(name=name, number=number)
+        for number, name in enumerate(("Zaph", "Zaph Bell Quor", "Ann", "Bell"), 1)
+    ],
+)
 ERASURE: Final = Erasure(
     "p", seats={"p": "P01"}, words=["words that are theirs"], elsewhere=["others"], identities=["Ann Bell"]
 )
@@ -80,6 +88,7 @@ def _refusing(call: Callable[[str], object]) -> Callable[[str], object]:
 
 FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "anonymise": (lambda text: ANONYMIZER.text(text, author="P01"), LONG),
+    "anonymise names that were found": (NUMBERED.text, LONG),
     "strip markup": (for_others, LONG),
     "fold": (folded, PROFILE),
     "normalise": (lambda text: normalized("NFC", text), PROFILE),

@@ -10,6 +10,7 @@ import pytest
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.wire import MAX_TEXT, ProjectionParts, SubmitProjectionBody
 from tongyao.app.processes import SOON_READ, view_of
+from tongyao.protocol.model.observation import Observation, Verdict
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
 from tongyao.protocol.model.record import Participant, Record
@@ -70,6 +71,17 @@ async def test_a_long_record_is_read_beside_the_event_loop(monkeypatch: pytest.M
     view = await reading
     assert made.threads != [threading.get_ident()]
     assert view.projections is not None
+
+
+async def test_a_record_of_few_words_and_long_observations_is_read_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Made(monkeypatch)
+    made.go.set()
+    seen = Observation(round=1, verdict=Verdict.MORE, markdown="forge " * SOON_READ)
+    long = record(60).model_copy(update={"observations": (seen,)})
+    await view_of(long, role="participant", alias="P02", person="p2")
+    assert made.threads != [threading.get_ident()]
 
 
 async def test_a_short_record_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

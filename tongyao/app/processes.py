@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any, Final, Literal
 from weakref import WeakValueDictionary
 
+from pydantic import BaseModel
+
 from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
 from tongyao.app.errors import NotAllowed, NotFound
@@ -197,9 +199,22 @@ async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -
 
 
 def _words_in(record: Record) -> int:
-    """Characters of what people said and answered: all of it is searched for names."""
-    said = sum(len(item.statement) for one in record.projections for item in one.items)
-    return said + sum(len(one.markdown) for one in record.projections) + sum(map(len, record.answer_words.values()))
+    """Characters of all texts of a record that are searched for names when a view is made."""
+    parts = (record.tension, *record.observations, *record.projections, *record.plans, *record.deliveries)
+    return sum(map(_chars, parts)) + sum(map(len, record.answer_words.values()))
+
+
+def _chars(value: object) -> int:
+    """Characters of all strings in a model."""
+    match value:
+        case str():
+            return len(value)
+        case BaseModel():
+            return sum(_chars(inner) for _, inner in value)
+        case tuple():
+            return sum(map(_chars, value))
+        case _:
+            return 0
 
 
 async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:

@@ -18,7 +18,7 @@ from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import MISSING, MOST_NAMES, NameFound, Tension
+from tongyao.protocol.model.tension import MISSING, MOST_NAMES, TENSION_CHARS, NameFound, Tension
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
@@ -91,9 +91,13 @@ class TensionBody(Body):
         """Raises `BadInput` when a part is blank or the whole is too long."""
         language = language_of(" ".join((self.transition, self.initial_state, *self.barriers, self.exchange)))
         try:
-            return Tension.model_validate({**self.model_dump(), "names": self.names or (), "language": language})
+            tension = Tension.model_validate({**self.model_dump(), "names": self.names or (), "language": language})
         except ValidationError as error:
             raise BadInput("not_a_tension", reason(error.errors()[0]), field="tension") from None
+        if tension.chars > TENSION_CHARS:
+            long = f"the tension has {tension.chars:,} characters; at most {TENSION_CHARS:,}: shorten it"
+            raise BadInput("not_a_tension", long, field="tension")
+        return tension
 
 
 class ProjectionParts(Body):

@@ -8,6 +8,9 @@ from typing import Final
 WHOLE_PROFILE_CHARS: Final = 50_000
 """Up to here an endpoint reads the whole profile; above, what was retrieved for this tension (docs/protocol.md §4.6)."""
 
+_UNIT_CHARS: Final = 20
+_LEAST_CHARS: Final = 400
+
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _CJK_MARKS = r"\u3000-\u303f\uff00-\uffef"
 _WORD = rf"[^\W_{_CJK}]++"
@@ -27,7 +30,11 @@ def units(text: str) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """The longest prefix of `text` with at most `limit` units, whole characters and words only."""
+    """The longest prefix of `text` with at most `limit` units, whole characters and words only.
+
+    It has at most `_UNIT_CHARS` characters for each unit, and at least `_LEAST_CHARS` may remain: a word, or a row of signs, may be of any length.
+    """
+    text = text[: max(_LEAST_CHARS, limit * _UNIT_CHARS)]
     end = 0
     for count, match in enumerate(_UNIT.finditer(text)):
         if count == limit:

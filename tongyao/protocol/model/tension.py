@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, ModelWrapValidatorHandler, model_validator
 
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.value import Draft, Value
 
 TENSION_UNITS: Final = 300
 """Hard limit of a whole tension, in units (docs/protocol.md §2.3)."""
+
+TENSION_CHARS: Final = 6_000
+"""What people and engines write as a tension has at most so many characters, twenty for each unit: signs are no units, and a word may be
+of any length."""
 
 MISSING: Final = "[data_insufficient]"
 """What stands where nothing is known. It is never filled with a story (docs/protocol.md §2.2)."""
@@ -93,7 +97,8 @@ class NumberedName(NameFound):
 class Tension(Value):
     """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
 
-    Raises `ValueError` when it is longer, when there is no transition at all, or when a barrier is blank.
+    Raises `ValueError` when it is longer, when there is no transition at all, or when a barrier is blank. A tension that is there already
+    is not checked again: what others read of it has marks in the place of names, and is longer.
     """
 
     transition: str = Field(min_length=1)
@@ -109,8 +114,12 @@ class Tension(Value):
         description="Persons and firms: others read marks in their place.",
     )
 
-    @model_validator(mode="after")
-    def _within_limits(self) -> Tension:
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked_once(cls, given: Any, make: ModelWrapValidatorHandler[Self]) -> Self:
+        return given if isinstance(given, cls) else make(given)._within_limits()
+
+    def _within_limits(self) -> Self:
         if not self.transition.strip():
             raise ValueError("a tension needs a transition: say what should change")
         if not self.barriers or any(not barrier.strip() for barrier in self.barriers):
@@ -124,6 +133,10 @@ class Tension(Value):
     @property
     def units(self) -> int:
         return sum(units(part) for part in (self.transition, self.initial_state, *self.barriers, self.exchange))
+
+    @property
+    def chars(self) -> int:
+        return sum(map(len, self.lines()))
 
     @property
     def audit(self) -> Audit:
@@ -215,8 +228,11 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
     total = sum(units(part) for part in (draft.transition, draft.initial_state, *barriers, draft.exchange))
     blanks = sum(not part.strip() for part in (draft.initial_state, draft.exchange, "".join(barriers)))
     share = min(1.0, (TENSION_UNITS - blanks * units(MISSING)) / max(1, total))
+    chars = sum(map(len, (draft.transition, draft.initial_state, *barriers, draft.exchange)))
 
     def shortened(text: str) -> str:
+        if chars > TENSION_CHARS:
+            text = text[: max(1, len(text) * TENSION_CHARS // chars)]
         return text if share == 1.0 else cut(text.strip(), max(1, int(units(text) * share)))
 
     return TensionDraft(

@@ -19,6 +19,8 @@ UNSPACED: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 
 _MAY_BE_MARKS: Final = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
 _TABLE_SIZE: Final = 20_000
+_LONGEST_FOLD: Final = 6
+"""Characters that one character becomes: `㌖` has six. Longer ones are whole phrases (`ﷺ` has 18), and no part of a name."""
 
 
 def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
@@ -53,7 +55,7 @@ def _fold(char: str) -> str:
     if (digit := unicodedata.decimal(char, None)) is not None:
         return str(digit)
     bare = "".join(one for one in unicodedata.normalize("NFKD", char) if not unicodedata.combining(one))
-    return unicodedata.normalize("NFKC", bare).casefold()
+    return unicodedata.normalize("NFKC", bare).casefold()[:_LONGEST_FOLD]
 
 
 _FOLDS: Final = _Folds()

@@ -7,8 +7,9 @@ place would tell the author who sits under it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -63,16 +64,20 @@ class Anonymizer:
         for form in all_forms(others, alone=False):
             owners.setdefault(form, set())
         marks = _marks(owners, numbered)
-        self._spaced: dict[str, list[tuple[Form, _Known]]] = {}
+        self._spaced: dict[tuple[str, ...], list[tuple[Form, _Known]]] = {}
         self._runs: dict[str, _Known] = {}
-        for form in sorted({**owners, **marks}, key=lambda one: -len(one.words)):
+        counts: dict[str, set[int]] = {}
+        for form in {**owners, **marks}:
             known = _Known(frozenset(owners.get(form, ())), marks.get(form), proper=form not in owners)
             if len(form.words) == 1 and _is_unspaced(form.words[0]):
                 self._runs[form.words[0]] = known
             else:
-                self._spaced.setdefault(form.words[0], []).append((form, known))
+                self._spaced.setdefault(form.words, []).append((form, known))
+                counts.setdefault(form.words[0], set()).add(len(form.words))
+        self._counts = {first: sorted(found, reverse=True) for first, found in counts.items()}
+        """How many words the forms have that begin with this one, the longest first."""
         self._lengths = sorted({len(run) for run in self._runs}, reverse=True)
-        self._hints = (*self._spaced, *self._runs)
+        self._hints = (*self._counts, *self._runs)
 
     def text(self, text: str, *, author: str = "") -> str:
         """`text` without names, addresses, HTML, images and link targets. `author`: the alias of whoever wrote it, if anybody."""
@@ -122,22 +127,36 @@ class Anonymizer:
 
     def _names_in(self, form: Folded, author: str) -> Iterator[tuple[int, int, str]]:
         tokens = [(match.group(), match.start(), match.end()) for match in TOKEN.finditer(form.text)]
+        written_small = {word for word, start, _ in tokens if (word,) in self._spaced and not _capital(form, start)}
         at = 0
         while at < len(tokens):
             word, start, _ = tokens[at]
             taken = 1
             if _is_unspaced(word):
                 yield from self._runs_in(word, start, author)
-            for known, whose in self._spaced.get(word, ()):
-                count = len(known.words)
-                if not _follows(tokens, at, known) or (known.capital and not _capital(form, start)):
-                    continue
-                if count == 1 and whose.needs_capital and not _stands_as_name(form, tokens, at):
-                    continue
-                yield start, tokens[at + count - 1][2], _mark(word, author, whose)
-                taken = count
-                break
+            for count in self._counts.get(word, ()):
+                if (whose := self._known_at(form, tokens, at, count, written_small)) is not None:
+                    yield start, tokens[at + count - 1][2], _mark(word, author, whose)
+                    taken = count
+                    break
             at += taken
+
+    def _known_at(
+        self, form: Folded, tokens: list[tuple[str, int, int]], at: int, count: int, written_small: Collection[str]
+    ) -> _Known | None:
+        """Whose name the `count` words at `at` are; None where they are nobody's."""
+        words = tokens[at : at + count]
+        if len(words) < count:
+            return None
+        for known, whose in self._spaced.get(tuple(word for word, _, _ in words), ()):
+            if any(start - end > _LONGEST_GAP for (_, _, end), (_, start, _) in pairwise(words)):
+                return None
+            if known.capital and not _capital(form, words[0][1]):
+                continue
+            if count == 1 and whose.needs_capital and not _stands_as_name(form, tokens, at, written_small):
+                continue
+            return whose
+        return None
 
     def _runs_in(self, run: str, start: int, author: str) -> Iterator[tuple[int, int, str]]:
         at = 0
@@ -192,17 +211,6 @@ def _mark(word: str, author: str, whose: _Known) -> str:
     return SOMEBODY_ZH if _is_unspaced(word) else SOMEBODY
 
 
-def _follows(tokens: list[tuple[str, int, int]], at: int, form: Form) -> bool:
-    """Whether the words of `form` stand at `at`, with little between them."""
-    last = at
-    for number, word in enumerate(form.words):
-        here = at + number
-        if here >= len(tokens) or tokens[here][0] != word or tokens[here][1] - tokens[last][2] > _LONGEST_GAP:
-            return False
-        last = here
-    return True
-
-
 def _capital(form: Folded, start: int) -> bool:
     return form.source[_in_source(form, start)].isupper()
 
@@ -212,14 +220,17 @@ def _in_source(form: Folded, start: int) -> int:
     return first
 
 
-def _stands_as_name(form: Folded, tokens: list[tuple[str, int, int]], at: int) -> bool:
-    """Whether the word has a capital, and one that does not come from the beginning of a sentence if it may be an ordinary word."""
+def _stands_as_name(form: Folded, tokens: list[tuple[str, int, int]], at: int, written_small: Collection[str]) -> bool:
+    """Whether the word has a capital, and one that does not come from the beginning of a sentence if it may be an ordinary word.
+
+    `written_small`: words that the same text has without a capital.
+    """
     word, start, _ = tokens[at]
     if not _capital(form, start) or _makes_a_place(form, tokens, at):
         return False
     if not begins_sentence(form.source, _in_source(form, start)):
         return True
-    return word not in ALSO_NAMES and not any(other == word and not _capital(form, begin) for other, begin, _ in tokens)
+    return word not in ALSO_NAMES and word not in written_small
 
 
 def _makes_a_place(form: Folded, tokens: list[tuple[str, int, int]], at: int) -> bool:

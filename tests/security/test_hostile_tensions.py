@@ -1,0 +1,85 @@
+"""No tension that a demander writes breaks or delays what those read who are asked about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.test_api import asked
+from tests.security.test_consent import Room, by_hand
+from tongyao.app.errors import BadInput
+from tongyao.app.messaging.wire import TensionBody
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.requests import Mandate, Material
+from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.tension import (
+    TENSION_CHARS,
+    TENSION_UNITS,
+    NameFound,
+    NumberedName,
+    Tension,
+    TensionDraft,
+    from_raw,
+    within_limits,
+)
+from tongyao.protocol.rules import read_access, request_access
+
+LONGEST = "wheel " * (TENSION_UNITS - 7) + "Zaph"  # 300 units with the marks of three lenses that are missing
+NAMED = Tension(transition=LONGEST, names=(NameFound(name="Zaph"),))
+
+
+def record(tension: Tension) -> Record:
+    return Record(
+        process_id="p",
+        phase=Phase.CONSENTING,
+        round=1,
+        tension=tension,
+        names=tuple(NumberedName(name=one.name, number=number) for number, one in enumerate(tension.names, 1)),
+        participants=(Participant(alias="P01", identities=("Ann Bell",)),),
+    )
+
+
+def test_a_mark_in_the_place_of_a_name_makes_no_tension_too_long_to_be_read() -> None:
+    assert NAMED.units == TENSION_UNITS
+    asked_about = record(NAMED)
+    shown = read_access.tension_for_invited(asked_about, ())
+    assert shown is not None and shown.units > TENSION_UNITS
+    seated = asked_about.model_copy(update={"phase": Phase.CRYSTALLIZING})
+    view = read_access.for_party(seated, role="participant", alias="P01")
+    assert view.tension is not None and "[person 1]" in view.tension.transition
+    request = request_access.for_endpoint(seated, "P01", material=Material(), mandate=Mandate(), words="I can help.")
+    assert "[person 1]" in request.tension.transition
+
+
+async def test_whoever_is_asked_about_the_longest_tension_with_a_name_in_it_can_read_their_inbox(
+    gateway: GatewayHarness,
+) -> None:
+    room = await Room.open(gateway)
+    invited, seated = await room.person(), await room.person()
+    tension = {"transition": LONGEST, "names": [{"name": "Zaph"}]}
+    pid = await room.demand(invited, by_hand(seated), tension=tension, intent="Zaph wants a mill.")
+    question = (await asked(gateway, invited["token"], "consent"))["consent"]
+    assert "[person 1]" in question["tension"]["transition"]
+    await room.answers(pid, invited, allow=True)
+    await asked(gateway, seated["token"], "projection")
+    for path in ("/inbox?view=true", f"/processes/{pid}"):
+        answer = await gateway.ask("GET", path, seated["token"])
+        assert answer.status_code == 200, answer.text
+    await room.close(pid)
+
+
+@pytest.mark.parametrize("line", ["Zaph." * 1_000, "ﷺ" * 5_000, "!" * 5_000])
+def test_a_tension_of_few_and_endless_words_or_of_signs_is_refused(line: str) -> None:
+    body = TensionBody(transition=f"mill {line}"[:5_000], exchange=line[:5_000])
+    with pytest.raises(BadInput, match=f"at most {TENSION_CHARS:,}"):
+        body.tension()
+
+
+@pytest.mark.parametrize("unit", ["Zaph.", "ﷺ", "!", "word "])
+def test_what_is_made_of_an_endless_word_is_short(unit: str) -> None:
+    text = "x" + unit * 10_000
+    assert from_raw(text[:20_000], language="en").chars <= TENSION_CHARS + 3 * len("[data_insufficient]")
+    draft = within_limits(TensionDraft(transition=text, initial_state=text, barriers=[text] * 9, exchange=text))
+    assert sum(map(len, (draft.transition, draft.initial_state, *draft.barriers, draft.exchange))) <= TENSION_CHARS
+    assert len(cut(text, 60)) <= 60 * 20
