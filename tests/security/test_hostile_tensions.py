@@ -12,8 +12,9 @@ from tongyao.app.messaging.wire import TensionBody
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import Mandate, Material
-from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.tension import (
+    MISSING,
     TENSION_CHARS,
     TENSION_UNITS,
     NameFound,
@@ -25,7 +26,7 @@ from tongyao.protocol.model.tension import (
 )
 from tongyao.protocol.rules import read_access, request_access
 
-LONGEST = "wheel " * (TENSION_UNITS - 7) + "Zaph"  # 300 units with the marks of three lenses that are missing
+LONGEST = "wheel " * (TENSION_UNITS - 3 * units(MISSING) - 1) + "Zaph"  # the other three lenses are missing
 NAMED = Tension(transition=LONGEST, names=(NameFound(name="Zaph"),))
 
 
@@ -79,7 +80,7 @@ def test_a_tension_of_few_and_endless_words_or_of_signs_is_refused(line: str) ->
 @pytest.mark.parametrize("unit", ["Zaph.", "ﷺ", "!", "word "])
 def test_what_is_made_of_an_endless_word_is_short(unit: str) -> None:
     text = "x" + unit * 10_000
-    assert from_raw(text[:20_000], language="en").chars <= TENSION_CHARS + 3 * len("[data_insufficient]")
+    assert from_raw(text[:20_000], language="en").chars <= TENSION_CHARS + 3 * len(MISSING)
     draft = within_limits(TensionDraft(transition=text, initial_state=text, barriers=[text] * 9, exchange=text))
     assert sum(map(len, (draft.transition, draft.initial_state, *draft.barriers, draft.exchange))) <= TENSION_CHARS
     assert len(cut(text, 60)) <= 60 * 20
