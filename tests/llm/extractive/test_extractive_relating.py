@@ -7,10 +7,11 @@ import pytest
 from tests.llm.extractive.extractive_process import ENGINE, call, process
 from tests.llm.extractive.extractive_requests import PROFILE, TENSION, observed, room, said
 from tongyao.llm.extractive.axes import hours_apart, opposed
+from tongyao.llm.extractive.wording import phrase
 from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
-from tongyao.protocol.model.plan import Plan, Role, Task
+from tongyao.protocol.model.plan import Plan, PlanDraft, Role, Task
 from tongyao.protocol.model.projection import Item, Outcome, Projection
 from tongyao.protocol.model.requests import DeliveryRequest, Exchange, PlannerRequest
 
@@ -35,6 +36,26 @@ async def test_an_offer_that_meets_a_need_is_complementary() -> None:
     assert sorted(relations["P01", "P02"].sources) == ["R1/P01/1", "R1/P02/1"]
     assert relations["P01", "P03"].relation is Relation.NONE_FOUND
     assert relations["P02", "P03"].relation is Relation.NONE_FOUND
+
+
+@pytest.mark.parametrize(
+    ("need", "statement"),
+    [
+        ("We need a second school choir for the spring fair.", "Our neighbours' school has a new roof."),
+        ("I need a saddle for the smaller mule.", "The last saddle of my father went to a museum."),
+        ("It does not have to be a new tractor.", "The tractor of the forest office passes on Mondays."),
+    ],
+)
+async def test_one_common_word_or_a_plain_statement_meets_no_need(need: str, statement: str) -> None:
+    assert await relation(said("P01", 1, need, "direction"), said("P02", 1, statement)) is Relation.NONE_FOUND
+
+
+async def test_one_rare_word_of_a_direct_offer_meets_a_need_in_singular_or_plural_also_where_the_tension_says_it() -> (
+    None
+):
+    need = said("P01", 1, "I need somebody who understands microscopes and lenses.", "direction")
+    offer = said("P02", 1, "I can clean a microscope, oil it and set it up.")
+    assert await relation(need, offer) is Relation.COMPLEMENTARY
 
 
 @pytest.mark.parametrize(("offering", "needing"), [("P01", "P02"), ("P02", "P01")])
@@ -180,6 +201,34 @@ async def test_an_uncovered_barrier_becomes_a_residual_tension() -> None:
     assert "spray the orchards" in residual.barriers[0]
     assert residual.sources[0] == "T/B2"
     assert residual.initial_state == TENSION.initial_state
+
+
+async def planned(*profiles: str) -> PlanDraft:
+    return (await process("en", TENSION, {str(number): text for number, text in enumerate(profiles)})).plan
+
+
+async def test_a_limit_that_says_what_others_need_is_no_wish() -> None:
+    plan = await planned(
+        PROFILE + "\nI cannot have visitors at the microscope, they need a pass for that.\n",
+        "# Farm\nI can show on a map where the farmers spray the orchards.\n",
+    )
+    benefits = [claim.text for role in plan.roles for claim in role.benefits]
+    assert benefits
+    assert not any("visitors" in text for text in benefits)
+
+
+async def test_a_residual_tension_has_whole_sentences_or_shows_where_one_was_cut() -> None:
+    long = "The hives stand in rows between the old mill and the weir, and every spring somebody counts them. " * 8
+    tension = TENSION.model_copy(update={"initial_state": long.strip()})
+    plan = (await process("en", tension, {"a": "# A\nI can play the accordion at weddings.\n"})).plan
+    for residual in plan.residuals:
+        for line in (residual.initial_state, *residual.barriers, residual.transition, residual.exchange):
+            assert line.endswith((".", "…")), line
+
+
+def test_a_few_words_of_a_sentence_show_where_they_were_cut() -> None:
+    assert phrase("There are about three hundred feet of green rope with brass hooks in my boat.").endswith("…")
+    assert phrase("I can lend a van.") == "lend a van"
 
 
 async def test_those_who_declined_are_not_in_a_replan() -> None:

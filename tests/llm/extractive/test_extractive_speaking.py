@@ -250,6 +250,36 @@ async def test_later_turns_say_only_what_is_new_until_nothing_is_left() -> None:
     assert len(spoken) >= 4
 
 
+async def test_a_proxy_does_not_repeat_in_the_profiles_words_what_its_owner_said() -> None:
+    words = "I have a microscope that carries a camera, and I tell pesticide damage from mites."
+    sorted_ = (await projected(turn(words=words))).items
+    own = Projection(
+        round=1,
+        alias="P01",
+        outcome=Outcome.REPLIED,
+        items=tuple(
+            Item(
+                id=f"R1/P01/{n}",
+                dimension=one.dimension,
+                claim=one.claim,
+                spans=(Span(source="words", start=0, end=9),),
+            )
+            for n, one in enumerate(sorted_, 1)
+        ),
+    )
+    later = [item.premise for item in (await projected(turn(round=2, own=(own,)))).items]
+    assert later
+    assert not [text for text in later if "microscope" in text]
+
+
+async def test_an_offer_to_tell_what_is_allowed_from_what_is_not_is_no_limit() -> None:
+    profile = (
+        "# What I can do\nI can say which mites harm bees under a microscope and which may not, and I may sign it.\n"
+    )
+    (item,) = (await projected(turn(profile))).items
+    assert item.dimension is Dimension.CAPABILITY
+
+
 @pytest.mark.parametrize(
     "drawing",
     [

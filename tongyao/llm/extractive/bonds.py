@@ -79,11 +79,11 @@ def _met(hearing: Hearing, need: Voice, giving: str) -> Bond | None:
     """How much of the words of a need the statements of `giving` have, which are no needs or limits themselves."""
     check()
     answers = [voice for voice in hearing.of(giving) if voice.answers]
-    ranked = sorted(answers, key=lambda voice: -hearing.weigh(hearing.shared(need, voice)))
+    ranked = sorted(answers, key=lambda voice: -hearing.bearing(need, voice))
     if not ranked:
         return None
     met = hearing.shared(need, ranked[0])
-    score, further = hearing.weigh(met), list[Voice]()
+    score, further = hearing.bearing(need, ranked[0]), list[Voice]()
     for voice in ranked[1:]:
         more = hearing.shared(need, voice) - met
         if gained := hearing.weigh(more):

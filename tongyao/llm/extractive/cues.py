@@ -68,7 +68,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"\b(?:can't|cannot|can not|couldn't|don't|never) (?:find|afford|get hold|get anyone)\b",
         r"\b(?:I|we)(?:'ve| have|'ve got| have got|'ve had| have had) no (?!idea|opinion|intention|wish|interest|objection|more\b|time for)",
         r"\b(?:there's|there is|there are) no (?:money|room|one|way|place|budget|teacher|bus|shop|help)\b",
-        r"\b(?:don't|doesn't|do not|does not|haven't|hasn't) (?:have|got|own)\b",
+        r"\b(?:don't|doesn't|do not|does not|haven't|hasn't) (?:have|got|own)\b(?! to\b)",
         r"\b(?:don't|do not|doesn't) know (?:how|what|who|where|anyone|anybody|a)\b|\b(?:hopeless|useless|no good|bad) (?:at|with)\b",
         r"\bI (?:can't|cannot|can not) (?:sew|cook|drive|read|write|sing|swim|type|spell|draw|lift|carry|reach|repair|fix|mend|build|use)\b",
         r"\b(?:if only|nobody|no one) (?:to|who|has|had|can|could|knows|wants)\b|\bwaiting for (?:someone|somebody|a)\b",
@@ -196,7 +196,7 @@ REFUSING = _any(
     r"\b(?:I|we) (?:will not|won't|cannot|can't|can not) have\b",
     r"\b(?:I|we) (?:take|accept|do|give|lend|sell|open|work|let|allow) no (?!notice|part|more|longer|harm)\w+",
 )
-"""Limits of whoever speaks that look like a need ("I cannot have") or like nothing ("I take no"). For sorting a person's own words."""
+"""Limits of whoever speaks that look like a need ("I cannot have") or like nothing ("I take no")."""
 
 ALLOWING = _any(r"\b(?:which|what|who)\b[^.;]{0,60}\b(?:and|or) (?:which|what|who) (?:may|can|must) not\b")
 """Who can tell what is allowed from what is not offers a judgement, and sets no limit."""
@@ -242,6 +242,10 @@ def cues_in(text: str) -> frozenset[Cue]:
     """What `text` shows. An offer is one in a clause of its own: "nobody can teach" offers nothing."""
     check()
     found = {cue for cue, pattern in _IN_SENTENCE.items() if pattern.search(text)}
+    if ALLOWING.search(text):
+        return frozenset((found | {Cue.OFFER}) - {Cue.LIMIT})
+    if REFUSING.search(text):
+        found = (found | {Cue.LIMIT}) - {Cue.NEED}
     if Cue.OFFER in found and not any(
         _IN_SENTENCE[Cue.OFFER].search(clause) and not _REFUSED.search(_FOR_FREE.sub("", clause))
         for clause in _CLAUSE.split(text)

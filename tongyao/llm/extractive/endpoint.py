@@ -67,6 +67,9 @@ STANDING_TURNS: Final = 2
 SAME: Final = 0.8
 """A sentence as like one already said as this says nothing new."""
 
+SAID_IN_OTHER_WORDS: Final = 0.6
+"""Share of the words of a profile's sentence from which it repeats what its owner said in person."""
+
 
 def project(request: EndpointRequest) -> ProjectionDraft:
     """The draft of one turn; `nothing_new` when no sentence that was not said lies above the floor."""
@@ -104,7 +107,8 @@ def _picked(request: EndpointRequest, facets: list[Facet]) -> list[Choice]:
     if able or (whole and turns < STANDING_TURNS):
         choices += _standing(aligned, {choice.sentence for choice in choices}, needs_only=not whole)
     choices += _answering(request, likeness, aligned, {choice.sentence for choice in choices if choice.score})
-    choices = [choice for choice in choices if choice.sentence not in said]
+    in_person = [frozenset(tokens(text)) for text in _said_in_person(request.own)]
+    choices = [one for one in choices if one.sentence not in said and not _repeats(one.sentence, in_person)]
     choices.sort(key=lambda choice: (-choice.score, choice.sentence.start))
     taken: list[Choice] = []
     spoken = [sentence.text for sentence in said]
@@ -215,6 +219,22 @@ def _redirections(request: EndpointRequest) -> list[str]:
     targets = request.tension.targets()
     gaps = [f"{gap.text} {targets.get(gap.target, '')}" for gap in last.gaps if gap.kind == "overlooked"]
     return gaps + [note.text for note in last.ignored] + [f"{note.name} {note.text}" for note in last.frameworks]
+
+
+def _said_in_person(own: Sequence[Projection]) -> list[str]:
+    """What their owner wrote in the turns before, where they spoke themselves."""
+    return [
+        wording.said_in(item)
+        for turn in own
+        for item in turn.items
+        if any(span.source != "profile" for span in item.spans)
+    ]
+
+
+def _repeats(sentence: Sentence, in_person: Sequence[frozenset[str]]) -> bool:
+    """Whether most of what a sentence is about stands in one of these statements."""
+    words = frozenset(tokens(sentence.text))
+    return bool(words) and any(len(words & said) >= SAID_IN_OTHER_WORDS * len(words) for said in in_person)
 
 
 def _said(own: tuple[Projection, ...], candidates: list[Sentence]) -> list[Sentence]:

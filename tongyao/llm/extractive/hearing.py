@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in
-from tongyao.llm.extractive.likeness import Likeness, tokens, weight_of
+from tongyao.llm.extractive.likeness import Likeness, stem, tokens, weight_of
 from tongyao.llm.extractive.stopping import check
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest, Language
+from tongyao.protocol.rules.identity.common_words import ENGLISH
 
 BY_SAYERS: Final = {2: 1.0, 3: 0.8}
 """What a word shared by two participants weighs when so many in the room say it."""
@@ -28,11 +30,20 @@ MEETS_NEED: Final[dict[Language, float]] = {"en": 1.0, "zh": 0.5}
 A Chinese word is weighed by its rarity in running text and hardly reaches 1; an English one that is not ordinary weighs 1.
 """
 
+EVERYDAY: Final = 0.6
+"""A common English word weighs so much less: alone it joins nothing, two of them do."""
+
+BY_ONE_PLAIN: Final = 0.6
+"""What one word counts that a need shares with a statement which offers nothing: alone it joins nothing."""
+
 MEETS: Final = 0.1
 """Likeness (cosine) from which two voices with two words in common speak of the same thing."""
 
 MEETS_BY_ONE: Final = 0.4
 """The same where a single word is all they have in common."""
+
+_EVERYDAY: Final = frozenset(map(stem, ENGLISH))
+_HAVING: Final = re.compile(r"\b(?:I|we)(?:'ve| have| own| hold| keep)\b|\bthere(?:'s| is| are)\b|有", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,11 @@ class Voice:
     def answers(self) -> bool:
         """Whether the voice may meet a need: it is none, and rules nothing out unless it offers as well."""
         return not self.needs and (Cue.OFFER in self.cues or not (self.limits or Cue.LIMIT in self.cues))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the voice offers something, or says that its owner has it."""
+        return Cue.OFFER in self.cues or bool(_HAVING.search(self.said))
 
     @property
     def sought(self) -> bool:
@@ -114,14 +130,28 @@ class Hearing:
 
     def meets(self, need: Voice, answer: Voice) -> bool:
         """Whether a statement has enough of the words of a need."""
-        return self.weigh(self.shared(need, answer)) >= MEETS_NEED[self.language]
+        return self.bearing(need, answer) >= MEETS_NEED[self.language]
 
-    def weigh(self, words: Iterable[str]) -> float:
-        """How much it says that two people use these words: 1 for each that nobody else in the room has."""
+    def bearing(self, need: Voice, answer: Voice) -> float:
+        """What the words weigh that a statement shares with a need.
+
+        How rare an English word is, is not known. So one word joins a need with an offer, and not with a plain statement; and
+        for an offer the words of the tension count in full, since it speaks to everybody who needs the thing.
+        """
+        words = self.shared(need, answer)
+        if self.language == "zh":
+            return self.weigh(words)
+        weight = self.weigh(words, of_tension=1.0 if Cue.OFFER in answer.cues else OF_THE_TENSION)
+        plain = len(words) == 1 and not (answer.holds or Cue.OFFER in need.cues)
+        return weight * (BY_ONE_PLAIN if plain else 1.0)
+
+    def weigh(self, words: Iterable[str], *, of_tension: float = OF_THE_TENSION) -> float:
+        """How much it says that two people use these words: 1 for each rare one that nobody else in the room has."""
         return sum(
             weight_of(word)
+            * (EVERYDAY if word in _EVERYDAY else 1.0)
             * BY_SAYERS.get(len(self._sayers[word]), BY_MANY)
-            * (OF_THE_TENSION if word in self._of_tension else 1.0)
+            * (of_tension if word in self._of_tension else 1.0)
             for word in words
         )
 

@@ -83,7 +83,7 @@ def tokens(text: str) -> list[str]:
             words = [word for word in jieba.cut_for_search(run) if _telling(word)]
             found += dict.fromkeys([*words, *(word[-1] for word in words if _kind(word[-1]))])
         else:
-            found += [_stem(word) for word in _parts(run) if _subject(word)]
+            found += [stem(word) for word in _parts(run) if _subject(word)]
     return found
 
 
@@ -139,7 +139,8 @@ def weight_of(word: str) -> float:
     return (0.3 + 0.7 * weight) * (0.7 if len(word) == 1 else 1.0)
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """An English word without its ending; two forms of one word mostly have the same."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

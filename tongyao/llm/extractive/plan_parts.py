@@ -12,7 +12,6 @@ from tongyao.protocol.model.observation import Pair, Relation
 from tongyao.protocol.model.plan import ClaimDraft, ResidualDraft, RoleDraft
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import PlannerRequest
-from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import TENSION_UNITS
 
 CLAIMS_EACH: Final = 3
@@ -78,7 +77,11 @@ def role(record: Record, alias: str) -> RoleDraft:
     """What somebody gives, what they are after, on which conditions, and whose share they wait for."""
     words = PLAN[record.language]
     waiting = {one.need.id: one for one in record.dependencies() if one.needing == alias}
-    wishes = [item for item in record.items[alias] if needs(item) or _wished(item)]
+    wishes = [
+        item
+        for item in record.items[alias]
+        if item.dimension is not Dimension.BOUNDARY and (needs(item) or _wished(item))
+    ]
     wishes.sort(key=lambda item: item.id not in waiting)
     benefits = []
     for item in wishes[:CLAIMS_EACH]:
@@ -126,8 +129,8 @@ def gaps(record: Record) -> list[ResidualDraft]:
             _residual(
                 record,
                 title=words["residual"].format(said=wording.repeated(barrier, record.language, 20)),
-                transition=words["remove"].format(said=cut(barrier, 40)),
-                barrier=cut(barrier, 60),
+                transition=words["remove"].format(said=wording.excerpt(barrier)),
+                barrier=wording.excerpt(barrier, 60),
                 sources=[f"T/{target}", *named],
             )
         )
@@ -153,7 +156,7 @@ def _apart(record: Record, pair: Pair) -> str:
     """The two statements that may not both hold, each short enough to be read whole."""
     said = [item for source in pair.sources[:2] if (item := record.item(source))]
     if len(said) < 2:
-        return cut(pair.text, 60)
+        return wording.excerpt(pair.text, 60)
     (a, x), (b, y) = ((record.owner(item.id), record.said(item, 18)) for item in said)
     return PLAN[record.language]["apart"].format(a=a, x=x, b=b, y=y)
 
@@ -163,8 +166,8 @@ def _residual(record: Record, *, title: str, transition: str, barrier: str, sour
     return ResidualDraft(
         title=title,
         transition=transition,
-        initial_state="" if "I" not in tension.targets() else cut(tension.initial_state, 90),
+        initial_state="" if "I" not in tension.targets() else wording.sentences_within(tension.initial_state, 90),
         barriers=[barrier],
-        exchange="" if "E" not in tension.targets() else cut(tension.exchange, 60),
+        exchange="" if "E" not in tension.targets() else wording.sentences_within(tension.exchange, 60),
         sources=sources,
     )

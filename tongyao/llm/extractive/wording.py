@@ -6,8 +6,9 @@ import re
 from typing import Final, Literal
 
 from tongyao.llm.extractive.cues import RECOMMENDING
+from tongyao.llm.extractive.sentences import split
 from tongyao.protocol.model.projection import Item
-from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.sizes import cut, language_of, units
 
 Language = Literal["zh", "en"]
 
@@ -108,6 +109,16 @@ def excerpt(text: str, limit: int = EXCERPT) -> str:
     return line if units(line) <= limit else cut(line, limit) + "…"
 
 
+def sentences_within(text: str, limit: int) -> str:
+    """The first sentences of `text` that stay whole within `limit` units; where already the first is longer, its beginning."""
+    kept = ""
+    for sentence in split(text):
+        if units(kept + sentence.text) > limit:
+            break
+        kept = f"{kept} {sentence.text}".strip() if language_of(sentence.text) == "en" else kept + sentence.text
+    return kept or excerpt(text, limit)
+
+
 def repeatable(text: str) -> bool:
     """Whether the catalyst may repeat `text`: not when it recommends something, for quoting it would pass
     that on."""
@@ -136,6 +147,7 @@ def phrase(text: str) -> str:
         if words and units(words + clause) > PHRASE:
             break
         words += clause
-    whole = words.strip() == line
-    words = cut(words, PHRASE).rstrip(" ,;:.，；：。、!！")
-    return words if whole else words + "…"
+    short = cut(words, PHRASE)
+    whole = short.strip() == line
+    short = short.rstrip(" ,;:.，；：。、!！")
+    return short if whole else short + "…"
