@@ -70,6 +70,40 @@ async def test_no_head_and_no_trailer_grows_without_end(whole: GatewayHarness, f
         assert await taken(port, first, again, 100) < 100
 
 
+async def answered(port: int, *pieces: bytes) -> bytes:
+    """What the gateway answers to a request that is sent in pieces."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            return await reader.readuntil(b"\r\n")
+    except (OSError, asyncio.IncompleteReadError):
+        return b""
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"0\r\n" + b"a:\r\n" * 15_900 + b"\r\n", b"2;" + b"a" * 60_000 + b"\r\n{}\r\n0\r\n\r\n"],
+    ids=["trailers", "a chunk's extension"],
+)
+async def test_what_stands_around_the_chunks_of_a_body_is_short(whole: GatewayHarness, body: bytes) -> None:
+    """64 KB of trailers are 16,000 lines: they took a third of a second to parse, before every limit."""
+    async with open_gateway(whole) as (_, port):
+        assert await answered(port, CHUNKED, body) == b""
+
+
+async def test_a_body_in_chunks_that_arrive_in_pieces_is_taken(whole: GatewayHarness) -> None:
+    chunks = [piece for _ in range(100) for piece in (b"20\r\n", b" " * 0x20, b"\r\n")]
+    async with open_gateway(whole) as (_, port):
+        end = (b"2\r\n", b"{}", b"\r\n", b"0\r\n", b"a: b\r\n", b"\r\n")
+        assert b" 422 " in await answered(port, CHUNKED, *chunks, *end)
+
+
 async def test_who_only_holds_connections_keeps_nobody_out(whole: GatewayHarness) -> None:
     async with open_gateway(whole, most_connections=10, most_address_connections=6) as (url, port):
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
@@ -115,19 +149,6 @@ def test_this_machine_is_one_client_whatever_address_of_its_own_it_calls_from() 
     assert {addresses.of_peer(one) for one in ("127.0.0.1", "127.9.8.7", "::1", "::ffff:127.3.3.3")} == {"127.0.0.1"}
     assert addresses.of({"type": "http", "client": ("127.44.0.2", 1), "headers": []}) == "127.0.0.1"
     assert addresses.of_peer("10.0.0.7") == "", "a proxy's connections are of many clients"
-
-
-async def answered(port: int, sent: bytes) -> bytes:
-    """The first line of what the gateway answers; empty where it closes the connection without a word."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        async with asyncio.timeout(60):
-            writer.write(sent)
-            return await reader.readline()
-    except OSError:
-        return b""
-    finally:
-        writer.close()
 
 
 async def test_a_body_in_chunks_of_one_byte_is_not_parsed_to_its_end(whole: GatewayHarness) -> None:

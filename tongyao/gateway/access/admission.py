@@ -18,6 +18,7 @@ from tongyao.app.people.sessions import find_session
 from tongyao.gateway.access.addresses import ClientAddresses
 from tongyao.gateway.access.authentication import SESSION, authenticate, bearer_token, caller_of
 from tongyao.gateway.access.body_limit import WORDS_BYTES, most_bytes
+from tongyao.gateway.access.cookies import keep_own_cookies
 from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
 
@@ -40,6 +41,7 @@ class Admission:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        keep_own_cookies(scope)
         state = scope.setdefault("state", {})
         state["address"] = address = self._addresses.of(scope)
         try:

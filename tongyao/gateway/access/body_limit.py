@@ -15,8 +15,9 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 WORDS_BYTES: Final = 1_000_000
 """A message or a form of the console: much more than the words in it may have, in any encoding."""
 
-MOST_PARTS: Final = 10_000
+MOST_PARTS: Final = 5_000
 MOST_PARTS_OF_PAYLOADS: Final = 300_000
+MOST_FIELDS: Final = 200
 """Quotation marks of a body of JSON, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON
 of many small values takes twenty times its length in memory, and seconds of the event loop: each that is wrong is an error of its own."""
 
@@ -41,9 +42,9 @@ class BodyLimit:
         most = most_bytes(scope, scope.get("state", {}).get("caller"), self._options)
         seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, whole, structure = 0, False, False, Structure()
+        read, started, whole = 0, False, False
         cut = LONG if declared.isdigit() and int(declared) > most else ""
-        most_parts = _most_parts(scope)
+        structure, most_parts = _structure_of(scope, scope.get("state", {}).get("caller"))
         until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
@@ -63,7 +64,7 @@ class BodyLimit:
             if read > most:
                 cut = LONG
                 raise ValueError("the body is too long")
-            if most_parts is not None and structure.parts > most_parts:
+            if structure.parts > most_parts:
                 cut = PARTS
                 raise ValueError("the body has too many parts")
             return message
@@ -118,11 +119,22 @@ class Structure:
                 self.parts += len(piece)
 
 
-def _most_parts(scope: Scope) -> int | None:
-    """Of the body of a request. None for pages of the console: they send forms, whose number of fields is limited."""
+class Fields:
+    """Counts the fields of a form as it arrives."""
+
+    def __init__(self) -> None:
+        self.parts = 0
+
+    def read(self, body: bytes) -> None:
+        self.parts += body.count(b"&")
+
+
+def _structure_of(scope: Scope, caller: object) -> tuple[Structure | Fields, int]:
+    """What counts the parts of the body of a request, and how many there may be. Only operators send many payloads of Temporal."""
     if _PAYLOADS.fullmatch(scope["path"]):
-        return MOST_PARTS_OF_PAYLOADS
-    return None if scope["path"].startswith("/console/") else MOST_PARTS
+        operator = isinstance(caller, Caller) and caller.operator
+        return Structure(), MOST_PARTS_OF_PAYLOADS if operator else MOST_PARTS
+    return (Fields(), MOST_FIELDS) if scope["path"].startswith("/console/") else (Structure(), MOST_PARTS)
 
 
 def most_bytes(scope: Scope, caller: object, options: GatewayOptions) -> int:

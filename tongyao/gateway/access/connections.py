@@ -17,6 +17,10 @@ _PIECE: Final = 4096
 _SMALL_CHUNKS: Final = 200
 _CHUNK_BYTES: Final = 16
 """A chunked body has at most so many chunks, and one more for so many bytes: each takes as long to parse as a thousand bytes."""
+_CHUNK_HEAD_BYTES: Final = 10
+_TRAILER_BYTES: Final = 1024
+"""Around the bytes of a chunked body so many for each chunk, and so many more, for trailers and extensions: 64 KB of trailers may be 16,000
+lines, and take a third of a second to parse."""
 
 
 class Connection(Protocol):
@@ -54,31 +58,41 @@ class OpenConnections:
 
 
 class _Chunked(h11.Connection):
-    """Counts the chunks and the bytes of the body that is being received."""
+    """Counts the chunks, the bytes of the body that is being received, and the bytes around them."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, HEAD_BYTES)
-        self._chunks = self._bytes = 0
+        self._received = self._chunks = self._bytes = 0
+
+    def receive_data(self, data: bytes) -> None:
+        self._received += len(data)
+        super().receive_data(data)
 
     def next_event(self) -> Any:
         event = super().next_event()
         if isinstance(event, h11.Request):
+            self._received = len(self.trailing_data[0])  # what came behind the head
             self._chunks = self._bytes = 0
         elif isinstance(event, h11.Data):
-            self._chunks += event.chunk_start
+            self._chunks += event.chunk_end  # h11 forgets the start where nothing of the chunk is here yet
             self._bytes += len(event.data)
         return event
 
     @property
-    def has_too_many_chunks(self) -> bool:
-        return self._chunks > _SMALL_CHUNKS + self._bytes // _CHUNK_BYTES
+    def is_chopped_up(self) -> bool:
+        """Whether the body that is being received has too many chunks, or too much stands around them."""
+        around = self._received - self._bytes if self.their_state is h11.SEND_BODY else 0
+        return (
+            self._chunks > _SMALL_CHUNKS + self._bytes // _CHUNK_BYTES
+            or around > _TRAILER_BYTES + _CHUNK_HEAD_BYTES * self._chunks
+        )
 
 
 def patient_protocol(seconds: float, room: OpenConnections, address_of: Callable[[str], str]) -> type[asyncio.Protocol]:
     """uvicorn's protocol on h11, which takes a head or trailers of 64 KB at most and reads no further request while one is answered.
 
     uvicorn's other one, on httptools, does neither. A head of too many lines is answered `400`, and a connection whose body comes in too many
-    chunks is closed. A client has `seconds` from connecting, and from the first byte of each request, to the
+    chunks, or with long trailers, is closed. A client has `seconds` from connecting, and from the first byte of each request, to the
     end of its head. `address_of`: a peer's address, as it is counted in `room`.
     """
 
@@ -114,7 +128,7 @@ def patient_protocol(seconds: float, room: OpenConnections, address_of: Callable
             if self.cycle is not before:  # a head has arrived
                 self._stop_waiting()
                 self._lines = 0
-            if self._counted.has_too_many_chunks:
+            if self._counted.is_chopped_up:
                 self.abort()
 
         def connection_lost(self, exc: Exception | None) -> None:

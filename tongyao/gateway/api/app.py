@@ -94,9 +94,9 @@ async def _problems(request: Request, call_next: Callable[[Request], Any]) -> An
 async def _not_valid(request: Request, error: Exception) -> JSONResponse:
     """Says where and why. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
-    wrong = [{"where": location(one), "why": reason(one)} for one in error.errors()]
+    wrong = [{"where": location(one), "why": reason(one)} for one in error.errors()[:20]]
     detail = "; ".join(f"{one['where']}: {one['why']}" for one in wrong[:3])
-    return problem_response(HttpProblem(422, "not_valid", detail, errors=wrong[:20]))
+    return problem_response(HttpProblem(422, "not_valid", detail, errors=wrong))
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
