@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
@@ -17,7 +18,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.records.database import Connection
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values
-from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text
+from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text, text_id
 
 SCENE_PROFILES: Final = 200
 """Other profiles of the scene that are read, to distinguish common words from words of the person."""
@@ -40,26 +41,31 @@ async def rewrite_without(
 
     `seats`: the person's alias by process, wherever they sit or brought the intent.
     """
-    words, identities = await _words(connection, person), await _identities(connection, person)
-    rewriting = _Rewriting(connection, person, seats, words, identities)
-    for process_id in await _tree(connection, roots):
-        await rewriting.process(process_id)
-    return Rewritten(rewritten=rewriting.rewritten, removed=rewriting.removed)
+    names = await _names(connection, person)
+    rewritten = removed = 0
+    for root in roots:
+        tree = await _tree(connection, [root])
+        there = {process_id: alias for process_id, alias in seats.items() if process_id in tree}
+        rewriting = _Rewriting(connection, person, there, await _own(connection, tree, person), names)
+        for process_id in tree:
+            await rewriting.process(process_id)
+        rewritten, removed = rewritten + rewriting.rewritten, removed + rewriting.removed
+    return Rewritten(rewritten=rewritten, removed=removed)
 
 
 class _Rewriting:
-    """Goes through the texts of one process after the other."""
+    """Goes through the texts of the processes of one tree. `own`: texts of the person that it could read; `names`: what names them."""
 
     def __init__(
         self,
         connection: Connection,
         person: str,
         seats: Mapping[str, str],
-        words: Sequence[str],
-        identities: Sequence[str],
+        own: Sequence[_Own],
+        names: _Names,
     ) -> None:
         self._connection, self._person = connection, person
-        self._seats, self._words, self._identities = seats, words, identities
+        self._seats, self._own, self._names = seats, own, names
         self.rewritten = self.removed = 0
 
     async def process(self, process_id: str) -> None:
@@ -72,9 +78,10 @@ class _Rewriting:
         erasure = Erasure(
             process_id,
             seats=self._seats,
-            words=self._words,
+            words=[one.text for one in self._own],
             elsewhere=[*scene, *(_plain(row.kind, texts[row.text_id]) for row in rows if row.independent)],
-            identities=self._identities,
+            later=self._said_later(rows, texts),
+            identities=self._names.of(process_id, self._seats),
         )
         for row in rows:
             if not await self._structured(row, texts[row.text_id], erasure):
@@ -87,6 +94,20 @@ class _Rewriting:
             await self._connection.execute(
                 "DELETE FROM relations WHERE process_id = %s AND %s IN (a, b)", [process_id, alias]
             )
+
+    def _said_later(self, rows: Sequence[_Row], texts: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+        """What others said in a turn, each with the tension and the observations that were there before.
+
+        What came after the erasure was asked for is left out: by then observations may have been rewritten, and tell no longer what was read.
+        """
+        tensions = [one.text for one in self._own if one.kind in ("tension", "intent")]
+        tensions += [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
+        seen = [(row.created_at, texts[row.text_id]) for row in rows if row.kind == "observation"]
+        return [
+            (_plain(row.kind, texts[row.text_id]), [*tensions, *(text for at, text in seen if at <= row.created_at)])
+            for row in rows
+            if row.in_turn and row.created_at < self._names.asked_at
+        ]
 
     async def _structured(self, row: _Row, text: str, erasure: Erasure) -> bool:
         """Rewrite what has a structure; False for what has none."""
@@ -161,12 +182,44 @@ class _Rewriting:
 
 
 class _Row(Value):
-    """A text of a process, by the id that the tables name. `independent`: written before its author could know of anybody else's words."""
+    """A text of a process, by the id that the tables name. `independent`: written before its author could know of anybody else's words.
+
+    `in_turn`: said in a turn, by a person or a proxy. `created_at`: of the text as it was first.
+    """
 
     text_id: str
     owner: str
     kind: str
     independent: bool
+    in_turn: bool
+    created_at: datetime
+
+
+class _Own(Value):
+    """A text of the person, in words."""
+
+    kind: str
+    text: str
+
+
+class _Names(Value):
+    """What names the person: `now`, and by process as it was stored there when the room was seated. `asked_at`: when they had themself erased.
+
+    Where it was stored, a name that was taken later does not count: nobody could have meant them by it, and it may be a word of others.
+    """
+
+    now: tuple[str, ...]
+    stored: dict[str, tuple[str, ...]]
+    asked_at: datetime
+
+    def of(self, process_id: str, seats: Mapping[str, str]) -> tuple[str, ...]:
+        """For one process. Where they have no seat: those of the processes of its tree, which `seats` names by alias."""
+        found = [
+            self.stored.get(text_id("identities", one, alias)) for one, alias in seats.items() if one == process_id
+        ]
+        if not found:
+            found = [self.stored.get(text_id("identities", one, alias)) for one, alias in seats.items()]
+        return tuple(dict.fromkeys(name for names in found for name in (self.now if names is None else names)))
 
 
 async def _rows(connection: Connection, process_id: str, person: str) -> list[_Row]:
@@ -180,15 +233,15 @@ async def _tree(connection: Connection, roots: Sequence[str]) -> list[str]:
     return [row["id"] for row in await cursor.fetchall()]
 
 
-async def _words(connection: Connection, person: str) -> list[str]:
-    """What is theirs; of projections the claims alone."""
-    cursor = await connection.execute(
-        "SELECT id, kind FROM texts WHERE owner = %s AND kind = ANY(%s) AND body IS NOT NULL",
-        [person, list(THEIR_WORDS)],
-    )
-    kinds = {row["id"]: row["kind"] for row in await cursor.fetchall()}
+async def _own(connection: Connection, tree: Sequence[str], person: str) -> list[_Own]:
+    """What is theirs and could be read in these processes; of projections the claims alone."""
+    kinds: dict[str, str] = {}
+    for process_id in tree:
+        values = {"process": process_id, "owner": f"process:{process_id}", "who": person, "kinds": list(THEIR_WORDS)}
+        cursor = await connection.execute(_OWN, values)
+        kinds |= {row["id"]: row["kind"] for row in await cursor.fetchall()}
     texts = await get_texts(connection, kinds, erased="", gone=True)
-    return [_plain(kinds[id], text) for id, text in texts.items()]
+    return [_Own(kind=kinds[id], text=_plain(kinds[id], text)) for id, text in texts.items()]
 
 
 async def _scene_texts(connection: Connection, process_id: str, person: str) -> list[str]:
@@ -207,15 +260,24 @@ async def _scene_texts(connection: Connection, process_id: str, person: str) -> 
     return list((await get_texts(connection, ids, erased="")).values())
 
 
-async def _identities(connection: Connection, person: str) -> list[str]:
+async def _names(connection: Connection, person: str) -> _Names:
     cursor = await connection.execute("SELECT identity, identity_sealed FROM profiles WHERE id = %s", [person])
     rows = [Stored(person, IDENTITY, row["identity"], row["identity_sealed"]) for row in await cursor.fetchall()]
     now = [name for value in await open_values(connection, rows) for name in _strings(value)]
     cursor = await connection.execute(
         "SELECT id FROM texts WHERE owner = %s AND kind = 'identities' AND body IS NOT NULL", [person]
     )
-    frozen = await get_texts(connection, [row["id"] for row in await cursor.fetchall()], erased="", gone=True)
-    return list(dict.fromkeys([*now, *(name for text in frozen.values() if text for name in json.loads(text))]))
+    stored = await get_texts(connection, [row["id"] for row in await cursor.fetchall()], erased="", gone=True)
+    cursor = await connection.execute(
+        "SELECT COALESCE((SELECT asked_at FROM tombstones WHERE owner = %s), now()) AS at", [person]
+    )
+    asked = await cursor.fetchone()
+    assert asked is not None
+    return _Names(
+        now=tuple(dict.fromkeys(now)),
+        stored={id: tuple(json.loads(text)) for id, text in stored.items() if text},
+        asked_at=asked["at"],
+    )
 
 
 def _strings(value: object) -> Iterable[str]:
@@ -233,28 +295,55 @@ def _plain(kind: str, text: str) -> str:
     return "\n".join([said.markdown, *(item.statement for item in said.items)])
 
 
-_TEXTS: Final = """
+_NAMED: Final = """
     WITH named AS (
-        SELECT text_id AS id, round = 1 AS independent FROM projections WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false FROM observations WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false FROM plans WHERE process_id = %(process)s
-        UNION ALL SELECT markdown_text_id, false FROM plans WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false FROM deliveries WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false FROM answers WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false FROM feedback WHERE process_id = %(process)s
-        UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1'
+        SELECT text_id AS id, round = 1 AS independent, true AS in_turn FROM projections WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, false FROM observations WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, false FROM plans WHERE process_id = %(process)s
+        UNION ALL SELECT markdown_text_id, false, false FROM plans WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, false FROM deliveries WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, false FROM answers WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, false FROM feedback WHERE process_id = %(process)s
+        UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1', m.kind = 'submit_projection'
                   FROM messages m WHERE m.process_id = %(process)s
-        UNION ALL SELECT s.text_id, false FROM signalled s WHERE s.process_id = %(process)s
-        UNION ALL SELECT r.text_id, false FROM replaced_texts r WHERE r.process_id = %(process)s
-        UNION ALL SELECT answer_text_id, round <= 1 AND step IN ('formulate', 'project')
+        UNION ALL SELECT s.text_id, false, false FROM signalled s WHERE s.process_id = %(process)s
+        UNION ALL SELECT r.text_id, false, false FROM replaced_texts r WHERE r.process_id = %(process)s
+        UNION ALL SELECT answer_text_id, round <= 1 AND step IN ('formulate', 'project'), false
                   FROM model_calls WHERE process_id = %(process)s
-        UNION ALL SELECT draft_text_id, round <= 1 AND step IN ('formulate', 'project')
+        UNION ALL SELECT draft_text_id, round <= 1 AND step IN ('formulate', 'project'), false
                   FROM model_calls WHERE process_id = %(process)s
-        UNION ALL SELECT intent_text_id, depth = 0 FROM processes WHERE id = %(process)s
-        UNION ALL SELECT tension_text_id, depth = 0 FROM processes WHERE id = %(process)s
-        UNION ALL SELECT id, false FROM texts WHERE owner = %(owner)s)
+        UNION ALL SELECT intent_text_id, depth = 0, false FROM processes WHERE id = %(process)s
+        UNION ALL SELECT tension_text_id, depth = 0, false FROM processes WHERE id = %(process)s
+        UNION ALL SELECT id, false, false FROM texts WHERE owner = %(owner)s)
+"""
+
+_TEXTS: Final = (
+    _NAMED
+    + """
     SELECT (array_agg(o.id ORDER BY (o.id <> t.id) DESC, o.id))[1] AS text_id, t.owner, t.kind,
-           bool_or(named.independent) AS independent
+           bool_or(named.independent) AS independent, bool_or(named.in_turn) AS in_turn, min(o.created_at) AS created_at
     FROM named JOIN texts o USING (id) JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id)
     WHERE t.body IS NOT NULL AND t.owner <> %(who)s
     GROUP BY t.id, t.owner, t.kind ORDER BY t.id"""
+)
+
+_OWN: Final = (
+    _NAMED
+    + """,
+    read AS (
+        SELECT id FROM named
+        UNION SELECT (settings ->> 'strategy')::uuid FROM processes WHERE id = %(process)s AND settings ->> 'strategy' <> ''
+        -- the version of their profile that was recorded when they were seated
+        UNION SELECT v.text_id FROM seats s JOIN profile_versions v ON (v.profile_id, v.version) = (s.profile_id, s.profile_version)
+              WHERE s.process_id = %(process)s AND s.profile_id = %(who)s
+        -- of a demander the versions that formulation may have read
+        UNION SELECT v.text_id FROM processes p JOIN profile_versions v ON v.profile_id = p.demander
+              WHERE p.id = %(process)s AND p.demander = %(who)s
+                AND v.version >= COALESCE((SELECT max(w.version) FROM profile_versions w
+                                           WHERE w.profile_id = p.demander AND w.created_at <= p.created_at), 1)
+                AND v.created_at <= COALESCE((SELECT n.created_at FROM texts n WHERE n.id = p.tension_text_id), now())
+        UNION SELECT m.id FROM texts m JOIN processes p ON p.id = %(process)s
+              WHERE m.owner = %(who)s AND m.kind = 'mandate' AND m.created_at <= COALESCE(p.ended_at, now()))
+    SELECT t.id, t.kind FROM read JOIN texts t USING (id)
+    WHERE t.owner = %(who)s AND t.kind = ANY(%(kinds)s) AND t.body IS NOT NULL"""
+)

@@ -7,7 +7,7 @@ them, or uses words that nobody else in the room had used before hearing of thei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import plan_markdown
@@ -48,18 +48,21 @@ class Erasure:
         seats: Mapping[str, str],
         words: Iterable[str],
         elsewhere: Iterable[str],
+        later: Iterable[tuple[str, Sequence[str]]] = (),
         identities: Iterable[str] = (),
     ) -> None:
         """
         Args:
             seats: process id → alias, of every process of the tree in which the person has a seat (`P00`: demander).
-            words: everything that is theirs: profile, what they said, what was said for them.
+            words: everything of theirs that the process could read: profile, what they said, what was said for them.
             elsewhere: what others in this process had said before they could know of it.
+            later: what others said afterwards, each with what its author had read before. A word in it that its author had not read
+                is their own.
             identities: what names the person.
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
-        heard = _grams(elsewhere)
+        heard = _grams(elsewhere).union(*(_grams([said]) - _grams(read) for said, read in later))
         self._own = _grams(words) - heard - _EVERYBODYS
         patterns = [_as_name(name) for name in identities if len(name.strip()) > 1]
         if self.alias and self.alias != DEMANDER:
