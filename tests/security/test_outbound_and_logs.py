@@ -10,7 +10,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from tongyao.app.messaging.wire import MESSAGE_BODY
-from tongyao.gateway.outbound.http_client import AddressForbidden, client, is_public
+from tongyao.gateway.outbound.addresses import is_public
+from tongyao.gateway.outbound.http_client import client
+from tongyao.gateway.outbound.network import AddressForbidden
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.observability.logs import configure
@@ -23,7 +25,7 @@ SECRET = "a-canary-in-somebodys-words"
     "address",
     ["::ffff:127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "2002:a00:1::1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1",
      "::7f00:1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2606:4700::5efe:a00:1", "fe80::1%eth0", "::1", "fc00::1", "169.254.169.254",
-     "100.64.0.1", "0.0.0.0", "224.0.0.1", "240.0.0.1"],
+     "100.64.0.1", "0.0.0.0", "224.0.0.1", "240.0.0.1", "fec0::1", "3fff::1", "5f00::1", "192.88.99.1"],
 )  # fmt: skip
 def test_no_spelling_of_a_private_address_is_public(address: str) -> None:
     assert not is_public(address)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
+import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +16,7 @@ from tests.gateway.outbound.test_sources import HELLO, SECRETS, Keeping
 from tongyao.app.people.profile_source import SourceError
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 from tongyao.gateway.outbound.http_client import MOST_BYTES, MOST_PARTS
+from tongyao.gateway.outbound.network import BESIDE_BYTES
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n"
 NOT_SIGNED_IN = b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n"
@@ -83,3 +87,80 @@ async def test_what_a_platform_answers_when_a_token_is_renewed_is_cut_off_too() 
             source._config.model_dump(), {**SECRETS, "access_token": ""}, Keeping(), private_allowed=True
         )
         assert "bytes" in await refused(expired)
+
+
+LINES = b"a:\r\n" * 24_000
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (b"", b"HTTP/1.1 100\r\n\r\n" * 1_000),
+        (b"", (b"HTTP/1.1 103 Early\r\n" + b"a:b\r\n" * 90 + b"\r\n") * 100),
+        (OK + LINES + b"\r\n", b""),
+        (OK + CHUNKED + b"1\r\ny\r\n0\r\n" + LINES + b"\r\n", b""),
+        (OK + CHUNKED + b"1;" + b"a" * 90_000 + b"\r\ny\r\n0\r\n\r\n", b""),
+    ],
+    ids=["announcements", "announcements with heads", "a long head", "trailers", "a chunk's extension"],
+)
+async def test_what_is_no_body_is_cut_off_as_well(first: bytes, again: bytes) -> None:
+    """Announcements before an answer, 16 bytes each, held the event loop as long as they came."""
+    async with agent(first, again, times=200 if again else 0) as source:
+        assert "not its body" in await refused(source)
+
+
+async def test_a_long_answer_is_taken_whole() -> None:
+    text = "I splice rope. " * 100_000
+    whole = json.dumps({"text": text, "content": text}).encode()
+    head = OK.replace(b"text/plain", b"application/json") + b"X: " + b"x" * (BESIDE_BYTES // 2) + b"\r\n"
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in (whole[:5], whole[5:70_000], whole[70_000:]))
+    for answer in (head + b"Content-Length: %d\r\n\r\n" % len(whole) + whole, head + CHUNKED + chunks + b"0\r\n\r\n"):
+        async with agent(answer) as source:
+            assert await source.get_profile() == text
+            assert await source.chat(HELLO) == text
+
+
+@pytest.mark.parametrize("values", ["[],", "{},", '"":0,', "1e5,"])
+async def test_an_answer_of_many_small_values_is_not_parsed(values: str) -> None:
+    """`json.loads` took the event loop 20 seconds for 8 MB of empty lists."""
+    body = f"[{values * 200_000}0]" if values != '"":0,' else f'{{{values * 200_000}"x":0}}'
+    head = OK.replace(b"text/plain", b"application/json") + b"Content-Length: %d\r\n\r\n" % len(body)
+    async with agent(head + body.encode()) as source:
+        assert "small values" in await refused(source)
+        expired = HttpProfileSource(
+            source._config.model_dump(), {**SECRETS, "access_token": ""}, Keeping(), private_allowed=True
+        )
+        assert "small values" in await refused(expired)
+
+
+async def test_an_answer_that_is_nested_without_end_is_unreadable_and_no_failure() -> None:
+    body = b"[" * 4_000
+    async with agent(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body) as source:
+        with pytest.raises(SourceError) as caught:
+            await source.chat(HELLO)
+        assert caught.value.code == "unreadable"
+
+
+async def test_host_names_that_do_not_resolve_hold_up_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up waits for a name server that somebody chose. Searches and registrations waited for the same threads."""
+    answered, asked = threading.Event(), threading.Semaphore(0)
+
+    def look_up(*args: object, **more: object) -> list[object]:
+        asked.release()
+        answered.wait(120)
+        raise socket.gaierror("no answer")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    config = {"chat_url": "https://slow.example/"}
+    sources = [HttpProfileSource(config, {}, Keeping()) for _ in range(40)]
+    asking = [asyncio.create_task(source.chat(HELLO)) for source in sources]
+    try:
+        async with asyncio.timeout(60):
+            while not asked.acquire(blocking=False):
+                await asyncio.sleep(0)
+            assert await asyncio.to_thread(lambda: "done") == "done"
+    finally:
+        answered.set()
+    for one in asking:
+        with pytest.raises(SourceError):
+            await one

@@ -17,13 +17,16 @@ import httpx
 from pydantic import ConfigDict, Field
 
 from tongyao.app.people.profile_source import ChatMessage, SaveCredentials, SourceError
+from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 from tongyao.gateway.outbound import http_client
+from tongyao.gateway.outbound.network import AddressForbidden, AnswerRefused
 from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
 PROFILE_SECONDS: Final = 30.0
 EARLY_SECONDS: Final = 30.0
 """A token that ends so soon is renewed before it is used."""
+_PIECE: Final = 4096
 
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
@@ -88,9 +91,9 @@ class HttpProfileSource:
             ):
                 _check(answer.status_code)
                 return await answer.aread(), answer.headers.get("content-type", "")
-        except http_client.AddressForbidden as error:
+        except AddressForbidden as error:
             raise SourceError("address_forbidden", f"{error}: give a public https:// address", permanent=True) from None
-        except http_client.AnswerRefused as error:
+        except AnswerRefused as error:
             raise SourceError("answer_refused", str(error), permanent=True) from None
         except (TimeoutError, httpx.TimeoutException):
             raise SourceError("timed_out", f"the agent did not answer within {seconds:.0f} s") from None
@@ -147,7 +150,7 @@ class _Bearer(httpx.Auth):
             raise SourceError("not_signed_in", "the platform renews this token no more: sign in anew", permanent=True)
         _check(answer.status_code)
         try:
-            given = json.loads(await answer.aread())
+            given = _parsed(await answer.aread())
             lasts = float(given.get("expires_in") or 0)
             self._credentials = Credentials.model_validate(
                 {
@@ -170,9 +173,22 @@ def _check(status: int) -> None:
         raise SourceError("refused", f"the platform answered {status}", permanent=not again)
 
 
+def _parsed(body: bytes) -> Any:
+    """An answer of JSON. Raises `ValueError`; `SourceError` for one of many small values, which would take seconds of the event loop."""
+    structure = Structure()
+    for start in range(0, len(body), _PIECE):
+        structure.read(body[start : start + _PIECE])
+        if structure.parts > MOST_PARTS:
+            raise SourceError("answer_refused", f"the answer has more than {MOST_PARTS:,} small values", permanent=True)
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def _text(body: bytes, name: str) -> str:
     try:
-        given = json.loads(body)
+        given = _parsed(body)
         text = given[name] if name in given else given["choices"][0]["message"]["content"]
     except (ValueError, KeyError, TypeError, IndexError):
         text = None

@@ -6,40 +6,31 @@ What such a server answers is bounded while it arrives, whoever reads it.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import socket
+import functools
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
+import httpcore
 import httpx
 
-_NO_HOST: Final = "the address has a host name that cannot exist"
-_NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
-
+from tongyao.gateway.outbound.network import NO_HOST, AddressForbidden, AnswerRefused, BoundedStream, CheckedNetwork
 
 MOST_BYTES: Final = 8_000_000
 MOST_PARTS: Final = 20_000
-"""Of an answer, as it arrives: somebody may send each byte by itself, which takes the event loop as long as a thousand bytes."""
+"""Of a body, as it arrives: somebody may send each byte by itself, which takes the event loop as long as a thousand bytes."""
 _PARTS_AT_ONCE: Final = 50
 """After so many parts others have their turn: what lies in the socket's buffer is read without any wait."""
-
-
-class AddressForbidden(httpx.RequestError):
-    """The address is not one of the public internet, or not encrypted."""
-
-
-class AnswerRefused(httpx.RequestError):
-    """The body of an answer is too long, in too many parts, or compressed."""
 
 
 def client(*, private_allowed: bool, seconds: float) -> httpx.AsyncClient:
     """A client that follows no redirects, reads no proxy settings, and goes to public addresses over TLS only.
 
-    Its requests raise `AddressForbidden` for others, and `AnswerRefused` while a body is read that is longer than `MOST_BYTES`, has more than
-    `MOST_PARTS`, or is compressed. `seconds`: for every wait, of connecting and of each read.
+    Its requests raise `AddressForbidden` for others. They raise `AnswerRefused` for an answer whose head is too long, and while a body is read
+    that is longer than `MOST_BYTES`, has more than `MOST_PARTS`, or is compressed. `seconds`: for every wait, of connecting and of each read.
     """
     return _Client(
-        transport=_Bounded(httpx.AsyncHTTPTransport(trust_env=False) if private_allowed else _PublicTransport()),
+        transport=_Transport(private_allowed=private_allowed),
         headers={"Accept-Encoding": "identity"},
         timeout=seconds,
         follow_redirects=False,
@@ -53,36 +44,45 @@ class _Client(httpx.AsyncClient):
         try:
             return super().build_request(*args, **kwargs)
         except UnicodeError:
-            raise AddressForbidden(_NO_HOST) from None
+            raise AddressForbidden(NO_HOST) from None
 
 
-class _Bounded(httpx.AsyncBaseTransport):
-    """Bounds the bodies of all answers: those that httpx reads by itself, too."""
+class _Transport(httpx.AsyncHTTPTransport):
+    """httpx's own, on a network that checks addresses. It bounds the bodies of all answers: those that httpx reads by itself, too."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
+    def __init__(self, *, private_allowed: bool) -> None:
+        super().__init__(verify=_tls(), trust_env=False)
+        self._private_allowed = private_allowed
+        # httpx takes no network of one's own, and its pool is the only thing that it would give it to.
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=_tls(), network_backend=CheckedNetwork(private_allowed=private_allowed)
+        )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._inner.handle_async_request(request)
+        if request.url.scheme != "https" and not self._private_allowed:
+            raise AddressForbidden("only https:// addresses are used here", request=request)
+        answer = await super().handle_async_request(request)
+        connection = answer.extensions.get("network_stream")
+        if not isinstance(connection, BoundedStream):
+            await answer.aclose()
+            raise AnswerRefused("the answer changes the protocol, which was not asked for", request=request)
         assert isinstance(answer.stream, httpx.AsyncByteStream)
-        answer.stream = _BoundedBody(answer.stream, answer.headers.get("content-encoding", ""))
+        answer.stream = _BoundedBody(answer.stream, answer.headers.get("content-encoding", ""), connection)
         return answer
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 class _BoundedBody(httpx.AsyncByteStream):
     """A body before it is unpacked. A compressed one is not read at all: two kilobytes may unpack to gigabytes."""
 
-    def __init__(self, body: httpx.AsyncByteStream, encoding: str) -> None:
-        self._body, self._encoding = body, encoding
+    def __init__(self, body: httpx.AsyncByteStream, encoding: str, connection: BoundedStream) -> None:
+        self._body, self._encoding, self._connection = body, encoding, connection
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self._encoding.strip().lower() not in ("", "identity"):
             raise AnswerRefused("the answer is compressed, which was not asked for")
         length = parts = 0
         async for part in self._body:
+            self._connection.body_arrived()
             length, parts = length + len(part), parts + 1
             if length > MOST_BYTES:
                 raise AnswerRefused(f"the answer has more than {MOST_BYTES:,} bytes")
@@ -96,49 +96,7 @@ class _BoundedBody(httpx.AsyncByteStream):
         await self._body.aclose()
 
 
-class _PublicTransport(httpx.AsyncHTTPTransport):
-    """Connects to the address it has checked, so a name that resolves differently a moment later changes nothing."""
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.host
-        if request.url.scheme != "https":
-            raise AddressForbidden("only https:// addresses are used here", request=request)
-        address = await _address(host, request)
-        request.extensions = {**request.extensions, "sni_hostname": host}
-        request.url = request.url.copy_with(host=address)
-        return await super().handle_async_request(request)
-
-
-async def _address(host: str, request: httpx.Request) -> str:
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except UnicodeError:  # a label of more than 63 characters, or an empty one
-        raise AddressForbidden(_NO_HOST, request=request) from None
-    except OSError:
-        raise httpx.ConnectError("the name does not resolve", request=request) from None
-    addresses = [str(one[4][0]) for one in found]
-    if not all(is_public(one) for one in addresses):
-        raise AddressForbidden("this address is not one of the public internet", request=request)
-    return addresses[0]
-
-
-def is_public(address: str) -> bool:
-    """Whether an address, and every IPv4 address that it carries, is one of the public internet."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if not parsed.is_global or parsed.is_multicast or parsed.is_reserved:
-        carried = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-        return carried is not None and is_public(str(carried))
-    return all(is_public(str(one)) for one in _carried(parsed))
-
-
-def _carried(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses inside an IPv6 address, of every way to reach IPv4 through IPv6."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return []
-    last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    compatible = int(address) >> 32 == 0
-    isatap = (int(address) >> 32) & 0xFCFFFFFF == 0x00005EFE
-    if compatible or isatap or any(address in network for network in _NAT64):
-        found.append(last)
-    return [one for one in found if one is not None]
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """The public authorities, read once."""
+    return httpx.create_ssl_context(trust_env=False)

@@ -10,6 +10,7 @@ import httpx
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import sign
 from tongyao.gateway.outbound import http_client
+from tongyao.gateway.outbound.network import AddressForbidden
 
 SECONDS: Final = 10.0
 AGAIN: Final = frozenset({408, 409, 425, 429})
@@ -31,7 +32,7 @@ class WebhookNotifier:
                 client.stream("POST", outgoing.address, content=body, headers=headers) as answer,
             ):
                 status = answer.status_code
-        except http_client.AddressForbidden:
+        except AddressForbidden:
             raise NotSent("address forbidden", permanent=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NotSent(f"webhook: {type(error).__name__}") from None
