@@ -25,7 +25,6 @@ from tongyao.gateway.access.body_limit import Structure
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application, listen, serve, url_of
-from tongyao.records.process.seats import CandidateRow
 
 BIG = "x" * 70_000
 
@@ -399,9 +398,3 @@ async def test_nobody_tests_a_dictionary_on_the_profiles_of_others(whole: Gatewa
         answer = await client.call_tool("search", {"scene": scene, "text": "another word"})
         assert answer.is_error and "too_often" in text_of(answer)
     assert (await few.ask("POST", place, await few.operator(), json={"text": "e"})).status_code != 429
-
-
-def test_a_candidate_does_not_tell_where_in_a_private_profile_a_word_stands() -> None:
-    reason = {"part": "B1", "facet": "offers", "score": 1.0, "start": 120, "end": 180}
-    row = CandidateRow(perspective="complement", rank=1, profile_id="p-1", score=1.0, reasons=[reason])
-    assert row.without_places().reasons == [{"part": "B1", "facet": "offers", "score": 1.0}]

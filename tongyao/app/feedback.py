@@ -6,12 +6,13 @@ from typing import Final
 
 from pydantic import Field
 
-from tongyao.app.authorization import Caller
+from tongyao.app.action_permissions import Action, Role
+from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
-from tongyao.app.quotas import check_storage, counting
+from tongyao.app.quotas import check_profile, check_storage, counting
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
@@ -20,15 +21,20 @@ from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
 MOST_CHARS: Final = 100_000
 
 
-class FeedbackBody(Body):
+class FeedbackGiven(Body):
     """`revision`: of the plan, by default the latest. `to_profile`: also add `text` to the author's own profile."""
 
-    alias: str = DEMANDER
     usefulness: int | None = Field(default=None, ge=1, le=5)
     outcome: Result | None = None
     text: str = Field(default="", max_length=MOST_CHARS)
     revision: int | None = None
     to_profile: bool = False
+
+
+class FeedbackBody(FeedbackGiven):
+    """Of whom it is, too."""
+
+    alias: str = DEMANDER
 
 
 class Feedback(Value):
@@ -70,11 +76,19 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
             stored = await context.repositories.feedback.put(process_id, row, words=body.text)
     except NothingToJudge as error:
         raise BadInput("nothing_to_judge", str(error)) from None
-    profile = await _add_to_profile(context, process_id, stored) if body.to_profile else None
+    profile = await _add_to_profile(context, caller, process_id, stored) if body.to_profile else None
     return Feedback(revision=stored.revision, profile=profile)
 
 
-async def _add_to_profile(context: AppContext, process_id: str, row: FeedbackRow) -> tuple[str, int]:
+async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:
+    """As `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_FEEDBACK)
+    if body.to_profile and caller.role is not Role.PERSON:
+        raise NotAllowed("this token is for one process: use a token of the person to add words to their profile")
+    return await give_feedback(context, caller, process_id, FeedbackBody(alias=access.alias, **body.model_dump()))
+
+
+async def _add_to_profile(context: AppContext, caller: Caller, process_id: str, row: FeedbackRow) -> tuple[str, int]:
     """Add the author's own words to their profile as a new version, unless they are in it; returns the profile and version."""
     repositories = context.repositories
     seats = {seat.alias: seat.person for seat in await repositories.seats.seats(process_id)}
@@ -90,6 +104,7 @@ async def _add_to_profile(context: AppContext, process_id: str, row: FeedbackRow
         return person, version.version
     day = f"{row.at:%Y-%m-%d}" if row.at else ""
     text = f"{before.rstrip()}\n\n## {day}\n\n{words}\n"
+    await check_profile(context, caller, person, chars=len(text))
     new = await register_profile(
         context, person, scene=profile.scene_id, name=profile.display_name, contact=profile.contact, text=text
     )

@@ -30,6 +30,34 @@ class OpenPoint(Value):
     text: str
 
 
+class Near(Value):
+    """What a person's side (`facet`: `offers`, `moves` or `needs`) is near to. `part`: of the tension, or what is open."""
+
+    part: str
+    facet: str
+
+
+class Proposal(Value):
+    """Somebody whom the field would add. How well they match, and where in their profile, is not told: it would tell what stands there."""
+
+    profile_id: str
+    perspective: str
+    rank: int
+    round: int
+    reasons: tuple[Near, ...]
+
+    @classmethod
+    def of(cls, found: CandidateRow) -> Proposal:
+        near = dict.fromkeys((one["part"], one["facet"]) for one in found.reasons)
+        return cls(
+            profile_id=found.profile_id,
+            perspective=found.perspective,
+            rank=found.rank,
+            round=found.round,
+            reasons=tuple(Near(part=part, facet=facet) for part, facet in near),
+        )
+
+
 class Choices(Value):
     """What may be chosen. `proposals`: whom the field would add for what is `open`, each reason naming what it answers
     to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
@@ -37,7 +65,7 @@ class Choices(Value):
 
     options: tuple[str, ...]
     open: tuple[OpenPoint, ...] = ()
-    proposals: tuple[CandidateRow, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
     note: str = Field(default="", description="Why there are no proposals.")
     residual: Residual | None = None
 
@@ -66,7 +94,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
         open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
-        proposals=tuple(one.without_places() for one in found),
+        proposals=tuple(Proposal.of(one) for one in found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
     )
 

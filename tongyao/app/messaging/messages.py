@@ -40,6 +40,7 @@ from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 
 APPLIED: Final[dict[str, tuple[str, str]]] = {
@@ -271,10 +272,13 @@ async def message_state(context: AppContext, caller: Caller, message_id: str) ->
     unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
     try:
         stored = await context.repositories.messages.get(message_id)
-    except MessageUnknown:
+    except (MessageUnknown, BadValue):  # BadValue: no id of a message has this form
         raise unknown from None
     if not caller.operator:
-        access = await authorize_in_process(context.repositories, caller, stored.process_id, Action.SEND_MESSAGE)
+        try:
+            access = await authorize_in_process(context.repositories, caller, stored.process_id, Action.SEND_MESSAGE)
+        except NotFound:  # it would name a process that the caller is not in
+            raise unknown from None
         own = {access.author_id, *({invited_author(caller.person)} if caller.role is Role.PERSON else ())}
         if stored.author_id not in own:
             raise unknown

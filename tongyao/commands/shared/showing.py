@@ -123,7 +123,7 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             console.print(Text(say("show.could_be_added"), style="bold"))
             table = Table(*(say(f"show.{name}") for name in ("profile", "because", "near_column")), box=None)
             for found in given.proposals:
-                near = ", ".join(f"{one['part']}: {say('show.facet_' + one['facet'])}" for one in found.reasons)
+                near = ", ".join(f"{one.part}: {say('show.facet_' + one.facet)}" for one in found.reasons)
                 table.add_row(found.profile_id, say(f"show.found_{found.perspective}"), near)
             console.print(table)
         if given.note:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any
 
 import structlog
@@ -33,6 +34,7 @@ from tongyao.gateway.api import (
     scenes,
     tokens,
 )
+from tongyao.gateway.api.openapi_document import document
 from tongyao.gateway.api.reference import add_reference
 from tongyao.gateway.problems import HttpProblem, problem_response
 
@@ -43,7 +45,8 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan: Lifespan | None = None) -> FastAPI:
     """The application that serves these use cases."""
-    app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, description=__doc__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.openapi = partial(document, app)  # type: ignore[method-assign]  # as FastAPI documents it
     add_reference(app)
     app.state.context = context
     app.state.rate_limits = limits or RateLimits(context.options)

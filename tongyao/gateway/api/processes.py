@@ -9,13 +9,14 @@ from fastapi import APIRouter, Query, Response
 
 from tongyao.app import processes, start
 from tongyao.app.action_permissions import Action
+from tongyao.app.choosing.candidates import Candidate, candidates
+from tongyao.app.feedback import Feedback, FeedbackGiven, give_own_feedback
 from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
 from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.read_access import PartyView
-from tongyao.records.process.seats import CandidateRow
 
 router = APIRouter(prefix="/processes", tags=["processes"])
 
@@ -63,13 +64,20 @@ async def read_process(process_id: Id, context: Context, caller: Caller) -> Part
 
 
 @router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
-async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[CandidateRow]:
-    return [one.without_places() for one in await processes.read_candidates(context, caller, process_id)]
+async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[Candidate]:
+    """The people found before the rounds, each once, with what of theirs is near which part of the tension."""
+    return await candidates(context, caller, process_id)
 
 
 @router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
 async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
     return await processes.read_plan(context, caller, process_id)
+
+
+@router.put("/{process_id}/feedback", openapi_extra=action(Action.GIVE_FEEDBACK))
+async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> Feedback:
+    """What became of the plan for you, also long after the end. It takes the place of what you said of the same plan before."""
+    return await give_own_feedback(context, caller, process_id, body)
 
 
 @router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))

@@ -9,12 +9,12 @@ from typing import Final
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.open_residuals import Closed, closed_because, holes, open_residuals
 from tongyao.app.errors import not_valid
-from tongyao.app.feedback import FeedbackBody, give_feedback, read_feedback
+from tongyao.app.feedback import FeedbackGiven, give_own_feedback, read_feedback
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.model.plan import Plan, Residual
 from tongyao.protocol.model.process import DEMANDER
@@ -104,14 +104,12 @@ def residual_states(
     return found
 
 
-async def say_what_came(visit: Visit, process_id: str, form: FormData, action: Action) -> None:
+async def say_what_came(visit: Visit, process_id: str, form: FormData) -> None:
     """Keep what the form says of what came of the plan. Raises `BadInput` and other `Problem`s."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, action)
     words = text_in(form, "words")
     try:
-        body = FeedbackBody.model_validate(
+        body = FeedbackGiven.model_validate(
             {
-                "alias": access.alias,
                 "outcome": text_in(form, "outcome") or None,
                 "text": words,
                 "to_profile": text_in(form, "to_profile") == "yes" and bool(words.strip()),
@@ -119,4 +117,4 @@ async def say_what_came(visit: Visit, process_id: str, form: FormData, action: A
         )
     except ValidationError as error:
         raise not_valid(error) from None
-    await give_feedback(visit.context, visit.caller, process_id, body)
+    await give_own_feedback(visit.context, visit.caller, process_id, body)

@@ -60,11 +60,6 @@ class CandidateRow(Value):
     reasons: list[Any] = Field(default_factory=list)
     round: int = 0
 
-    def without_places(self) -> CandidateRow:
-        """As whoever chooses may have it: where in a private profile the matching words stand is left out."""
-        shown = [{key: value for key, value in one.items() if key not in ("start", "end")} for one in self.reasons]
-        return self.model_copy(update={"reasons": shown})
-
 
 class Seats:
     """Seats, manifests and candidates of processes."""

@@ -35,7 +35,7 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
     do = text_in(form, "answer")
     try:
         if do == "came_of_it":
-            await say_what_came(visit, process_id, form, Action.READ_DELIVERY)
+            await say_what_came(visit, process_id, form)
             return go_to(f"/processes/{process_id}/delivery?done=came_of_it")
         await _answer(visit, process_id, do, text_in(form, do), form)
     except (BadInput, Refused) as problem:

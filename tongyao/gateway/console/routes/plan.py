@@ -34,7 +34,7 @@ async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response
 async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """What came of the plan, in the visitor's words; it takes the place of what they said before."""
     try:
-        await say_what_came(visit, process_id, form, Action.READ_PLAN)
+        await say_what_came(visit, process_id, form)
     except BadInput as problem:
         return await _plan(visit, process_id, problem=problem)
     return go_to(f"/processes/{process_id}/plan?done=came_of_it")

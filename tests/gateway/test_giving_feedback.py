@@ -1,0 +1,39 @@
+"""What became of a plan, said over the API by those who were in the process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.test_api import asked, room
+
+
+async def send(gateway: GatewayHarness, pid: str, token: str, **message: Any) -> None:
+    answer = await gateway.ask("POST", f"/processes/{pid}/messages", token, json=message)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_a_participant_says_what_came_of_the_plan_and_adds_it_to_their_profile(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    token, person = people[1]["token"], people[1]["profile_id"]
+    place = f"/processes/{pid}/feedback"
+    await asked(gateway, token, "projection", 1)
+    early = await gateway.ask("PUT", place, token, json={"usefulness": 4})
+    assert (early.status_code, early.json()["code"]) == (404, "no_plan_yet")
+    await send(gateway, pid, token, kind="submit_projection", round=1, text="I can teach sailing.")
+    await asked(gateway, token, "projection", 2)
+    await send(gateway, pid, token, kind="submit_projection", round=2, nothing_new=True)
+    await asked(gateway, token, "answer", 1)
+    words = "We sailed her twice in June."
+    said = await gateway.ask("PUT", place, token, json={"outcome": "partly", "text": words, "to_profile": True})
+    assert said.status_code == 200, said.text
+    assert said.json()["profile"] == [person, 2]
+    assert words in (await gateway.ask("GET", f"/profiles/{person}", token)).json()["text"]
+    assert (await gateway.ask("PUT", place, demander, json={"usefulness": 5})).status_code == 200
+    empty = await gateway.ask("PUT", place, demander, json={})
+    assert (empty.status_code, empty.json()["code"]) == (422, "feedback_empty")
+    alias = next(s.alias for s in await gateway.context.repositories.seats.seats(pid) if s.profile_id == person)
+    scoped = await gateway.context.repositories.tokens.issue("participant", person=person, process_id=pid, alias=alias)
+    refused = await gateway.ask("PUT", place, scoped.secret, json={"text": "An agent wrote this.", "to_profile": True})
+    assert refused.status_code == 403
+    await gateway.stack.handle(pid).cancel()
