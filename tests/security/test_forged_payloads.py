@@ -19,6 +19,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.workflows.test_restoring import reset
 from tongyao.protocol.contracts.process import (
     CRYSTALLIZATION,
     FORMULATE,
@@ -184,6 +185,27 @@ async def test_an_operator_still_signals_in_plain(stack: Stack, attacker: Attack
     await attacker.client.get_workflow_handle(pid).signal("cancel", {})
     await stack.when(lambda: stack.happened(pid, "message_refused"))
     assert (await stack.say(pid, "cancel", role="operator")).accepted
+
+
+@pytest.mark.parametrize("why", ["changed", "another key", "a reference"])
+async def test_an_operator_resets_a_process_that_an_unreadable_signal_has_stopped(
+    stack: Stack, attacker: Attacker, why: str
+) -> None:
+    """docs/operations.md §10: the SDK reads all payloads of a task before one of them could be dropped."""
+    pid = await waiting(stack)
+    [payload] = await attacker.inputs(pid, FREEZE.name)
+    if why == "a reference":
+        payload = Payload(metadata={"encoding": b"json/external-storage-reference"}, data=b"{}")
+    elif why == "another key":
+        payload.metadata["encryption-key-id"] = b"nowhere"
+    else:
+        payload.data = payload.data[:-1] + bytes([payload.data[-1] ^ 1])
+    await attacker.client.get_workflow_handle(pid).signal("resume", RawValue(payload))
+    await attacker.first_task_fails(pid)
+    length = len((await stack.handle(pid).fetch_history()).events)
+    await reset(stack, pid, before=length + 1)
+    assert (await stack.say(pid, "cancel", role="operator")).accepted
+    await stack.until_ended(pid)
 
 
 async def test_a_forged_answer_is_taken_by_no_client() -> None:
