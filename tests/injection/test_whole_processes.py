@@ -137,7 +137,7 @@ async def test_what_a_mandate_never_discloses_reaches_nobody_though_the_model_sa
         text_id = await stack.repositories.texts.put(
             people[2], "mandate", json.dumps({"never": [SECRET]}), id=str(uuid.uuid4())
         )
-        await stack.repositories.profiles.set_mandate(people[2], may_speak=True, text_id=text_id)
+        await stack.repositories.mandate_rows.put(people[2], may_speak=True, text_id=text_id)
         process = await stack.start(people, intent=INTENT, auto_confirm=True)
         record = await stack.end(process)
     assert SECRET not in record.model_dump_json()

@@ -30,16 +30,16 @@ def demo(
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL. Prints its rounds live and a summary of the result."""
     from tongyao.commands.actions import demo as actions
-    from tongyao.commands.shared.words import language
+    from tongyao.commands.shared.words import language, say
 
     lang = lang or language()
     if lang not in actions.CASES:
-        fail(f"--lang {lang!r}: zh or en", 2)
+        fail(say("demo.lang", given=repr(lang)), 2)
     if recorded and lang not in actions.RECORDED:
-        fail(f"--recorded: there is a recording for --lang {' and '.join(actions.RECORDED)}", 2)
+        fail(say("demo.no_recording", languages=", ".join(actions.RECORDED)), 2)
     folder = actions.EXAMPLES / (actions.RECORDED if recorded else actions.CASES)[lang]
     if not folder.is_dir():
-        fail(f"the examples are not at {folder}: run the demo from a checkout of the repository", 2)
+        fail(say("demo.no_examples", folder=folder), 2)
     recording = actions.EXAMPLES / "recorded" / f"{folder.name}.jsonl" if recorded else None
     if recording is not None:  # the worker process reads its settings from the environment, too
         os.environ |= {"TONGYAO_ENGINE": "recorded", "TONGYAO_ENGINE_FILE": str(recording)}

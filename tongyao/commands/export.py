@@ -9,6 +9,7 @@ import typer
 
 from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.terminal import console, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,4 +31,4 @@ def export(
     place = to or Path(f"{process}.html" if html else process)
     run(actions.export(process, place, html=html))
     page = place if html else place / "report.html"
-    console.print(f"written to {place}. Next: open {page}", markup=False, highlight=False, soft_wrap=True)
+    console.print(say("sent.exported", place=place, page=page), markup=False, highlight=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from tongyao.commands.shared import words
 from tongyao.commands.shared.options import PERSON, Process, Who, complete_person, complete_process, find_process
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
 
@@ -78,13 +79,13 @@ def revise(
     tension = {"transition": transition, "initial_state": initial_state, "barriers": barrier, "exchange": exchange}
     changes = {name: part for name, part in tension.items() if part is not None}
     if not changes and not edit:
-        fail("say what changes: --transition, --initial-state, --barrier, --exchange, or --edit", EXIT_BAD_INPUT)
+        fail(words.say("sent.no_change_named"), EXIT_BAD_INPUT)
     whole = run(revised(process, changes))
     if edit:
         shown = tension_as_text(whole)
         written = edited(shown)
         if written == shown:
-            fail("nothing was changed in the editor, and nothing was sent", EXIT_BAD_INPUT)
+            fail(words.say("sent.nothing_edited"), EXIT_BAD_INPUT)
         whole = tension_of_text(written)
     actions.send(process, "revise_tension", key, tension=whole)
 
@@ -150,16 +151,14 @@ def resume(
     from tongyao.commands.actions import messages as actions
 
     if bool(process) == every:
-        fail("name one process, or say --all", EXIT_BAD_INPUT)
+        fail(words.say("sent.one_or_all"), EXIT_BAD_INPUT)
     if not every:
         actions.send(process, "resume", key, sender=actions.OPERATORS)
         return
     resumed = run(actions.resume_suspended(reason, scene, dry_run, key or uuid.uuid4().hex))
     for one in resumed:
         console.print(f"{one.process_id}  {', '.join(one.suspended)}  {one.result}", highlight=False)
-    console.print(
-        f"{len(resumed)} suspended processes" + (" (nothing was changed)" if dry_run else ""), highlight=False
-    )
+    console.print(words.say("sent.resumed_none" if dry_run else "sent.resumed", n=len(resumed)), highlight=False)
 
 
 def cancel(
@@ -174,7 +173,7 @@ def cancel(
     if dry_run:
         for line in run(actions.would_cancel(process, branch)):
             console.print(line, highlight=False)
-        console.print("(nothing was changed)")
+        console.print(words.say("sent.nothing_changed"))
         return
     actions.send(process, "cancel", key, branch=branch)
 
@@ -315,8 +314,10 @@ def consents(
     from tongyao.commands.actions import messages as actions
 
     if (scene is None) != (decision is None):
-        fail("to decide, say both --scene and --set", EXIT_BAD_INPUT)
-    table = Table("scene", "consent", "", box=None)
+        fail(words.say("sent.scene_and_set"), EXIT_BAD_INPUT)
+    table = Table(words.say("sent.scene"), words.say("sent.consent"), "", box=None)
     for one in run(actions.consents(person, scene, decision)):
-        table.add_row(one.scene, one.consent.value, "" if one.own else f"by default ({one.origin.value})")
+        table.add_row(
+            one.scene, one.consent.value, "" if one.own else words.say("sent.by_default", origin=one.origin.value)
+        )
     console.print(table)

@@ -11,6 +11,7 @@ import typer
 
 from tongyao.commands.shared.options import Process, Who
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 plan = typer.Typer(
     no_args_is_help=True, help="Plans as documents: schema, validation, workflow draft, acceptance rate."
@@ -60,7 +61,7 @@ def validate(
             console.print(f"[bold]{fault.where}[/bold]: ", end="")
             console.print(fault.what, markup=False, highlight=False)
         if not found:
-            console.print("this plan stands")
+            console.print(say("sent.plan_stands"))
     if found:
         raise typer.Exit(EXIT_FAILED)
 
@@ -90,11 +91,9 @@ def acceptance(
     if as_json:
         print_json({**found.model_dump(), "rate": found.rate})
         return
-    rate = "nobody has answered yet" if found.rate is None else f"{found.rate:.0%} of those who answered commit"
-    console.print(
-        f"{rate}: deliveries {found.asked}, commit {found.commit}, decline {found.decline}, propose {found.propose}",
-        highlight=False,
-    )
+    rate = say("sent.no_answers_yet") if found.rate is None else say("sent.rate", rate=f"{found.rate:.0%}")
+    counts = {"asked": found.asked, "commit": found.commit, "decline": found.decline, "propose": found.propose}
+    console.print(say("sent.rate_line", rate=rate, **counts), highlight=False)
 
 
 def feedback(
@@ -120,8 +119,10 @@ def feedback(
         "to_profile": to_profile,
     }  # fmt: skip
     kept = run(actions.feedback(process, validated(FeedbackBody, given)))
-    added = f"; version {kept.profile[1]} of {kept.profile[0]} has it as well" if kept.profile else ""
-    console.print(f"kept beside plan {kept.revision} of {process}{added}", highlight=False)
+    said = say("sent.kept_feedback", revision=kept.revision, process=process)
+    if kept.profile:
+        said += say("sent.kept_in_profile", person=kept.profile[0], version=kept.profile[1])
+    console.print(said, highlight=False)
 
 
 def tree(

@@ -24,6 +24,7 @@ from tongyao.records.database import Pool
 from tongyao.records.model_calls import Ledger
 from tongyao.records.overview import Overview
 from tongyao.records.people.consents import Consents
+from tongyao.records.people.mandates import MandateRows
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.profiles import Profiles, ProfileSummary
 from tongyao.records.people.sources import Sources
@@ -69,6 +70,7 @@ class Repositories:
         self.operators = OperatorLog(pool)
         self.inbox = Inbox(pool)
         self.consents = Consents(pool)
+        self.mandate_rows = MandateRows(pool)
         self.budgets = Budgets(pool)
         self.tokens = Tokens(pool)
         self.notifications = Notifications(pool)
@@ -192,7 +194,7 @@ class Repositories:
 
     async def mandates(self, profile_ids: Sequence[str]) -> dict[str, Mandate]:
         """The current mandates by profile id. Without a stored mandate everything is allowed; with an erased one nothing is."""
-        rows = await self.profiles.mandates(profile_ids)
+        rows = await self.mandate_rows.get_many(profile_ids)
         texts = await self.texts.get_many([row.text_id for row in rows.values() if row.text_id], erased="")
         said = {id: json.loads(texts[row.text_id] or "null") if row.text_id else {} for id, row in rows.items()}
         return {

@@ -8,6 +8,7 @@ import pytest
 
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool
+from tongyao.records.people.mandates import MandateRows
 from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion, SceneUnknown, Section
 from tongyao.records.privacy.texts import Texts, text_id
 
@@ -93,12 +94,12 @@ async def test_a_scene_keeps_its_settings_when_only_its_title_changes(pool: Pool
 
 
 async def test_without_a_mandate_everything_is_allowed_and_the_last_one_counts(pool: Pool, person: Person) -> None:
-    profiles, id = Profiles(pool), (await person()).profile_id
-    mandate = await profiles.mandate(id)
+    mandates, id = MandateRows(pool), (await person()).profile_id
+    mandate = await mandates.get(id)
     assert (mandate.may_speak, mandate.text_id) == (True, None)
     words = await Texts(pool).put(id, "mandate", '{"never": ["health"]}', id=text_id(id, "mandate", 1))
-    await profiles.set_mandate(id, may_speak=True, text_id=words)
-    assert (await profiles.mandate(id)).text_id == words
-    await profiles.set_mandate(id, may_speak=False)
-    mandate = await profiles.mandate(id)
+    await mandates.put(id, may_speak=True, text_id=words)
+    assert (await mandates.get(id)).text_id == words
+    await mandates.put(id, may_speak=False)
+    mandate = await mandates.get(id)
     assert (mandate.may_speak, mandate.text_id) == (False, None)

@@ -41,7 +41,7 @@ async def matching_sentences(
     repositories = context.repositories
     ids = list(dict.fromkeys(one.profile_id for one in candidates))
     standing = await repositories.consents.standing(ids, access.process.scene_id or "")
-    mandates = await repositories.profiles.mandates(ids)
+    mandates = await repositories.mandate_rows.get_many(ids)
     open_to_read = [
         one
         for one in ids

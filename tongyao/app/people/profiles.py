@@ -285,7 +285,7 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
     async with counting(context, profile_id):
         await check_storage(context, caller, profile_id, chars=len(content))
         text_id = await repositories.texts.put(profile_id, "mandate", content)
-        await repositories.profiles.set_mandate(profile_id, may_speak=body.may_speak, text_id=text_id)
+        await repositories.mandate_rows.put(profile_id, may_speak=body.may_speak, text_id=text_id)
     cursor: str | None = None
     while True:
         page = await repositories.processes.list(participant=profile_id, open=True, cursor=cursor)

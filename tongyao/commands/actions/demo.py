@@ -17,6 +17,7 @@ from tongyao.commands.shared.demo_screen import follow_rounds, screenful
 from tongyao.commands.shared.showing import audited
 from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail
 from tongyao.commands.shared.ways_in import gateway_address
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.rules import read_access
@@ -51,7 +52,7 @@ async def demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> 
         console.print(_READERS[lang] + "\n", style="dim")
     async with installation.brought_up(config) as installed:
         if recording is not None and installed.joined:
-            fail("--recorded needs a worker of its own, and a service runs here: stop it, or set another TONGYAO_HOME")
+            fail(say("demo.needs_worker"))
         context, repositories = installed.context, installed.context.repositories
         scene = f"demo-{lang}"  # its people stand in no scene of the user's
         await repositories.profiles.put_scene(scene, scene)
@@ -69,7 +70,7 @@ async def demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> 
         if crashing is not None:
             await crashing
         if phase not in (Phase.COMPLETED, Phase.ANSWERING):
-            fail(f"the process ended as {phase.value}: `tongyao show {pid}`", EXIT_FAILED)
+            fail(say("demo.ended_as", phase=say(f"phase.{phase.value}"), command=f"`tongyao show {pid}`"), EXIT_FAILED)
         if crash:
             await _print_ledger(repositories, pid)
         out = config.home / "exports" / pid
@@ -123,7 +124,7 @@ async def _next_steps(installed: Installation, pid: str, out: Path, language: La
 async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
     """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
     if installed.worker is None:
-        fail("--crash kills the worker, and the service that runs here is not this command's own: stop it first")
+        fail(say("demo.not_own_worker"))
     repositories = installed.context.repositories
     while True:
         totals = await repositories.ledger.usage(process_id)
@@ -134,7 +135,7 @@ async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
         await asyncio.sleep(0.005)
     pid = installed.worker.pid
     installed.worker.kill()
-    console.print(f"[red]killed the worker (pid {pid}) in the middle of a round[/red]; another one is started")
+    console.print(say("demo.killed", pid=pid))
 
 
 async def _print_ledger(repositories: Repositories, process_id: str) -> None:
@@ -145,9 +146,9 @@ async def _print_ledger(repositories: Repositories, process_id: str) -> None:
             key = (call.step, call.round, call.alias, call.revision, call.reask)
             keys[key] = keys.get(key, 0) + 1
     orphans = [f"{call.step} R{call.round} {call.alias}".strip() for call in calls if call.state == "orphaned"]
-    table = Table(title="Call ledger", title_justify="left", box=None, show_header=False)
-    table.add_row("attempts", str(len(calls)))
-    table.add_row("settled answers", str(sum(keys.values())))
-    table.add_row("most settled answers of one key", str(max(keys.values(), default=0)))
-    table.add_row("orphaned by the kill", ", ".join(orphans) or "none")
+    table = Table(title=say("demo.ledger"), title_justify="left", box=None, show_header=False)
+    table.add_row(say("demo.attempts"), str(len(calls)))
+    table.add_row(say("demo.settled"), str(sum(keys.values())))
+    table.add_row(say("demo.most"), str(max(keys.values(), default=0)))
+    table.add_row(say("demo.orphaned"), ", ".join(orphans) or say("demo.none"))
     console.print(table)

@@ -52,7 +52,7 @@ async def would_cancel(process: str, branch: bool) -> list[str]:
     async with app_context() as context:
         tree = (await context.repositories.lineage.tree(process)).all()
     concerned = tree if branch else tree[:1]
-    return [f"{row.id}  {row.phase}  would be cancelled" for row in concerned if row.ended_at is None]
+    return [say("sent.would_be_cancelled", id=row.id, phase=row.phase) for row in concerned if row.ended_at is None]
 
 
 async def answer(process: str, body: MessageBody, key: str, person: str) -> tuple[Receipt, str]:

@@ -10,6 +10,7 @@ from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context
 from tongyao.commands.shared.references import alias_in
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json
+from tongyao.commands.shared.words import say
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.rules import read_access
@@ -41,7 +42,8 @@ async def acceptance(process: str | None, scene: str | None, since: datetime | N
 def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
     wanted = [one for one in plans if revision in (None, one.revision)]
     if not wanted:
-        fail(f"{process} has no plan{'' if revision is None else f' {revision}'} (yet)", EXIT_BAD_INPUT)
+        key = "sent.no_plan" if revision is None else "sent.no_such_plan"
+        fail(say(key, process=process, revision=revision), EXIT_BAD_INPUT)
     return wanted[-1]
 
 
@@ -65,7 +67,8 @@ async def tree(process: str, as_json: bool) -> None:
         _grow(shown, top, process)
         console.print(shown)
         cost = sum((row.cost for row in top.all()), start=type(top.process.cost)(0))
-        console.print(f"{len(top.all())} processes, {sum(row.tokens for row in top.all()):,} tokens, ${cost:.4f}")
+        tokens = f"{sum(row.tokens for row in top.all()):,}"
+        console.print(say("sent.tree_total", n=len(top.all()), tokens=tokens, cost=f"{cost:.4f}"))
 
 
 def _grow(shown: Tree, branch: ProcessTree, chosen: str) -> None:
@@ -76,7 +79,8 @@ def _grow(shown: Tree, branch: ProcessTree, chosen: str) -> None:
 def _label(branch: ProcessTree, chosen: str) -> str:
     row = branch.process
     name = f"[bold reverse]{row.id}[/]" if row.id == chosen else f"[bold]{row.id}[/]"
-    return f"{name}  {row.phase}, round {row.round}, {row.participants} people, ${row.cost:.4f}"
+    counts = {"round": row.round, "people": row.participants, "cost": f"{row.cost:.4f}"}
+    return say("sent.tree_line", id=name, phase=say(f"phase.{row.phase}"), **counts)
 
 
 def _branch(branch: ProcessTree) -> dict[str, object]:

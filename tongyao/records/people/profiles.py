@@ -1,4 +1,4 @@
-"""Scenes, and the people in them: profiles with their versions, identities, and mandates."""
+"""Scenes, and the people in them: profiles with their versions and identities."""
 
 from __future__ import annotations
 
@@ -80,15 +80,6 @@ class NewProfile(Value):
     language: str
     contact: dict[str, Any] = Field(default_factory=dict)
     origin: Origin = Origin.API
-
-
-class MandateRow(Value):
-    """Whether the proxy may speak, and the text (JSON of topics, never, addition) of the rest, if any."""
-
-    profile_id: str
-    may_speak: bool = True
-    text_id: str | None = None
-    updated_at: datetime | None = None
 
 
 class ProfileSummary(Value):
@@ -393,30 +384,6 @@ class Profiles:
         async with session(self._pool) as connection:
             await connection.execute(
                 "UPDATE profiles SET deleted_at = now() WHERE id = %s AND deleted_at IS NULL", [profile_id]
-            )
-
-    async def mandate(self, profile_id: str) -> MandateRow:
-        """The mandate as it stands now; one that allows everything when the person never set one."""
-        return (await self.mandates([profile_id]))[profile_id]
-
-    async def mandates(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
-        """As `mandate`, of each of these."""
-        async with reading(self._pool, MandateRow) as cursor:
-            await cursor.execute(
-                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
-                [list(profile_ids)],
-            )
-            said = {row.profile_id: row for row in await cursor.fetchall()}
-        return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
-
-    async def set_mandate(self, profile_id: str, *, may_speak: bool, text_id: str | None = None) -> None:
-        """Replace the mandate; it applies from the next call on."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO mandates (profile_id, may_speak, text_id) VALUES (%s, %s, %s)
-                   ON CONFLICT (profile_id) DO UPDATE
-                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, updated_at = now()""",
-                [profile_id, may_speak, text_id],
             )
 
 

@@ -1,0 +1,49 @@
+"""Mandates: whether a person's proxy may speak, and what it may speak of (docs/protocol.md §3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, reading, session
+
+
+class MandateRow(Value):
+    """Whether the proxy may speak, and the text (JSON of topics, never, addition) of the rest, if any."""
+
+    profile_id: str
+    may_speak: bool = True
+    text_id: str | None = None
+    updated_at: datetime | None = None
+
+
+class MandateRows:
+    """Whether each proxy may speak, by profile id; their words are in `texts`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def get(self, profile_id: str) -> MandateRow:
+        """The mandate as it stands now; one that allows everything when the person never set one."""
+        return (await self.get_many([profile_id]))[profile_id]
+
+    async def get_many(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
+        """As `get`, of each of these."""
+        async with reading(self._pool, MandateRow) as cursor:
+            await cursor.execute(
+                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
+                [list(profile_ids)],
+            )
+            said = {row.profile_id: row for row in await cursor.fetchall()}
+        return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
+
+    async def put(self, profile_id: str, *, may_speak: bool, text_id: str | None = None) -> None:
+        """Replace the mandate; it applies from the next call on."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                """INSERT INTO mandates (profile_id, may_speak, text_id) VALUES (%s, %s, %s)
+                   ON CONFLICT (profile_id) DO UPDATE
+                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, updated_at = now()""",
+                [profile_id, may_speak, text_id],
+            )
