@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.gateway.conftest import GatewayHarness, until_served
-from tests.security.test_limits import limited, whole
+from tests.security.conftest import limited, whole
 from tongyao.gateway.access.addresses import ClientAddresses
 from tongyao.gateway.access.connections import OpenConnections
 from tongyao.gateway.server import listen, serve, url_of

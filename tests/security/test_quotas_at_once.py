@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.gateway.conftest import GatewayHarness, gateway
-from tests.security.test_limits import limited
+from tests.security.conftest import limited
 from tongyao.records.database import one_at_a_time, session
 from tongyao.records.privacy.texts import text_id
 
