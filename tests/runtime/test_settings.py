@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from tongyao.cli import app
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
+from tongyao.runtime.local.addresses import ServiceAddresses
 from tongyao.runtime.settings import SettingsError, every_variable, load_settings
 
 
@@ -103,6 +105,19 @@ def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch) -> N
     settings = load_settings()
     assert settings.chosen_engine == "extractive"
     assert settings.temporal_address is None
+
+
+def test_a_worker_of_a_service_with_ports_of_its_own_reads_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`up` with TONGYAO_TEMPORAL_PORT starts the server there, and its worker gets the server's address."""
+    monkeypatch.setenv("TONGYAO_TEMPORAL_PORT", "17233")
+    monkeypatch.setenv("TONGYAO_TEMPORAL_UI_PORT", "18233")
+    running = ServiceAddresses(
+        database_url="postgresql://localhost/tongyao", temporal_address="127.0.0.1:17233", temporal_namespace="default",
+        owner_pid=1, owner_started=0.0, started_at=datetime.now(UTC),
+    )  # fmt: skip
+    for name, value in running.environment().items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().temporal_address == "127.0.0.1:17233"
 
 
 def test_an_unknown_name_points_to_the_list_of_all_and_no_value_stands_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

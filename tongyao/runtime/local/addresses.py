@@ -32,8 +32,12 @@ class ServiceAddresses(BaseModel):
     started_at: datetime
 
     def environment(self) -> dict[str, str]:
-        """What a child process (a worker, the gateway) needs to find the same servers."""
+        """What a child process (a worker, the gateway) needs to find the same servers.
+
+        Settings of the Temporal server that `up` starts are unset in it: they contradict the address of a running one.
+        """
         return {
+            **dict.fromkeys(("TONGYAO_TEMPORAL_PORT", "TONGYAO_TEMPORAL_UI_PORT", "TONGYAO_TEMPORAL_BINARY"), ""),
             "DATABASE_URL": self.database_url,
             "TEMPORAL_ADDRESS": self.temporal_address,
             "TEMPORAL_NAMESPACE": self.temporal_namespace,
