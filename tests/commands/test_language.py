@@ -113,6 +113,8 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
     assert "[各轮进行中]" in shown.stdout and "等答复" in shown.stdout
     assert "在等P01：第 1 轮等他们发言" in shown.stdout
     assert f"tongyao say {process} --as P01 --round 1" in shown.stdout
+    why = (await tongyao("why", process)).stdout.replace("\n", "")
+    assert "在等P01，从" in why and "他们这一轮的发言" in why and "Waits for" not in why
     assert json.loads((await tongyao("show", process, "--json")).stdout)["phase"] == "crystallizing"
 
     said = await tongyao("say", process, "--as", "P01", "--text", "My workshop is free in spring.")

@@ -7,7 +7,7 @@ from http import cookies
 import pytest
 
 from tests.gateway.conftest import GatewayHarness
-from tests.security.test_limits import whole
+from tests.security.conftest import whole
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 

@@ -241,7 +241,9 @@ class Records(Oracle):
             self._why(world)
 
     def _why(self, world: World) -> None:
-        reasons = [one.sentence for one in why(world.state, world.now)]
+        told = why(world.state, world.now)
+        reasons = [one.sentence for one in told]
+        check(all(bool(one.moved_by) == bool(one.moved_by_zh) for one in told), "not told in Chinese:", told)
         check(reasons or self.ended, "nobody can say why it waits")
         for cause in world.state.causes.values():
             check(any(cause.code in one for one in reasons), "a cause is not told:", cause.code, reasons)

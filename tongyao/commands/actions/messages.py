@@ -117,7 +117,7 @@ def _who_reads(body: MessageBody, row: ProcessRow, alias: str) -> str:
     """Before words are sent: who will read them, as the form of the console says it. Empty where no words are sent."""
     if isinstance(body, SubmitProjectionBody) and not body.nothing_new:
         after = "sent.read_by_plan_open" if row.open_record else "sent.read_by_plan_closed"
-        return f"{say('sent.read_by_round', alias=alias)} {say(after, alias=alias)}"
+        return say("sent.read_by_round", alias=alias) + say(after, alias=alias)
     if isinstance(body, AnswerPlanBody):
         commits = body.answer == "commit"
         return say("sent.read_by_answer_commit" if commits else "sent.read_by_answer_other", alias=alias)

@@ -146,7 +146,8 @@ async def print_why(process_id: str) -> None:
     except (NotFound, Unavailable, TemporalUnreachable) as error:
         console.print(Text(str(error), style="yellow"))
         return
-    for line in [reason.sentence for reason in told.reasons] or [told.sentence]:
+    sentences = [one.sentence_zh if language() == "zh" else one.sentence for one in told.reasons]
+    for line in sentences or [told.sentence]:
         console.print(Text(line))
 
 

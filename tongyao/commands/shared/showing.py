@@ -66,7 +66,7 @@ async def print_before_rounds(context: Reading, process_id: str) -> None:
     if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
         return
     if record.tension is not None:
-        console.print(markdown(tension_markdown(record.tension)))
+        console.print(markdown(tension_markdown(record.tension, language())))
         if record.phase is Phase.CONFIRMING and record.tension.names:
             console.print(
                 say("show.hidden"),
@@ -114,7 +114,7 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             continue
         if given.residual is not None:
             console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
-            console.print(markdown(tension_markdown(given.residual.tension)))
+            console.print(markdown(tension_markdown(given.residual.tension, language())))
         if given.open:
             console.print(Text(say("show.not_covered"), style="bold"))
             for point in given.open:

@@ -61,16 +61,21 @@ def standing_markdown(language: Literal["zh", "en"], pairs: Iterable[Pair]) -> s
     return "\n\n".join(parts)
 
 
-def tension_markdown(tension: Tension) -> str:
+def tension_markdown(tension: Tension, language: str = "en") -> str:
     """The four lenses and the audit of their sufficiency."""
-    missing = ", ".join(tension.audit.missing()) or "none"
-    lines = [f"# Tension (grade {tension.grade.value})", "", f"- **T** {tension.transition}"]
+    zh = language == "zh"
+    missing, grade = ", ".join(tension.audit.missing()), tension.grade.value
+    title = f"# 张力（评级 {grade}）" if zh else f"# Tension (grade {grade})"
+    lines = [title, "", f"- **T** {tension.transition}"]
     lines.append(f"- **I** {tension.initial_state}")
     lines += [f"- **B{number}** {barrier}" for number, barrier in enumerate(tension.barriers, 1)]
     lines += [
         f"- **E** {tension.exchange}",
         "",
-        f"Insufficient (not said, or too little): {missing}. Length: {tension.units} of at most {TENSION_UNITS} words (Chinese: characters).",
+        f"不足（没有说，或者说得太少）：{missing or '没有'}。长度：{tension.units} 字（英文按词），上限 {TENSION_UNITS}。"
+        if zh
+        else f"Insufficient (not said, or too little): {missing or 'none'}. "
+        f"Length: {tension.units} of at most {TENSION_UNITS} words (Chinese: characters).",
     ]
     return "\n".join(lines) + "\n"
 

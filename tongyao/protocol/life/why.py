@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from pydantic import Field
+
 from tongyao.protocol.contracts.process import ROLES, queue_of
 from tongyao.protocol.life import deadline_checks
 from tongyao.protocol.life.clock import wall_time
@@ -23,6 +25,17 @@ class Reason(Value):
     until: datetime | None = None
     left: str = ""
     moved_by: str = ""
+    waits_for_zh: str = Field(default="", exclude=True)
+    moved_by_zh: str = Field(default="", exclude=True)
+
+    @property
+    def sentence_zh(self) -> str:
+        """As `sentence`, in Chinese. What has no Chinese stands in English."""
+        left = self.left.replace(" d", " 天").replace(" h", " 小时").replace(" min", " 分钟")
+        since = f"，从 {self.since:%Y-%m-%d %H:%M} UTC 开始" if self.since else ""
+        until = f"，截至 {self.until:%Y-%m-%d %H:%M} UTC" + (f"（还剩 {left}）" if left else "") if self.until else ""
+        moved = self.moved_by_zh or self.moved_by
+        return f"在等{self.waits_for_zh or self.waits_for}{since}{until}{f'；{moved}' if moved else ''}。"
 
     @property
     def sentence(self) -> str:
@@ -53,12 +66,29 @@ def _causes(state: State) -> list[Reason]:
     for name, cause in sorted(state.causes.items()):
         if cause.kind == "operator":
             moved = f"`resume` once it is mended: {cause.reason}"
-            reasons.append(Reason(waits_for=f"an operator ({cause.code})", since=cause.since, moved_by=moved))
+            reasons.append(
+                Reason(
+                    waits_for=f"an operator ({cause.code})",
+                    waits_for_zh=f"运维人员（{cause.code}）",
+                    since=cause.since,
+                    moved_by=moved,
+                    moved_by_zh=f"排除原因后 `resume`：{cause.reason}",
+                )
+            )
         else:
             retry = f"tried again at {cause.retry_at:%H:%M:%S} UTC" if cause.retry_at else "it is being tried again"
+            retry_zh = f"{cause.retry_at:%H:%M:%S} UTC 再试" if cause.retry_at else "正在重试"
             if cause.code == "schedule_to_start":
-                retry = f"{cause.reason}; {retry}"
-            reasons.append(Reason(waits_for=f"step {name} ({cause.code})", since=cause.since, moved_by=retry))
+                retry, retry_zh = f"{cause.reason}; {retry}", f"{cause.reason}；{retry_zh}"
+            reasons.append(
+                Reason(
+                    waits_for=f"step {name} ({cause.code})",
+                    waits_for_zh=f"步骤 {name}（{cause.code}）",
+                    since=cause.since,
+                    moved_by=retry,
+                    moved_by_zh=retry_zh,
+                )
+            )
     return reasons
 
 
@@ -74,10 +104,15 @@ def _people(state: State) -> list[Reason]:
                     DEMANDER,
                     phase,
                     "the tension is to be confirmed or revised (`tongyao confirm`, `tongyao revise`)",
+                    "张力待确认或修改（`tongyao confirm`、`tongyao revise`）",
                 )
             ]
         case Phase.SELECTING:
-            return [_person(state, DEMANDER, phase, "people are to be chosen (`tongyao select`)")]
+            return [
+                _person(
+                    state, DEMANDER, phase, "people are to be chosen (`tongyao select`)", "待选人（`tongyao select`）"
+                )
+            ]
         case Phase.CONSENTING:
             return [
                 _person(
@@ -85,44 +120,78 @@ def _people(state: State) -> list[Reason]:
                     f"invited/{one.number}",
                     one.deadline,
                     "whether a proxy may speak for them (`tongyao consent`)",
+                    "代理可不可以替他们发言（`tongyao consent`）",
                 )
                 for one in state.invitations
                 if one.waits
             ]
         case Phase.CRYSTALLIZING:
             waits = [
-                _person(state, turn.alias, turn.deadline, "what they say in this round (`tongyao say`)")
+                _person(
+                    state,
+                    turn.alias,
+                    turn.deadline,
+                    "what they say in this round (`tongyao say`)",
+                    "他们这一轮的发言（`tongyao say`）",
+                )
                 for turn in state.waiting_for
             ]
             if state.correcting_until is not None and not waits and not state.suspended:
                 until = wall_time(state, state.correcting_until)
-                return [Reason(waits_for="corrections of what was said", until=until)]
+                return [Reason(waits_for="corrections of what was said", waits_for_zh="对发言的更正", until=until)]
             return waits
         case Phase.DECIDING:
-            return [_person(state, DEMANDER, phase, "how it goes on is to be decided (`tongyao decide`)")]
+            return [
+                _person(
+                    state,
+                    DEMANDER,
+                    phase,
+                    "how it goes on is to be decided (`tongyao decide`)",
+                    "怎样继续，待决定（`tongyao decide`）",
+                )
+            ]
         case Phase.ANSWERING:
             missing = [alias for alias in state.asked_for_answers if alias not in state.answers]
-            waits = [_person(state, alias, phase, "their answer to the plan (`tongyao answer`)") for alias in missing]
+            waits = [
+                _person(
+                    state,
+                    alias,
+                    phase,
+                    "their answer to the plan (`tongyao answer`)",
+                    "他们对方案的答复（`tongyao answer`）",
+                )
+                for alias in missing
+            ]
             if open_points(state):
                 moved = (
                     "somebody declined or proposed a change (`tongyao replan`, `tongyao branch` or `tongyao conclude`)"
                 )
-                waits.append(_person(state, DEMANDER, phase, moved))
+                moved_zh = "有人没有接，或者提了修改（`tongyao replan`、`tongyao branch` 或 `tongyao conclude`）"
+                waits.append(_person(state, DEMANDER, phase, moved, moved_zh))
             return waits
         case Phase.AWAITING_CHILDREN:
             running = [one.child for one in state.residuals.values() if one.status == "started"]
-            waits = [Reason(waits_for=f"child {child}", until=_until(state, phase)) for child in running]
+            waits = [
+                Reason(waits_for=f"child {child}", waits_for_zh=f"子过程 {child}", until=_until(state, phase))
+                for child in running
+            ]
             return waits + [
-                _person(state, DEMANDER, phase, f"whether {one} goes back to the field (`tongyao branch`)")
+                _person(
+                    state,
+                    DEMANDER,
+                    phase,
+                    f"whether {one} goes back to the field (`tongyao branch`)",
+                    f"要不要为 {one} 另开过程（`tongyao branch`）",
+                )
                 for one in state.undecided
             ]
         case _:
             return []
 
 
-def _person(state: State, who: str, deadline: Deadline | None, moved_by: str) -> Reason:
+def _person(state: State, who: str, deadline: Deadline | None, moved_by: str, moved_by_zh: str) -> Reason:
     since = deadline.asked_at if deadline is not None else None
-    return Reason(waits_for=who, since=since, until=_until(state, deadline), moved_by=moved_by)
+    return Reason(waits_for=who, since=since, until=_until(state, deadline), moved_by=moved_by, moved_by_zh=moved_by_zh)
 
 
 def _until(state: State, deadline: Deadline | None) -> datetime | None:
@@ -132,7 +201,10 @@ def _until(state: State, deadline: Deadline | None) -> datetime | None:
 def _steps(state: State) -> list[Reason]:
     return [
         Reason(
-            waits_for=f"step {key} ({step.summary})", moved_by=f"a worker of the role {ROLES[queue_of(step.contract)]}"
+            waits_for=f"step {key} ({step.summary})",
+            waits_for_zh=f"步骤 {key}（{step.summary}）",
+            moved_by=f"a worker of the role {ROLES[queue_of(step.contract)]}",
+            moved_by_zh=f"由角色为 {ROLES[queue_of(step.contract)]} 的 worker 执行",
         )
         for key, step in wanted(state).items()
         if key != RECORD_KEY and key not in state.causes and not step.held
@@ -142,7 +214,13 @@ def _steps(state: State) -> list[Reason]:
 def _nothing(state: State) -> list[Reason]:
     if state.phase.ended:
         return []
-    return [Reason(waits_for="its own deadline", until=wall_time(state, deadline_checks.next_due(state)))]
+    return [
+        Reason(
+            waits_for="its own deadline",
+            waits_for_zh="它自己的期限",
+            until=wall_time(state, deadline_checks.next_due(state)),
+        )
+    ]
 
 
 def why_for_party(state: State, now: datetime, alias: str, language: str) -> str:
