@@ -82,12 +82,33 @@ def test_no_text_and_no_name_raises(text: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["Ann Bell", "ann bell", "ANN BELL", "Ann\u200b Be\u00adll", "Ａｎｎ Ｂｅｌｌ", "Ánn Bëll", "Ann  Bell", "Bell, Ann", "AnnBell", "Ann_Bell", "Ann", "ann"],
+    ["Ann Bell", "ann bell", "ANN BELL", "Ann\u200b Be\u00adll", "Ａｎｎ Ｂｅｌｌ", "Ánn Bëll", "Ann  Bell", "Bell, Ann", "AnnBell", "Ann_Bell", "Ann", "ANN"],
 )  # fmt: skip
 def test_a_name_is_recognised_however_it_is_written(written: str) -> None:
     names = Anonymizer({"P01": ["Ann Bell"]})
     assert names.text(f"I asked {written} today") == f"I asked {SOMEBODY} today"
     assert names.text(f"I asked {written} today", author="P01") == "I asked P01 today"
+
+
+def test_a_first_name_without_a_capital_is_recognised_in_a_text_that_has_none() -> None:
+    names = Anonymizer({"P01": ["Ann Bell"], "P02": ["Bo"]})
+    assert names.text("i asked ann, and bo knows it") == f"i asked {SOMEBODY}, and {SOMEBODY} knows it"
+    assert names.text("I asked ann") == "I asked ann"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Wheels Lathe Crowns Restore", "wheels lathe crowns restore", "Wheels", "Whe Els", "Lathe Wheels", "Crowns"],
+)
+def test_nobody_takes_words_out_of_what_others_say_by_being_called_by_them(name: str) -> None:
+    said = "I restore water wheels with my lathe. I will not work for less than 3000 crowns. Restore them yourself."
+    kept = said.replace("Restore", SOMEBODY) if "restore" in name.lower() else said  # with a capital it may be a name
+    assert Anonymizer({"P01": [name]}).text(said) == kept
+    assert Anonymizer({"P01": ["Ann Bell"]}, [name]).text(said) == said
+
+
+def test_a_part_of_a_name_in_a_script_without_capitals_is_recognised() -> None:
+    assert Anonymizer({"P01": ["محمد علي"]}).text("A: محمد, B") == f"A: {SOMEBODY}, B"
 
 
 def test_chinese_names_are_recognised_in_full_by_the_given_name_and_by_title() -> None:

@@ -151,6 +151,8 @@ class Anonymizer:
         for known, whose in self._spaced.get(tuple(word for word, _, _ in words), ()):
             if any(start - end > _LONGEST_GAP for (_, _, end), (_, start, _) in pairwise(words)):
                 return None
+            if known.cased and not whose.written_small and not _capital(form, words[0][1]) and _has_capitals(form):
+                continue
             if known.capital and not _capital(form, words[0][1]):
                 continue
             if count == 1 and whose.needs_capital and not _stands_as_name(form, tokens, at, written_small):
@@ -179,11 +181,16 @@ class _Known:
     """Known from texts only: nobody registered under it."""
 
     @property
+    def written_small(self) -> bool:
+        """Whether a text has the name without capitals."""
+        return self.numbered is not None and self.numbered.name.islower()
+
+    @property
     def needs_capital(self) -> bool:
         """A single word that was found in a text with a capital may be an ordinary word elsewhere."""
         if not self.proper or self.numbered is None:
             return False
-        return " " not in self.numbered.name and not self.numbered.name.islower()
+        return " " not in self.numbered.name and not self.written_small
 
 
 def _marks(owners: Mapping[Form, set[str]], numbered: Iterable[NumberedName]) -> dict[Form, NumberedName]:
@@ -209,6 +216,10 @@ def _mark(word: str, author: str, whose: _Known) -> str:
     if whose.numbered is not None:
         return numbered_mark(whose.numbered.number, whose.numbered.kind, chinese=_is_unspaced(word))
     return SOMEBODY_ZH if _is_unspaced(word) else SOMEBODY
+
+
+def _has_capitals(form: Folded) -> bool:
+    return form.source != form.source.lower()
 
 
 def _capital(form: Folded, start: int) -> bool:

@@ -80,6 +80,13 @@ class Form:
     words: tuple[str, ...]
     capital: bool = False
     """Recognised only where the source has a capital letter: it is an ordinary word, too, or very short."""
+    cased: bool = False
+    """A single word of a script with capitals, which may be an ordinary word as well, whatever language it is of. Without a capital it is
+    recognised only in a text that has none at all."""
+
+
+def _alone(word: str, *, capital: bool = False) -> Form:
+    return Form((word,), capital=capital, cased=word.upper() != word)
 
 
 def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
@@ -87,11 +94,12 @@ def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
     if problem_with(name):
         return
     words = tuple(TOKEN.findall(folded(_bare(name)).text))
-    yield Form(words, capital=len(words) == 1 and words[0] in ALSO_NAMES)
     if is_address(name):
+        yield Form(words)
         return
+    yield _alone(words[0], capital=words[0] in ALSO_NAMES) if len(words) == 1 else Form(words)
     if len(words) > 1:
-        yield Form(("".join(words),))
+        yield _alone("".join(words))
         yield Form((*words[-1:], *words[:-1]))
     if len(words) > 2:
         yield Form((words[0], words[-1]))
@@ -101,7 +109,7 @@ def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
         if _UNSPACED_RUN.fullmatch(word):
             yield from _chinese_parts(word, whole=len(words) == 1)
         elif len(words) > 1 and len(word) > 1 and word.isalpha() and not (word in ENGLISH and word not in ALSO_NAMES):
-            yield Form((word,), capital=len(word) == 2 or word in ALSO_NAMES)
+            yield _alone(word, capital=len(word) == 2 or word in ALSO_NAMES)
 
 
 def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
