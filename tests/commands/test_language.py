@@ -14,7 +14,7 @@ import typer
 from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
 from tongyao import commands
-from tongyao.app.errors import Refused
+from tongyao.app.errors import NotFound, Refused
 from tongyao.cli import MODULES, app
 from tongyao.commands.shared.expected_errors import message_of
 from tongyao.commands.shared.words import TEXTS, known, language
@@ -22,6 +22,7 @@ from tongyao.gateway.console.texts import catalogue
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.phase import Phase
+from tongyao.runtime.errors import NotRunning
 
 FOLDER = Path(commands.__file__).parent
 LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")
@@ -122,6 +123,15 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
     refused = (await tongyao("confirm", process)).exception
     assert isinstance(refused, Refused) and message_of(refused).startswith("被拒绝：")
     await tongyao("cancel", process)
+
+
+async def test_what_is_wrong_is_said_in_the_language_of_the_terminal(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
+    assert "没有服务在运行" in message_of(NotRunning(tmp_path))
+    unknown = (await tongyao("show", "c-nothing")).exception
+    assert isinstance(unknown, NotFound) and "没有过程 'c-nothing'" in message_of(unknown)
 
 
 async def test_at_a_terminal_it_is_said_who_reads_the_words_before_they_are_sent(

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class NotRunning(Exception):
     """No service runs in this home. The message says how to start one."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(f"no service runs in {home}: start one with `tongyao up` (in another terminal)")
+        self.home = home
 
 
 class LocalServiceError(RuntimeError):

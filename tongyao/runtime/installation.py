@@ -119,7 +119,7 @@ def _addresses(settings: Settings) -> ServiceAddresses:
     """Where the servers are that the settings name, or those of the service of this home. Raises `NotRunning`."""
     found = _named(settings) or find_running(settings.home)
     if found is None:
-        raise NotRunning(f"no service runs in {settings.home}: start one with `tongyao up` (in another terminal)")
+        raise NotRunning(settings.home)
     return found
 
 

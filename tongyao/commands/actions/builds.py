@@ -117,5 +117,5 @@ async def _client() -> Client:
         return await connect(config)
     running = find_running(config.home)
     if running is None:
-        raise NotRunning(f"no service runs in {config.home}: start one with `tongyao up` (in another terminal)")
+        raise NotRunning(config.home)
     return await connect(config, address=running.temporal_address)

@@ -47,6 +47,10 @@ def message_of(error: Exception) -> str:
         notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
         worded = str(error.details["zh"]) if language() == "zh" else error.worded
         return say("sent.refused", said=worded) + notes
+    if isinstance(error, NotRunning):
+        return say("wrong.not_running", home=error.home)
+    if isinstance(error, Problem) and language() == "zh" and "zh" in error.details:
+        return str(error.details["zh"])
     if isinstance(error, OSError) and error.errno in _ON_DISK:
         return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
     return str(error)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.shared.common import records_context
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ async def find_process(given: str) -> str:
     parent = min(found, key=len, default="")
     if parent and all(id == parent or id.startswith(f"{parent}.") for id in found):
         return parent
-    return _only(given, found, what="process", listed_by="tongyao list")
+    return _only(given, found, what="process")
 
 
 async def processes_like(given: str) -> Sequence[str]:
@@ -68,10 +69,10 @@ async def find_person(context: Reading, given: str) -> str:
         return given
     if Path(given).suffix:
         if of_file := await ids_of_file(context, given):
-            return _only(given, of_file, what="profile", listed_by="tongyao field list")
+            return _only(given, of_file, what="profile")
         if (stem := stem_id(Path(given))) in await profiles.get_many([stem]):
             return stem
-    return _only(given, await profiles.ids_like(given), what="profile", listed_by="tongyao field list")
+    return _only(given, await profiles.ids_like(given), what="profile")
 
 
 async def ids_of_file(context: Reading, given: str) -> list[str]:
@@ -109,25 +110,22 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
     if len(found) == 1:
         return people[found[0]]
     if found:
-        raise BadInput("several", f"{given!r} may be {_list(found)}: say which", field="as")
+        raise BadInput("several", say("wrong.several_people", given=repr(given), found=_list(found)), field="as")
     if not seats:
         raise NotFound(
-            "no_seats_yet",
-            f"{process.id} is at {process.phase}: nobody has a seat yet. People have seats once the tension is confirmed, "
-            f"people are chosen, and those who are asked have answered. `tongyao show {process.id}` says what it waits for",
+            "no_seats_yet", say("wrong.no_seats_yet", process=process.id, phase=say(f"phase.{process.phase}"))
         )
-    raise NotFound(
-        "no_such_seat", f"{process.id} has nobody called {given!r}: name an alias (P01), or the id of a person in it"
-    )
+    raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=repr(given)))
 
 
-def _only(given: str, found: Sequence[str], *, what: str, listed_by: str) -> str:
+def _only(given: str, found: Sequence[str], *, what: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise BadInput("several", f"{given!r} may be {_list(found)}: say more of the id", field=what)
-    raise NotFound(f"no_such_{what}", f"there is no {what} {given!r}: `{listed_by}` shows them")
+        raise BadInput("several", say("wrong.several_ids", given=repr(given), found=_list(found)), field=what)
+    raise NotFound(f"no_such_{what}", say(f"wrong.no_{what}", given=repr(given)))
 
 
 def _list(found: Sequence[str]) -> str:
-    return ", ".join(found[:_SHOWN]) + (" and others" if len(found) > _SHOWN else "")
+    shown = ", ".join(found[:_SHOWN])
+    return say("wrong.and_others", found=shown) if len(found) > _SHOWN else shown
