@@ -19,12 +19,18 @@ from tongyao.protocol.model.observation import Note, Observation, Pair, Relation
     [
         ("dev", "en", 0.98, 0.85),
         ("dev", "zh", 0.98, 0.85),
-        ("held_out", "en", 0.95, 0.65),
-        ("held_out", "zh", 0.85, 0.45),
+        ("held_out", "en", 0.95, 0.8),
+        ("held_out", "zh", 0.9, 0.7),
+        ("first", "en", 0.98, 0.95),
+        ("first", "zh", 0.98, 0.95),
+        ("second", "en", 0.98, 0.9),
+        ("second", "zh", 0.98, 0.8),
+        ("mended", "en", 0.98, 0.85),
+        ("mended", "zh", 0.98, 0.85),
     ],
 )
 def test_what_is_struck_is_nearly_always_advice(half: Half, lang: str, precision: float, recall: float) -> None:
-    """The aim for both halves is .98 and .85. The floors of the held-out half are what was reached (docs/guards.md)."""
+    """The aim is .98 and .85. The floors of the held-out half are just below what was reached (docs/guards.md)."""
     found = score(statements(half, lang))
     print(f"{half} {lang}: precision {found.precision:.3f}, recall {found.recall:.3f}")
     assert found.precision >= precision

@@ -24,6 +24,7 @@ from tongyao.protocol.guards.wordings import (
     RECOMMENDS,
     REPORTS_EN,
     REPORTS_ZH,
+    TALKED,
     TOLD,
     WISHES_ZH,
 )
@@ -91,7 +92,7 @@ def doubt_of(sentence: str) -> Reason:
 
 
 def _may_go_beyond(own: str) -> Reason:
-    if MAY_TAKE_ASIDE.search(own):
+    if MAY_TAKE_ASIDE.search(own) and not TALKED.search(own):
         return PRIVATE_TALK
     if MAY_RECOMMEND.search(own) and not TOLD.search(own):
         return RECOMMENDATION
@@ -106,7 +107,7 @@ def _parts(own: str) -> list[str]:
 
 
 def _goes_beyond(own: str) -> Reason:
-    if ALONE.search(own):
+    if ALONE.search(own) and not TALKED.search(own):
         return PRIVATE_TALK
     if RECOMMENDS.search(own):
         return RECOMMENDATION
@@ -171,7 +172,7 @@ def _own_words(sentence: str) -> str:
         return match.group() if named > attributed else " "
 
     def to_the_verb(match: re.Match[str]) -> str:
-        return match.group() if _ANY_ALIAS.search(match.group("said")) else match.group("who")
+        return match.group() if _ANY_ALIAS.search(match.group("said")) else match.group("who") + "…"
 
     bare = QUOTED.sub(unless_it_names_somebody, sentence)
     if not bare.strip(" .。!！?？;；,，:：\n"):

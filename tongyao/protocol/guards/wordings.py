@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from tongyao.protocol.guards import wordings_en, wordings_zh
+from tongyao.protocol.guards import grammar_en, grammar_zh, people_en, people_zh, wordings_en, wordings_zh
 
 
 class AnyOf:
@@ -66,9 +66,11 @@ REPORTS_EN: Final = re.compile(
     rf"(?P<who>{_P}|(?:both|two|all|none|each) of them|nobody|no one)(?:['’]s \w+)?(?:\s+(?:has|have|had|also|only|now|once|already|"
     r"themselves|themself|in turn))*\s+"
     r"(?:sa(?:id|ys)|states?|stated|wr(?:ote|ites|itten)|mention(?:s|ed)|quot(?:es|ed)|report(?:s|ed)|not(?:es|ed)|"
-    r"suggest(?:s|ed)?|propos(?:es|ed)|recommend(?:s|ed)?|ask(?:s|ed)?|want(?:s|ed)?|look(?:s|ed|ing)? for|seek(?:s|ing)?|assum(?:es|ed)|"
+    r"suggest(?:s|ed)?|propos(?:es|ed)|recommend(?:s|ed)?|ask(?:s|ed)?|want(?:s|ed)?(?! too (?:much|little))|look(?:s|ed|ing)? for|seek(?:s|ing)?|assum(?:es|ed)|"
     r"expect(?:s|ed)?|call(?:s|ed)|describ(?:es|ed)|claim(?:s|ed)?|believ(?:es|ed)|think(?:s)?|thought|hop(?:es|ed)|"
-    r"add(?:s|ed)|insist(?:s|ed)?|has been (?:told|asked)|"
+    r"add(?:s|ed)|insist(?:s|ed)?|fe(?:els|lt)|fear(?:s|ed)|regret(?:s|ted)|wish(?:es|ed)|finds|argu(?:es|ed)|warn(?:s|ed)|complain(?:s|ed)|explain(?:s|ed)|"
+    r"admit(?:s|ted)|promis(?:es|ed)|agre(?:es|ed) (?:that|to)|intend(?:s|ed)?|prefer(?:s|red)?|would (?:like|rather|prefer)|urg(?:es|ed)|advis(?:es|ed)|(?:is|was) (?:told|asked|required|obliged|bound)|"
+    r"has been (?:told|asked)|"
     r"(?:lacks?|lacked|needs?|needed|waits? for|is (?:missing|short of|waiting for))(?= (?:some|any)(?:one|body)\b| people\b| a person\b)|"
     r"ha(?:s|ve) (?:no one|nobody))\b(?P<said>[^,;.!?\n]{0,200})",
     re.IGNORECASE,
@@ -95,14 +97,15 @@ _START: Final = r"(?:^|(?<=[:：])|(?<=—)|(?<=, then)|(?<=, and))[\s>*#•\-�
 
 RECOMMENDS: Final = AnyOf(english=(
     *wordings_en.RECOMMENDS,
+    *grammar_en.RECOMMENDS,
     # modals of duty: "who should pay" asks, it does not advise.
     r"(?<!who )(?<!whether )(?<!what )(?<!which )\b(?:should|ought to|had better|'d better|would do well to|would be well advised)\b(?! be (?:read|understood) as)",
     rf"{_GROUP}\s+(?:must|need to|have to|has to|needs to|may wish to){_ADVERB}\s+{_TOGETHER}",
     rf"{_P}\s+(?:must|needs to|has to){_ADVERB}\s+(?:talk|speak|contact|connect|reach out|collaborate|partner|team|join forces|coordinate|"
     rf"consult|agree|sign|accept|commit|decide|promise|involve)\b(?! of)",
     rf"{_SOMEONE}\s+(?:might|may) (?:want|wish|like) to\b",
-    rf"{_GROUP}\s+(?:could|can|might){_ADVERB}\s+{_COMMIT}\b(?![^.;\n]{{0,40}}\bonly\b)",
-    rf"{_P}\s+(?:could|might){_ADVERB}\s+{_COMMIT}\b",  # "P02 can lend two" tells what somebody has said they have
+    rf"(?<!before )(?<!until )(?<!once )(?<!when ){_GROUP}\s+(?:could|can|might){_ADVERB}\s+{_COMMIT}\b(?![^.;\n]{{0,40}}\bonly\b)",
+    rf"{_P}\s+(?:could|might){_ADVERB}\s+{_COMMIT}\b(?![^.;\n]{{0,60}}, (?:if|provided|as long as)\b)",  # "P02 can lend two" tells what somebody has said they have
     rf"{_P}\s+can{_ADVERB}\s+(?:talk|speak|meet|discuss|negotiate|collaborate|cooperate|partner|team|join|contact|connect|reach out|lead|"
     r"take the lead|act as|serve as|become|coordinate)\b(?![^.;\n]{0,40}\bonly\b)",
     # advice as a noun or an adjective
@@ -127,26 +130,28 @@ RECOMMENDS: Final = AnyOf(english=(
     rf"{_START}(?:could|can|would|will)\s+{_SOMEONE}\s[^?\n]{{1,160}}\?",
 ), chinese=(
     *wordings_zh.RECOMMENDS,
+    *grammar_zh.RECOMMENDS,
     r"(?:^|[，。；：:、\s（(]|我们?|因此|所以|故|这里|特此)(?:建议|推荐|提议)(?!是|的|书|人)",
-    r"(?<!谁)(?<!人)(?:应该|应当|理应|理当|不应|务必|不妨|何不|何妨|倒不如|不如(?!P\d{2}))",
-    r"P\d{2}(?:就|还|也)?该(?!人|处|季|笔|批|项|校|店|村|厂)|应(?:尽快|先|立即|把|与|由|让|找)",
+    r"(?<!谁)(?<!人)(?<!本)(?<!原)(?<!本来)(?<!原来)(?<!当初)(?<!照理)(?<!按理)(?<!应不)(?:(?:应该|应当)(?!是(?!由|把|让)|能|会|够|有(?!人|个)|已|没|足够|来得及|差不多|不止|不到|正|仍)|理应|理当|不应|务必|不妨(?!碍)|何不|何妨|倒不如|不如(?=先|把|让|由|请|去|找|跟|给|直接|干脆|就|一起|从|用|换|改|学|趁|早|问|试|自己|统一|交|留|放|两|大家|合|各|轮))(?![^，。；\n]{0,3}(?:谁|哪|什么|怎么|多少|几[个时天]))",
+    r"P\d{2}(?:就|还|也)?该(?!得|还|拿|付|人|处|季|笔|批|项|校|店|村|厂)|应(?:尽快|先|立即|把|与|由|让|找)",
     r"最好(?:先|不要|别|能|由|让|把|在|去|和|与|尽|一起|马上)",
-    r"(?:^|[，。；：:、\s])(?:请|烦请|让|希望|期待|但愿)\s?(?:P\d{2}|大家|各位|双方|两人|他们|她们|两位)",
+    r"(?:^|[，。；：:、\s])(?:请|烦请|让|但愿|(?<![，；、])(?:希望|期待))\s?(?:P\d{2}|大家|各位|双方|两人|他们|她们|两位)",
     r"(?:大家|双方|两人|两位|他们|彼此|各方|三方|P\d{2}[和与、]\s?P\d{2})(?:都)?(?:需要|有必要|必须|得|要)(?!的)[^，。；\n]{0,6}"
     r"(?:坐|谈|聊|联系|联手|沟通|商|约|见面|合作|合并|一起|先(?!拿|有|得到|办|交)|共同|协|说清|讲清|写下|签|定下|统一|对齐|碰头|配合|答应|决定|接受|承诺|分工|互相|达成|成立)(?!，这件事才)",
     r"有必要(?:坐|谈|聊|联系|沟通|合|一起|先|尽)|值得(?:马上|一起|去|尝试|试|推进|考虑|一试)",
-    r"(?:P\d{2}|大家|双方|两人|两位|他们)(?:完全|不妨|也|就|还|或许|大概)?可以(?:考虑|一起|联手|组成|合作|合并|尝试|试试|找\s?P|跟\s?P|与\s?P|和\s?P|共同|担任|牵头|负责)",
+    r"(?:P\d{2}|大家|双方|两人|两位|他们)(?:完全|不妨(?!碍)|也|就|还|或许|大概)?可以(?:考虑|一起|联手|组成|合作|合并|尝试|试试|找\s?P|跟\s?P|与\s?P|和\s?P|共同|担任|牵头|负责)",
     r"(?:完全|还|就|也)可以(?:先|考虑|一起|联手|组成|合作|合并|尝试|试试|共同|担任|牵头|负责|找\s?P|跟\s?P|与\s?P|和\s?P)",
-    r"(?:^|[，。；：:、\s])(?:可以)?(?:先从|优先|首先要|首先应|眼下要做|当务之急|要做的是|下一步|行动方案|行动项)",
+    r"(?:^|[，。；：:、\s])(?:可以)?(?:先从|首先要|首先应|眼下要做|当务之急|下一步(?:是|要|该|应|就|：)|行动方案|行动项)",
     r"(?:(?:建议|最好|可以|那就|不如|应)由|让)\s?P\d{2}[^，。；\n]{0,8}(?:负责|牵头|来|保管|担任|统筹|合作|协调|联手|搭伙|带头|主持)",
     r"P\d{2}(?:来|去)?[^，。；\n]{0,6}(?:担任|充当|当|做)[^，。；\n]{0,6}(?:协调|牵头|负责|联络|主持|组长|召集)[^，。；\n]{0,2}",
     r"(?:最|更)(?:稳妥|合适|好|佳|明智|可行|理想)的?(?:做法|办法|选择|方案|路径|安排|人选|顺序)",
     r"(?:能不能|能否|可否|可不可以)[^。；\n]{0,60}[？?]|如果我是|换作我",
-    r"(?:尽快|马上|立即|赶紧)(?:碰头|见面|联系|合作|达成|开始|对接|谈|签)|再好不过|再合适不过",
+    r"(?:尽快|立即|赶紧)(?:碰头|见面|联系|合作|达成|开始|对接|谈|签)|再好不过|再合适不过",
 ))  # fmt: skip
 
 ALONE: Final = AnyOf(english=(
     *wordings_en.ALONE,
+    *people_en.ALONE,
     r"\bprivate(?:ly)? (?:conversation|talk|call|chat|meeting|word|channel|exchange)\b|\bin private\b|\btalk privately\b|\bspeak privately\b",
     r"\b(?:one[- ]to[- ]one|one[- ]on[- ]one|1[:-]1|tête-à-tête|bilateral(?:ly)?|behind closed doors)\b",
     r"\btak(?:e|ing) (?:this|it|that|the matter|their talk) offline\b|\b(?:separate|side|direct) (?:call|meeting|conversation|talk|discussion|channel) "
@@ -155,9 +160,13 @@ ALONE: Final = AnyOf(english=(
     r"\bgo aside\b|\bstep aside together\b|\bexchange (?:phone )?(?:numbers|contacts|contact details|addresses)\b",
 ), chinese=(
     *wordings_zh.ALONE,
-    r"私聊|私谈|背着|避开(?:其他|别|大家|众)|绕过(?:其他|别|大家|众)|一对一|另开(?:一个)?(?:小会|小群|群)",
+    *people_zh.ALONE,
+    r"私聊|私谈|避开(?:其他人|别人|大家|众人)|绕过(?:其他人|别人|大家|众人)|一对一|另开(?:一个)?(?:小会|小群|群)",
     r"单独(?:沟通|谈|聊|对话|对接|见|商量|联系|约|碰)|(?:加|换)(?:个|一下)?微信|直接对接|两个人先谈",
 ))  # fmt: skip
+
+TALKED: Final = AnyOf(english=people_en.TALKED, chinese=people_zh.TALKED)
+"""Talks that took place, services and wishes in the wordings of `ALONE`: told, not proposed."""
 
 _PRAISE: Final = (
     r"(?:strong(?:est)?|weak(?:est)?|excellent|outstanding|impressive|brilliant|exceptional|remarkable|talented|gifted|superb|mediocre|"
@@ -174,6 +183,7 @@ _SUBJECT: Final = rf"(?:{_P}(?:['’]s (?:\w+ )?{_WORK})?)"
 
 JUDGES: Final = AnyOf(english=(
     *wordings_en.JUDGES,
+    *people_en.JUDGES,
     rf"{_SUBJECT}\s+(?:is|are|was|seems?|looks?|appears?|sounds?|remains?)(?: to be)?\s+(?:(?!only|one|not examined)\w+\s+){{0,3}}{_PRAISE}\b",
     rf"{_P}[^.;\n]{{0,50}}\b(?:the |a |an )?(?:strongest|weakest|best|better|worst|ideal|poor|good|perfect|great|bad|excellent|outstanding|impressive|"
     rf"most (?:valuable|useful|competent|suitable|important|promising)|least (?:valuable|useful|competent|suitable|important)|rare|real) "
@@ -189,12 +199,13 @@ JUDGES: Final = AnyOf(english=(
     r"(?:certainly |surely |definitely |probably )?(?:succeed|fail|work(?: out)?\b(?! (?:on|in|at|with))|flourish|collapse|thrive)",
 ), chinese=(
     *wordings_zh.JUDGES,
+    *people_zh.JUDGES,
     r"P\d{2}[^。；\n“「]{0,14}(?:最强|最弱|最合适|最适合|最优秀|最专业|最有价值|最靠谱|最差|(?:价值|水平|贡献|分量|可信度)最低|最认真|首屈一指)",
-    r"P\d{2}比P?[^。；，\n]{1,8}(?:更(?:专业|可靠|认真|优秀|靠谱|懂|合适|适合|值得|强|差)|强(?!度)|差|专业|可靠|认真|优秀|值得)",
-    r"P\d{2}[^。；\n“「]{0,18}(?:出色|优秀|杰出|难得|人才(?!市场)|很棒|厉害|高明|平庸|不靠谱|靠谱|不可靠|诚恳|诚实|踏实|勤恳|懒散|专业水准|独到|可圈可点|"
+    r"P\d{2}比P?[^。；，\n]{1,8}(?:更(?:专业|可靠|认真|优秀|靠谱|懂|合适|适合|值得|强|差)|强(?=得|多|很)|差(?=劲|远|得|多了)|专业|可靠|认真|优秀|值得)",
+    r"P\d{2}[^。；\n“「]{0,18}(?:出色|优秀(?!学|奖|生|作|员|的学)|杰出|难得的|人才(?!市场)|很棒|厉害|高明|平庸|不靠谱|靠谱|不可靠|诚恳|诚实|踏实|勤恳|懒散|专业水准|独到|可圈可点|"
     r"难以胜任|无法胜任|不胜任|能胜任|不够格|没有资格|不具备资格|资格不够|薄弱|空洞|印象深刻|含糊|自夸|夸大|高估|低估|自负|敷衍|"
     r"不够(?:认真|专业|成熟|诚恳|坦率|深入)|责任心|诚意不足|缺乏(?:经验|诚意|责任|能力|深度)|经验(?:太|过|不)(?:少|浅|足)|不配)",
-    r"P\d{2}(?:不适合|不合适)(?:这个|本|我们|这样的)(?:小组|团队|合作|项目|组合)|P\d{2}[^。；\n“「]{0,10}(?:能力|水平|水准|素质|表现|贡献|质量)(?:还|都|也)?(?:很|较|太|最|非常|明显|比较|相当|略)?(?:强|弱|高|低|差|好|一般|突出|薄弱|不足)",
+    r"P\d{2}(?:不适合|不合适)(?:这个|本|我们|这样的)(?:小组|团队|合作|项目|组合)|P\d{2}[^。；\n“「]{0,10}(?:能力|水平|水准|素质|表现|贡献)(?:还|都|也)?(?:很|较|太|最|非常|明显|比较|相当|略)?(?:强|弱|高|低|差|好|一般|突出|薄弱|不足)",
     r"(?:团队|小组|组合|合作|项目|这几个人|他们|这个方案)[^。；，\n]{0,6}(?:一定|必定|必将|肯定|注定|必然|很可能)[^。；，\n]{0,3}(?:成功|失败|能成|做成|成事|垮)",
 ))  # fmt: skip
 

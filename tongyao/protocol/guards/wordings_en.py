@@ -55,7 +55,7 @@ _DEALING: Final = (
 
 RECOMMENDS: Final = (
     # orders
-    rf"{_BEGINS}{_VOCATIVE}{_ORDER_VERB}\b{_OBJECT}",
+    rf"{_BEGINS}{_VOCATIVE}(?!do (?:{_P}|[a-z]+)[^?\n]{{0,160}}\?)(?!(?:let|put|set|cut|read|split|spread|run) (?:out|up|off|down|by|with|from)\b[^.;\n]{{0,60}}, ){_ORDER_VERB}\b{_OBJECT}",
     rf"(?:^|[.:;—] ?)(?:rather|instead) (?:than|of) [^.;\n]{{3,90}}, {_ORDER_VERB}\b{_OBJECT}",
     rf"^[^.;:\n“\"]{{3,90}}, (?:{_P}, )?(?:then |and |so |just |please )?(?:set up|pick|ring|book|call off|drop|leave it|get|take it|keep it|send) (?:the|a|an|one|it|them|{_P})\b(?! (?:is|was|are))",
     r"^[A-Z][^.;:\n]{3,80}; (?:set|pick|ring|book|call|drop|leave|get|take|keep|send|give|put|ask|let)\b",
@@ -84,7 +84,7 @@ RECOMMENDS: Final = (
     r"\b(?:points?|pointing) (?:in|to) (?:only )?(?:one|a single|the same) (?:direction|conclusion|answer)\b",
     r"\bthe (?:right|best|correct|proper|sensible|smart|wise|fair|safe|cheapest|quickest|simplest|easiest|cleanest) (?:order|way|place|time|person|people|thing|move|course|choice|sequence|answer|approach|arrangement|tool|solution|step|option|plan|fix|route)\b(?! (?:for|of) (?:light|size|weight))",
     r"\b(?:first|top|number one|highest|main|chief) priority\b|\bpriority (?:number )?(?:one|two|1|2)\b|\bpriority (?:is|should|must|belongs|goes)\b|\b(?:must|should|has to|needs to) come first\b",
-    r"\bwhat (?:this|the (?:group|room|project|matter|situation)|everyone|everybody|P\d{2}) (?:really |actually |now )?needs? (?:next |now |first )?(?:is|here is)\b",
+    r"\bwhat (?:this|the (?:group|room|project|matter|situation)|everyone|everybody) (?:really |actually |now )?needs? (?:next |now |first )?(?:is|here is)\b|\bwhat P\d{2} (?:really |actually )?needs (?:next|now|first) is\b",
     r"\bwhat (?:remains|is needed|is called for|is wanted|has to happen|must happen)(?: now| next| here| first)? is\b|\bthe next (?:step|move|thing)\b",
     r"\b(?:my|our|the catalyst's|one) (?:advice|recommendation|suggestion|proposal|counsel|preference|vote|tip|hint)\b(?! (?:that )?P\d{2} (?:mentions|gave|made))",
     r"\b(?:I|we)(?:'d| would| do| can| should| could)?(?: \w+)? (?:recommend|suggest|propose|advise|urge|encourage|favou?r|prefer|vote|plead|opt|go with|back|lean|see P\d{2})\b",
@@ -174,11 +174,13 @@ JUDGES: Final = (
 
 NEUTRAL: Final = (
     # conditions and questions that are told, not answered
-    r"^\W*(?:if|should|were|had|unless|whether|that|provided|supposing|had)\b(?![^.;\n]{3,120}, (?:the (?:thing|best|right|obvious|only)|then (?:book|call|ask|take|start)|P\d{2},? (?:should|ought|needs)))",
-    r"\b(?:nothing|nowhere|no (?:message|contribution|reply|item|part)|nobody|no one|none|neither|not|never)\b[^.;\n]{0,40}\b(?:says?|said|asks?|asked|states?|claims?|mentions?|suggests?|proposes?|recommends?|written|answered|wrote)\b",
-    r"\b(?:what|who|which|when|where|how|whether)\b[^.;\n]{0,30}\b(?:anyone|anybody|one|somebody|P\d{2}|they|it|the \w+) (?:should|ought to|must|needs? to|has to)\b",
+    r"^\W*(?:if(?! I were| I was)|should|were|had|unless|whether|that (?=(?:P\d\d|the|a|an|they|it|nobody|no one|all|both)\b)|provided|supposing)\b(?![^.;\n]{3,120}, (?:the (?:thing|best|right|obvious|only)|then (?:book|call|ask|take|start)|(?:P\d{2}|she|he|they|both|everyone),? (?:should|ought|needs)|and (?:she|he|they|P\d{2}) (?:should|ought)))",
+    r"\b(?:nothing|nowhere|no (?:message|contribution|reply|item|part)|nobody|no one|none|neither|(?:has|have|had|is|was|were|does|did)(?: not|n't)|never)\b[^.;\n]{0,40}\b(?:says?|said|asks?|asked|states?|claims?|mentions?|suggests?|proposes?|recommends?|written|answered|wrote)\b",
+    r"(?<!that is )(?<!this is )\b(?:what|who|which|when|where|how|whether)\b[^.;\n]{0,30}\b(?:anyone|anybody|one|somebody|P\d{2}|they|it|the \w+) (?:should|ought to|must|needs? to|has to)\b",
+    r", (?:as )?(?:P\d{2}|she|he|they) (?:says|said|writes|wrote|adds|added|believes|thinks|reports|notes|puts|put|explains|tells)\b|, P\d{2}…\W*$|\b(?:almost |nearly )?(?:the same|identical|similar) words\b",
     r"\bis (?:a|the|one) (?:point|question|matter|sentence|condition|rule|fact|phrase|demand|request|wish)\b|\b(?:open|unanswered|undecided|unclear|disputed) (?:question|whether|if|who)\b",
     # rules and advice of somebody outside
+    r"\b(?:the|a|an|his|her|their|one) (?:[a-z]+ ){1,2}(?:said|told|says|thinks|asked|wrote|insists|warned|warns|advised|demands|requires|demanded|ordered|decided)\b",
     r"\b(?:according to|by the terms of|under) (?:the|a|its|their|P\d{2}|\w+ (?:law|rules?|act))\b|\b(?:the|this|an?) (?:\w+['’]s |\w+ ){0,3}?(?:regulations?|statutes?|law|bylaws?|contract|lease|permit|leaflet|manual|letter|doctor|insurer|hospital|inspector|ministry|authority|statutes|notice|rules?|charter|recipe|book|code|standard|guidelines?) (?:\w+ )?(?:says?|requires?|recommends?|demands?|forbids?|asks?|prescribes?|stipulates?|allows?|states?|advises?|suggests?|that)\b",
     r"\b(?:by|in|on) P\d{2}(?:'s|’s) (?:own )?(?:account|words|reading|figures?|view|reckoning|estimate|description|admission|opinion|telling)\b|\bas P\d{2} (?:believes|says|puts it|sees it|writes|tells|describes|remembers)\b|\b(?:his|her|their) own (?:account|words|admission|description)\b",
     r"\b(?:used to|once|formerly|in (?:19|20)\d{2}|last (?:year|summer|winter|spring|autumn|month|week)|years ago|at the time)\b[^.;\n]{0,60}\b(?:should|ought|recommended|advised|suggested|private|alone)\b",
@@ -194,12 +196,13 @@ MAY_RECOMMEND: Final = (
     r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|easier|simpler|faster|cheaper|better|worth\w*)\b",
     r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
     r"\b(?:instead of|rather than|why not|how about|perhaps|maybe)\b[^.;\n]{0,80}\b(?:could|might|should|can|would)\b",
-    r"\?\s*$",
+    r"\b(?:should|could|can|might|why|what about|how about|what if|isn't|wouldn't)\b[^?\n]{0,200}\?\s*$",
 )
 """Wordings that advise in some sentences and describe in others."""
 TOLD: Final = (
     rf"\b(?:only {_P}|{_P} alone) (?:can|could) (?:say|tell|know|answer|decide|allow|give)\b|\b(?:has|have) not been (?:said|settled|named)\b|"
     r"\b(?:nobody|no one) has (?:said|named|looked|asked)\b|\bis (?:not said|unsaid|not settled)\b",
+    r"^\W*should [^?;\n]{3,160}, [^?\n]+$",  # a condition
 )
 """Something that nobody has said, or that one person alone can say: no advice, whatever words it has."""
 MAY_JUDGE: Final = (
