@@ -217,6 +217,20 @@ async def test_a_limit_that_says_what_others_need_is_no_wish() -> None:
     assert not any("visitors" in text for text in benefits)
 
 
+async def test_what_is_listed_as_ones_own_stands_among_what_one_gives_and_a_plain_statement_does_not() -> None:
+    plan = await planned(
+        "# Schoolhouse\nI need a printed map of the orchards for my pupils.\n\n## What we have\n\n"
+        "- Nine glass jars of river honey, from the old beekeepers.\n"
+        "- A dry shed, the school's, with electricity.\n\n"
+        "## How we work\n\nA shed is a cold place for bees in the spring.\n",
+        "# Farm\nI can draw a printed map of the orchards and of the spray.\n",
+    )
+    given = [claim.text for claim in plan.roles[0].contributions]
+    assert any("honey" in text for text in given)
+    assert any("A dry shed" in text for text in given)
+    assert not any("cold place" in text for text in given)
+
+
 async def test_a_residual_tension_has_whole_sentences_or_shows_where_one_was_cut() -> None:
     long = "The hives stand in rows between the old mill and the weir, and every spring somebody counts them. " * 8
     tension = TENSION.model_copy(update={"initial_state": long.strip()})

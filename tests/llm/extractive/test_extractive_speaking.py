@@ -157,6 +157,30 @@ async def test_sentences_are_sorted_into_the_four_lenses() -> None:
     assert tension.grade is Grade.A
 
 
+async def test_barriers_are_what_stands_under_their_heading_and_what_is_listed_as_had_is_offered() -> None:
+    profile = """# Ferry house
+
+I keep the ferry house because nobody else wanted it, and I lost a summer to it.
+
+## What we have
+
+- A slipway of stone, ten paces wide.
+- 90 euros in the tin.
+
+## What stands in the way
+
+The harbour office will not let us moor at night. Nobody here can read a tide table.
+"""
+    request = FormulationRequest(language="en", intent="I want a boat for the island school.", material=whole(profile))
+    tension = from_draft((await ENGINE.answer(steps.FORMULATE, request, call("formulate"))).draft, language="en")
+    assert tension.barriers == (
+        "The harbour office will not let us moor at night.",
+        "Nobody here can read a tide table.",
+    )
+    assert "A slipway of stone" in tension.exchange
+    assert "90 euros" in tension.exchange
+
+
 async def test_the_need_behind_the_wish_is_the_transition() -> None:
     tension = await formulated(
         "我想找一个人做小程序。",

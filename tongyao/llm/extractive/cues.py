@@ -201,6 +201,19 @@ REFUSING = _any(
 ALLOWING = _any(r"\b(?:which|what|who)\b[^.;]{0,60}\b(?:and|or) (?:which|what|who) (?:may|can|must) not\b")
 """Who can tell what is allowed from what is not offers a judgement, and sets no limit."""
 
+_HAVING = _any(
+    r"^\W*(?:I|we)(?: also| still)? (?:have|own|hold|keep) (?!to\b|no\b|had\b|been\b|never\b|not\b)",
+    r"^我们?(?:家|这儿|手里|手上)?(?:还|也)?有(?!人|时|点|些?(?:怕|担心))",
+)
+"""Whoever speaks says that something is theirs."""
+
+_NAMING = _any(
+    r"^\W*(?:an?|some|several|\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b"
+    r"(?! (?:[\w'’-]+ ){0,5}(?:is|are|was|were|has|had|have|can|could|will|would|must|may|does|did|costs?|needs?|comes?|goes|lasts?)\b| of (?:us|them|you|my|our|the)\b)"
+    r"(?: [\w'’-]+){1,4}?(?:[,.;]|$| (?:of|that|which|with|from|in|for|where|on)\b)",
+)
+"""A thing or an amount of something, named without saying anything of it: an item of a list."""
+
 RECOMMENDING = _any(
     r"建议|应该|应当|推荐(?!模型|系统|算法)|不妨|最好(?:是|能|先|去|和|跟|由)",
     r"\b(?:should|ought to|recommend\w*|suggest\w*|advis\w*|had better|let's)\b",
@@ -252,6 +265,12 @@ def cues_in(text: str) -> frozenset[Cue]:
     ):
         found.discard(Cue.OFFER)
     return frozenset(found)
+
+
+def names_something(text: str) -> bool:
+    """Whether a sentence names a thing, or says that its owner has it, and says nothing else of it that has a cue."""
+    plain = not cues_in(text) & {Cue.NEED, Cue.LIMIT, Cue.WISH, Cue.OBSTACLE}
+    return plain and bool(_HAVING.search(text) or _NAMING.search(text))
 
 
 def cues_of_heading(heading: str) -> frozenset[Cue]:

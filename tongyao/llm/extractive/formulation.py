@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, weight
+from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, names_something, weight
 from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.llm.extractive.sentences import Sentence, single, split
@@ -38,6 +38,11 @@ class _Candidate:
     bearing: float
     at_heart: bool = False
 
+    @property
+    def in_the_way(self) -> bool:
+        """Whether it stands under a heading of obstacles."""
+        return Cue.OBSTACLE in self.sentence.cues_above
+
     def score(self, lens: str) -> float:
         text, heading = self.sentence.text, self.sentence.heading
         shown = weight(_CUE[lens], text, heading)
@@ -51,12 +56,15 @@ class _Candidate:
             shown += weight(Cue.LIMIT, text, "") * bool(weight(Cue.STATE, "", heading))
         elif lens == "B":
             # Under "what stands in the way" a sentence is an obstacle only if it also says what is lacking.
+            shown += 1.0 * (self.in_the_way and Cue.LACK in self.sentence.cues)
             shown -= weight(Cue.OFFER, text, "") * (not weight(Cue.LACK, text, "")) + 1.5 * bool(
                 weight(Cue.LIMIT, "", heading)
             )
             shown -= 1.5 * bool(weight(Cue.STATE, "", heading))
         elif lens == "E":
             offered = weight(Cue.OFFER, text, "") > 0
+            # Under "what we have" a thing is offered by being named.
+            shown += 0.5 * (Cue.OFFER in self.sentence.cues_above and names_something(text))
             shown -= weight(Cue.NEED, text, heading) + weight(Cue.LIMIT, "" if offered else text, heading)
         # What comes first among offers is what their owner thinks of first; elsewhere the intent decides.
         nearness = 0.0 if lens == "E" else 2.0 * self.bearing
@@ -101,6 +109,9 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         # Where somebody says what is behind their wish, that is the need, and the thing they asked for is
         # not.
         open_to = [one for one in pool if one.at_heart] if lens == "T" and heart else pool
+        if lens == "B" and any(one.in_the_way and one.score("B") for one in pool):
+            # Whoever lists what stands in the way has said where it stands: what else they tell is no barrier.
+            open_to = [one for one in pool if one.of_intent or one.in_the_way]
         picked = _pick(open_to, lens, room, most=BARRIERS if lens == "B" else len(pool))
         if lens == "B" and not picked:
             picked = _pick(open_to, "-", room, most=BARRIERS)

@@ -101,7 +101,8 @@ def role(record: Record, alias: str) -> RoleDraft:
         alias=alias,
         role=record.phrase(alias),
         contributions=[
-            ClaimDraft(text=record.said(item), sources=[item.id]) for item in record.offers(alias)[:CLAIMS_EACH]
+            ClaimDraft(text=record.said(item), sources=[item.id])
+            for item in [*record.offers(alias), *record.belongings(alias)][:CLAIMS_EACH]
         ],
         benefits=benefits,
         costs=[ClaimDraft(text=record.said(item), sources=[item.id]) for item in limits[:CLAIMS_EACH]],

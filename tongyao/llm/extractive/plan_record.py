@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tongyao.llm.extractive import wording
-from tongyao.llm.extractive.cues import Cue, cues_in
+from tongyao.llm.extractive.cues import Cue, cues_in, names_something
 from tongyao.protocol.model.observation import Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import PlannerRequest
@@ -58,6 +58,15 @@ class Record:
             if not needs(item) and (item in bonded or Cue.OFFER in cues_in(wording.said_in(item)))
         ]
         return sorted(found, key=lambda item: (item not in bonded, not faces(item)))
+
+    def belongings(self, alias: str) -> list[Item]:
+        """Abilities that are no offers by their words and name something that their owner has, as the items of a list do."""
+        offered = self.offers(alias)
+        return [
+            item
+            for item in self.of(alias, Dimension.CAPABILITY)
+            if item not in offered and not needs(item) and names_something(wording.said_in(item))
+        ]
 
     def item(self, item_id: str) -> Item | None:
         return self._item.get(item_id)
