@@ -222,6 +222,8 @@ async def the_plan_and_after(look: Looker, house: Ferry, folder: Path) -> None:
     await house.stack.end(house.pid)
     await look.at("delivery-after", f"{here}/delivery", human)
     await look.at("process-ended", here, human)
+    await look.at("process-ended-demander", here, demander)
+    await look.at("plan-ended", f"{here}/plan", demander)
     report = folder / "report.html"
     report.write_text(await report_of(house.stack.repositories, house.pid), encoding="utf-8")
     await look.at("report", report.as_uri())

@@ -128,6 +128,22 @@ async def test_contributions_gaps_and_ignored_limits() -> None:
     assert [note.sources for note in draft.ignored] == [["R1/P02/1"]]
 
 
+async def test_who_only_needs_something_for_a_barrier_speaks_of_it_and_is_not_said_to_touch_it() -> None:
+    """To touch it would contradict the gap, which says of the same barrier that nobody said what they have for it."""
+    draft = await observed(
+        room(
+            said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",)),
+            said("P02", 1, "I need somebody who drives the samples to town.", targets=("B2",)),
+        )
+    )
+    [gap] = draft.gaps
+    assert (gap.target, gap.kind) == ("B2", GapKind.OVERLOOKED)
+    assert "nobody said what they have for it" in gap.text
+    told = {one.target: one.text for one in draft.contributions}
+    assert "touches it directly" in told["B1"]
+    assert told["B2"] == "P02 on B2: “I need somebody who drives the samples to town” speaks of it."
+
+
 async def test_a_barrier_that_nobody_names_is_absent() -> None:
     draft = await observed(room(said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",))))
     assert [(gap.target, gap.kind) for gap in draft.gaps] == [("B2", GapKind.ABSENT)]

@@ -63,7 +63,10 @@ def step_of(phase: Phase) -> int | None:
 
 
 def concerning(observation: Observation, alias: str) -> list[str]:
-    """What an observation says of one participant and was not said before."""
+    """What an observation says of one participant and was not said before, and what nobody has looked at.
+
+    What others are to them comes first, and what is only about their own words last.
+    """
     found = [
         text
         for pair in observation.pairs
@@ -71,10 +74,14 @@ def concerning(observation: Observation, alias: str) -> list[str]:
         for text in (pair.text, pair.second.text if pair.second else "")
     ]
     found += [one.text for one in observation.translations if alias in (one.a, one.b)]
-    found += [one.text for one in observation.contributions if one.alias == alias]
+    found += [
+        gap.text
+        for gap in observation.gaps
+        if gap.kind is GapKind.OVERLOOKED or any(f"/{alias}/" in source for source in gap.sources)
+    ]
     notes = (*observation.frameworks, *observation.third_party_value, *observation.ignored)
+    found += [one.text for one in observation.contributions if one.alias == alias]
     found += [note.text for note in notes if alias in note.about]
-    found += [gap.text for gap in observation.gaps if any(f"/{alias}/" in source for source in gap.sources)]
     return [text for text in dict.fromkeys(found) if text.strip()]
 
 

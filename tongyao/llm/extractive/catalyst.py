@@ -14,7 +14,15 @@ from tongyao.llm.extractive.axes import opposed
 from tongyao.llm.extractive.bonds import Bond, bond_between
 from tongyao.llm.extractive.cues import Cue
 from tongyao.llm.extractive.hearing import Hearing, Voice
-from tongyao.llm.extractive.observation_text import EFFECT, GAP, IGNORED, PAIR, TRANSLATION, observation_markdown
+from tongyao.llm.extractive.observation_text import (
+    EFFECT,
+    GAP,
+    IGNORED,
+    PAIR,
+    SPEAKS_OF,
+    TRANSLATION,
+    observation_markdown,
+)
 from tongyao.protocol.model.observation import (
     ContributionDraft,
     CorrespondenceDraft,
@@ -117,7 +125,7 @@ def _contributions(language: Language, hearing: Hearing, before: list[Observatio
             alias=alias,
             target=target,
             effect=effect,
-            text=EFFECT[effect][language].format(
+            text=_effect_words(effect, target, voices)[language].format(
                 alias=alias, target=target, said=wording.quoted(voices[0].said, language)
             ),
             sources=[voice.item.id for voice in voices],
@@ -125,6 +133,11 @@ def _contributions(language: Language, hearing: Hearing, before: list[Observatio
         for (alias, target, effect), voices in sorted(grouped.items())
         if (alias, target, effect) not in known
     ]
+
+
+def _effect_words(effect: Effect, target: str, voices: list[Voice]) -> dict[Language, str]:
+    offered = any(voice.offers for voice in voices)
+    return SPEAKS_OF if effect is Effect.HELPS and target.startswith("B") and not offered else EFFECT[effect]
 
 
 def _effect(voice: Voice, target: str) -> Effect:

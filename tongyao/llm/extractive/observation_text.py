@@ -54,6 +54,12 @@ EFFECT: Final[dict[Effect, dict[Language, str]]] = {
     },
 }
 
+SPEAKS_OF: Final[dict[Language, str]] = {
+    "zh": "{alias} 对 {target}：{said}，说到了它。",
+    "en": "{alias} on {target}: {said} speaks of it.",
+}
+"""Of who names a barrier and offers nothing for it: `GAP` may say of the same barrier that nobody said what they have."""
+
 TRANSLATION: Final[dict[Language, str]] = {
     "zh": "{a} 的{x}与 {b} 的{y}字面不同，都对着 {shared}，可能在说同一件事。",
     "en": "{a}'s {x} and {b}'s {y} share no words and both face {shared}; they may be speaking of the same thing.",
