@@ -23,12 +23,14 @@ from tongyao.app.people.registration import checked_name, register_profile
 from tongyao.app.quotas import check_profile, check_storage, counting
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Origin
 from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.repositories import Repositories
 
 log = structlog.get_logger()
 
@@ -213,10 +215,11 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
 
 
 class SaidIn(Value):
-    """What was said for a person in one process, and the version of their profile that it was said from."""
+    """What was said for a person in one process, the version of their profile that it was said from, and their answers to its plans."""
 
     version: int | None
     turns: tuple[Projection, ...]
+    answers: tuple[EarlierAnswer, ...] = ()
 
 
 async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict[str, SaidIn]:
@@ -230,9 +233,20 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
         for row in page.rows:
             seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
             own = read_access.own_words(await repositories.record(row.id, turns_of=[seat.alias]), seat.alias)
-            found[row.id] = SaidIn(version=seat.profile_version, turns=own)
+            answers = await _answers_of(repositories, row.id, seat.alias)
+            found[row.id] = SaidIn(version=seat.profile_version, turns=own, answers=answers)
         if (cursor := page.next) is None:
             return found
+
+
+async def _answers_of(repositories: Repositories, process_id: str, alias: str) -> tuple[EarlierAnswer, ...]:
+    """What somebody answered to each plan of a process, as they wrote it."""
+    rows = [one for one in await repositories.plans.answers(process_id) if one.alias == alias]
+    texts = await repositories.texts.get_many([one.text_id for one in rows if one.text_id], erased="")
+    return tuple(
+        EarlierAnswer(revision=one.revision, alias=alias, decision=one.decision, words=texts.get(one.text_id or "", ""))
+        for one in rows
+    )
 
 
 async def read_version(context: AppContext, caller: Caller, profile_id: str, version: int | None) -> str:
@@ -245,7 +259,9 @@ async def read_version(context: AppContext, caller: Caller, profile_id: str, ver
 
 
 async def export_profile(context: AppContext, caller: Caller, profile_id: str) -> dict[str, Any]:
-    """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where."""
+    """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where, their answers to
+    plans, and what they asked for.
+    """
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     repositories = context.repositories
     profile = await repositories.profiles.get(profile_id)
@@ -267,7 +283,25 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
             one.model_dump(exclude={"secret"}) for one in await repositories.notifications.channels(profile_id)
         ],
         "said": {pid: [one.model_dump(mode="json") for one in found.turns] for pid, found in said.items()},
+        "answers": {
+            pid: [one.model_dump(mode="json") for one in found.answers] for pid, found in said.items() if found.answers
+        },
+        "asked_for": await _intents_of(context, profile_id),
     }
+
+
+async def _intents_of(context: AppContext, profile_id: str) -> dict[str, str]:
+    """What a person asked for, by process, newest first; empty where it was erased."""
+    repositories = context.repositories
+    wanted: dict[str, str] = {}
+    cursor: str | None = None
+    while True:
+        page = await repositories.processes.list(demander=profile_id, cursor=cursor)
+        wanted |= {row.id: row.intent_text_id for row in page.rows if row.intent_text_id}
+        if (cursor := page.next) is None:
+            break
+    texts = await repositories.texts.get_many(list(wanted.values()), erased="")
+    return {pid: texts[text_id] for pid, text_id in wanted.items()}
 
 
 async def read_mandate(context: AppContext, caller: Caller, profile_id: str) -> Mandate:

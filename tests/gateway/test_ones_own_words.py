@@ -1,4 +1,4 @@
-"""What became of a plan, said over the API by those who were in the process."""
+"""What people of a process say beside the rounds, over the API: what came of the plan, and a copy of all that is theirs."""
 
 from __future__ import annotations
 
@@ -36,4 +36,21 @@ async def test_a_participant_says_what_came_of_the_plan_and_adds_it_to_their_pro
     scoped = await gateway.context.repositories.tokens.issue("participant", person=person, process_id=pid, alias=alias)
     refused = await gateway.ask("PUT", place, scoped.secret, json={"text": "An agent wrote this.", "to_profile": True})
     assert refused.status_code == 403
+    await gateway.stack.handle(pid).cancel()
+
+
+async def test_the_copy_of_ones_own_data_holds_answers_to_plans_and_what_was_asked_for(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    token, person = people[1]["token"], people[1]["profile_id"]
+    await asked(gateway, token, "projection", 1)
+    await send(gateway, pid, token, kind="submit_projection", round=1, text="I can teach sailing.")
+    await asked(gateway, token, "projection", 2)
+    await send(gateway, pid, token, kind="submit_projection", round=2, nothing_new=True)
+    await asked(gateway, token, "answer", 1)
+    words = "Only on Sundays."
+    await send(gateway, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
+    [answer] = (await gateway.ask("GET", f"/profiles/{person}/export", token)).json()["answers"][pid]
+    assert (answer["revision"], answer["decision"], answer["words"]) == (1, "propose", words)
+    me = (await gateway.ask("GET", "/me", demander)).json()["person"]
+    assert pid in (await gateway.ask("GET", f"/profiles/{me}/export", demander)).json()["asked_for"]
     await gateway.stack.handle(pid).cancel()
