@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from pydantic import Field
 
@@ -241,13 +243,45 @@ def why_for_party(state: State, now: datetime, alias: str, language: str) -> str
             else "The service is away for a while and goes on by itself. No deadline runs."
         )
     own = [reason for reason in _people(state) if reason.waits_for == alias]
+    which = 1 if zh else 0
     if not own:
-        return "目前不需要你做什么。" if zh else "Nothing is asked of you now."
+        said = _GOES_ON.get(state.phase, ("", ""))[which].format(round=state.round)
+        if alias == DEMANDER and state.undecided:
+            said += _OPEN_POINTS[which]
+        return said + ("目前不需要你做什么。" if zh else "Nothing has to be done by you now.")
+    what = _ASKED_OF_YOU.get(state.phase, ("It waits for you", "正在等你答复"))[which].format(round=state.round)
     until = min((reason.until for reason in own if reason.until is not None), default=None)
     if until is None:
-        return "正在等你答复。" if zh else "It waits for you."
-    return (
-        f"正在等你答复，截至 {until:%Y-%m-%d %H:%M} UTC。"
-        if zh
-        else f"It waits for you, until {until:%Y-%m-%d %H:%M} UTC."
-    )
+        return f"{what}。" if zh else f"{what}."
+    return f"{what}，截至 {until:%Y-%m-%d %H:%M} UTC。" if zh else f"{what}, until {until:%Y-%m-%d %H:%M} UTC."
+
+
+_ASKED_OF_YOU: Final[Mapping[Phase, tuple[str, str]]] = {
+    Phase.CONFIRMING: ("It waits for you to confirm or revise the tension", "正在等你确认或修改张力"),
+    Phase.SELECTING: ("It waits for you to choose who takes part", "正在等你选定参与的人"),
+    Phase.CRYSTALLIZING: ("It waits for what you say in round {round}", "正在等你在第 {round} 轮发言"),
+    Phase.DECIDING: ("It waits for you to decide how it goes on", "正在等你决定怎样继续"),
+    Phase.ANSWERING: ("It waits for your answer", "正在等你答复"),
+    Phase.AWAITING_CHILDREN: (
+        "It waits for you to say what goes back to the field",
+        "正在等你决定哪些问题回到场中",
+    ),
+}
+"""What is asked of a party in each phase, in English and in Chinese."""
+_GOES_ON: Final[Mapping[Phase, tuple[str, str]]] = {
+    Phase.FORMULATING: ("The tension is being written. ", "正在写出张力。"),
+    Phase.CONSENTING: ("People are asked whether a proxy may speak for them. ", "正在征询一些人是否允许代理代为发言。"),
+    Phase.CRYSTALLIZING: ("Round {round} is under way. ", "第 {round} 轮正在进行。"),
+    Phase.PLANNING: ("The plan is being written. ", "正在写方案。"),
+    Phase.DELIVERING: ("Everybody’s part of the plan is being written. ", "正在写每个人的那一份。"),
+    Phase.ANSWERING: ("The plan is being answered. ", "正在征求对方案的答复。"),
+    Phase.AWAITING_CHILDREN: (
+        "Other processes that came out of this one are under way. ",
+        "由它产生的其他过程正在进行。",
+    ),
+}
+"""What goes on in each phase, for those of whom nothing is asked. It names nobody."""
+_OPEN_POINTS: Final = (
+    "Points that stayed open can be taken back to the field (inbox). ",
+    "还有未解决的问题可以回到场中（见待办）。",
+)

@@ -1,0 +1,35 @@
+"""The one sentence that people are told of what their process waits for (docs/protocol.md §6)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tests.protocol.lives import Life
+from tongyao.protocol.life.why import why_for_party
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def told(life: Life, alias: str, language: str = "en") -> str:
+    return why_for_party(life.state, NOW, alias, language)
+
+
+def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
+    life = Life("human", "human")
+    life.succeed("formulate")
+    assert told(life, "P00").startswith("It waits for you to confirm or revise the tension, until ")
+    assert told(life, "P00", "zh").startswith("正在等你确认或修改张力，截至 ")
+    life = Life.in_round_one("human", "proxy")
+    assert told(life, "P01").startswith("It waits for what you say in round 1, until ")
+
+
+def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
+    life = Life.in_round_one("human", "proxy")
+    for alias in ("P00", "P02"):
+        assert told(life, alias) == "Round 1 is under way. Nothing has to be done by you now."
+
+
+def test_while_the_plan_is_answered_the_demander_hears_of_points_that_stayed_open() -> None:
+    life = Life.answering("human", "human", residuals_of_plan=1)
+    assert "taken back to the field" in told(life, "P00")
+    assert told(life, "P01").startswith("It waits for your answer, until ")
