@@ -11,6 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from mcp.server.transport_security import TransportSecuritySettings
+from sse_starlette.sse import AppStatus
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
@@ -76,7 +77,7 @@ def url_of(bound: socket.socket) -> str:
 
 
 async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
-    """Serve on `bound` until `stop`; open streams of events are ended after three seconds."""
+    """Serve on `bound` until `stop`; then open streams of events end, and other requests have three seconds."""
     options = context.options
     room = OpenConnections(most=options.most_connections, most_of_address=options.most_address_connections)
     config = uvicorn.Config(
@@ -96,7 +97,11 @@ async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) 
     finally:
         waiting.cancel()
         server.should_exit = True
-        await running
+        AppStatus.should_exit = True  # open streams end now; else uvicorn breaks them off, and logs each as a failure
+        try:
+            await running
+        finally:
+            AppStatus.should_exit = False
 
 
 class _Server(uvicorn.Server):
