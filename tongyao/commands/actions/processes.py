@@ -173,9 +173,7 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
             "phase": one.phase,
             "round": str(one.round),
             "people": str(one.participants),
-            "waits for": "\n".join(
-                f"{ask.alias or 'operator'}: {ask.ask.replace('_', ' ')}" for ask in one.waits or ()
-            ),
+            "waits_for": "\n".join(_asked(ask) for ask in one.waits or ()),
             "suspended": ", ".join(one.suspended or ()),
             "outcome": one.outcome or "",
             "scene": one.scene or "",
@@ -187,7 +185,12 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
     widest = max(len(row["id"]) for row in rows)  # an id that is cut cannot be used
     table = Table(
         *[
-            Column(name, no_wrap=name == "id", overflow="fold", min_width=widest if name == "id" else 5)
+            Column(
+                say(f"show.column_{name}"),
+                no_wrap=name == "id",
+                overflow="fold",
+                min_width=widest if name == "id" else 5,
+            )
             for name in columns
         ],
         box=None,
@@ -195,3 +198,7 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
     for row in rows:
         table.add_row(*(Text(row[name]) for name in columns))
     return table
+
+
+def _asked(ask: processes.WaitsFor) -> str:
+    return f"{ask.alias or say('waits.operator')}: {say(f'asked.{ask.ask}')}"

@@ -92,8 +92,10 @@ def _tension_holds(record: Record) -> Measured:
             counted = early if number == 1 else late
             counted[0] += bool(terms(item.statement) & (room | heard))
             counted[1] += 1
-    if not late[1] or not early[1]:
+    if not late[1]:
         return _ONE_ROUND
+    if not early[1]:
+        return Result.NO_MATERIAL, "nobody said anything in the first round", "第一轮没有人说话"
     return (
         Result.HOLDS if late[0] * early[1] * 2 >= early[0] * late[1] else Result.FALSIFIED,
         f"{early[0]} of {early[1]} items of round 1 and {late[0]} of {late[1]} later ones share words with the matter",

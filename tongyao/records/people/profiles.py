@@ -282,14 +282,7 @@ class Profiles:
 
     async def of_scene(self, scene_id: str) -> list[ProfileVersion]:
         """The current version of every profile of a scene that is not deleted, by profile id."""
-        async with reading(self._pool, ProfileVersion) as cursor:
-            await cursor.execute(
-                """SELECT v.* FROM profiles p JOIN profile_versions v
-                   ON v.profile_id = p.id AND v.version = p.current_version
-                   WHERE p.scene_id = %s AND p.deleted_at IS NULL ORDER BY p.id""",
-                [scene_id],
-            )
-            return await cursor.fetchall()
+        return await self._current(scene_id, "true ORDER BY p.id", [])
 
     async def page_of_scene(self, scene_id: str, *, after: str, limit: int) -> list[ProfileVersion]:
         """As `of_scene`, at most `limit` of those whose id comes after `after`."""
