@@ -55,15 +55,31 @@ class Ask(Value):
     view: PartyView | None = None
 
 
-async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False) -> list[Ask]:
-    """Everything that waits for the caller, the most urgent first."""
+async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False, most: int | None = None) -> list[Ask]:
+    """Everything that waits for the caller, the most urgent first. `most`: so many of it."""
+    return [await _ask(context, caller, row, with_view=with_view) for row in (await _rows(context, caller))[:most]]
+
+
+async def find_ask(context: AppContext, caller: Caller, process_id: str, ask: str, number: int) -> Ask | None:
+    """What a process asks of the caller in this round, with a view; None where it does not wait."""
+    rows = await _rows(context, caller)
+    found = next((row for row in rows if (row.process_id, row.ask, row.round) == (process_id, ask, number)), None)
+    return await _ask(context, caller, found, with_view=True) if found is not None else None
+
+
+async def count_waiting(context: AppContext, caller: Caller) -> int:
+    """How much waits for the caller."""
+    return len(await _rows(context, caller))
+
+
+async def _rows(context: AppContext, caller: Caller) -> list[InboxRow]:
     permit(caller, Action.READ_INBOX)
     inbox = context.repositories.inbox
     rows = await inbox.of_operators() if caller.operator else await inbox.of_person(caller.person)
     if caller.role is Role.PARTICIPANT:
         seat = (caller.process_id, caller.alias)
         rows = [row for row in rows if (row.process_id, row.alias) == seat and row.ask in PARTICIPANT_ASKS]
-    return [await _ask(context, caller, row, with_view=with_view) for row in rows]
+    return rows
 
 
 async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:

@@ -12,7 +12,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem
-from tongyao.app.messaging.inbox import Ask, inbox
+from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
@@ -26,6 +26,9 @@ from tongyao.records.privacy.drafts import Draft
 PARTS: Final = ("capability", "direction", "boundary")
 PAGE_OF: Final = {"confirm_tension": "tension", "select_participants": "people", "answer": "delivery"}
 """Asks that are answered on a page of their process; the others are answered in the inbox itself."""
+
+SHOWN: Final = 25
+"""Asks on the first page: each takes about a tenth of a second to read."""
 
 
 @dataclass
@@ -71,17 +74,17 @@ def draft_id(ask: Ask) -> str:
     return f"{ask.process_id}/{ask.ask}/{ask.alias}/{ask.round}"
 
 
-async def waiting(visit: Visit) -> list[Answering]:
-    """Everything that waits for the visitor, the most urgent first."""
-    asks = await inbox(visit.context, visit.caller, with_view=True)
-    return [await _prepared(visit, ask) for ask in asks]
+async def waiting(visit: Visit) -> tuple[list[Answering], int]:
+    """What waits for the visitor, the most urgent first, `SHOWN` at most; and how much there is."""
+    asks = await inbox(visit.context, visit.caller, with_view=True, most=SHOWN)
+    total = len(asks) if len(asks) < SHOWN else await count_waiting(visit.context, visit.caller)
+    return [await _prepared(visit, ask) for ask in asks], total
 
 
 async def one_waiting(visit: Visit, process_id: str, ask: str, number: int) -> Answering:
     """Raises `NotFound` when it does not wait, or no longer."""
-    for one in await inbox(visit.context, visit.caller, with_view=True):
-        if (one.process_id, one.ask, one.round) == (process_id, ask, number):
-            return await _prepared(visit, one)
+    if (one := await find_ask(visit.context, visit.caller, process_id, ask, number)) is not None:
+        return await _prepared(visit, one)
     if ask == "projection" and (again := await _answered(visit, process_id, number)) is not None:
         return again
     raise NotFound("not_waiting", "this does not wait for you, or no longer")

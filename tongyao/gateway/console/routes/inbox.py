@@ -33,8 +33,8 @@ async def show_inbox(
     of: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """`done`: what was just answered; `of`: in which process."""
-    asks = await waiting(visit)
-    return page(visit, "inbox.html", asks=asks, done=done, of=of, home=await home_of(visit, asks))
+    asks, total = await waiting(visit)
+    return page(visit, "inbox.html", asks=asks, total=total, done=done, of=of, home=await home_of(visit, asks))
 
 
 @router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))
