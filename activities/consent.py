@@ -6,6 +6,7 @@ from temporalio import activity
 
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import CONSENT, ConsentInput, ConsentOutput
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import consents_of
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.repositories import Repositories
@@ -22,9 +23,13 @@ class Consenting:
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
         people = [choice.profile_id for choice in what.choices]
+        by_hand = [choice.profile_id for choice in what.choices if choice.endpoint is not EndpointKind.PROXY]
         return consents_of(
             what,
             await repositories.consents.standing(people, row.scene_id or ""),
-            over_quota=await repositories.consents.over_quota(row.demander, people, quotas),
+            over_quota=(
+                *await repositories.consents.over_quota(row.demander, people, quotas),
+                *await repositories.consents.chosen_too_often(row.demander, by_hand, quotas),
+            ),
             may_ask=quotas.demander_per_day - await repositories.consents.asked_by(row.demander),
         )

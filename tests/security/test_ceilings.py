@@ -71,3 +71,15 @@ async def test_a_process_started_over_the_network_always_has_a_budget(gateway: G
     settings = (await gateway.context.repositories.processes.get(pid)).settings
     assert (settings["token_budget"], settings["cost_budget"]) == (1_000_000, "10")
     await gateway.stack.handle(pid).cancel()
+
+
+@pytest.mark.parametrize("cost", ["1E-7", "0.0000001", "1e-30", "5." + "0" * 5_000, "NaN", "1E+9"])
+async def test_a_limit_that_no_budget_can_hold_is_refused_and_not_an_error(gateway: GatewayHarness, cost: str) -> None:
+    scene = await gateway.scene()
+    demander, *people = [await gateway.join(scene) for _ in range(3)]
+    demand = {"intent": "I want to sail.", "participants": [one["profile_id"] for one in people]}
+    pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+    message = {"kind": "decide", "decision": "raise_budget", "cost": cost}
+    answer = await gateway.ask("POST", f"/processes/{pid}/messages", demander["token"], json=message)
+    assert answer.status_code in (409, 422), answer.text
+    await gateway.stack.handle(pid).cancel()

@@ -18,6 +18,7 @@ from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension, TensionDraft
 from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.changes import Changes
 from tongyao.records.repositories import Repositories
@@ -203,6 +204,7 @@ class AppContext:
     options: GatewayOptions = field(default_factory=GatewayOptions)
     process_defaults: ProcessSettings = field(default_factory=ProcessSettings)
     ceilings: Ceilings = field(default_factory=Ceilings)
+    consent_quotas: ConsentQuotas = field(default_factory=ConsentQuotas)
     remember: bool = False
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None

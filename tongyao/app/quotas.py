@@ -5,11 +5,14 @@ Operators have no quotas; the day budget alone holds for them too, unless they r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import QuotaReached, Unavailable
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.database import one_at_a_time
 
 
@@ -30,6 +33,21 @@ async def check_open_processes(context: AppContext, caller: Caller, demander: st
     if await context.repositories.processes.count_open(demander) >= most:
         raise QuotaReached(
             "too_many_processes", f"you have {most} open processes: end one (`cancel`) before you start another"
+        )
+
+
+async def check_chosen(context: AppContext, caller: Caller, demander: str, choices: Iterable[Choice]) -> None:
+    """Nobody's inbox is filled by choosing them. Raises `QuotaReached` where somebody is chosen as `human` or `agent` once too often."""
+    by_hand = [one.profile_id for one in choices if one.endpoint is not EndpointKind.PROXY]
+    if caller.on_the_machine or not by_hand:
+        return
+    quotas = context.consent_quotas
+    if full := await context.repositories.consents.chosen_too_often(demander, by_hand, quotas):
+        raise QuotaReached(
+            "chosen_too_often",
+            f"{', '.join(full)} cannot be chosen as human or agent now: one person is chosen so at most {quotas.chosen_per_day} times a day, "
+            f"{quotas.chosen_pair_per_day} times by one demander, and not while {quotas.most_turns} turns wait for them. Choose somebody else, "
+            "ask for their proxy, or try again tomorrow",
         )
 
 

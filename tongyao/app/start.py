@@ -28,7 +28,14 @@ from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, Un
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
-from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage, counting
+from tongyao.app.quotas import (
+    check_backlog,
+    check_chosen,
+    check_day_budget,
+    check_open_processes,
+    check_storage,
+    counting,
+)
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
@@ -81,6 +88,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     if not await _is_announced(context, process_id):
         await check_backlog(context, caller)
         await check_day_budget(context, caller, demander)
+        await check_chosen(context, caller, demander, chosen(body.participants))
     tension = body.tension.tension() if body.tension else None
     if tension is not None:
         await check_names(tension.names, found=(), texts=(body.intent,), tension=tension)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ from tongyao.app.messaging.wire import (
     chosen,
     stored_key,
 )
-from tongyao.app.quotas import check_storage, counting
+from tongyao.app.quotas import check_chosen, check_storage, counting
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
@@ -43,6 +44,7 @@ from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 
+_MILLIONTH: Final = Decimal("0.000001")
 APPLIED: Final[dict[str, tuple[str, str]]] = {
     "confirm_tension": (
         "the tension is confirmed; next people are looked for, or the rounds begin",
@@ -119,6 +121,8 @@ async def send_message(
     await _check_own_proxy(context, access, body)
     if not caller.on_the_machine:
         _check_ceilings(context, body)
+    if isinstance(body, SelectParticipantsBody | DecideBody):
+        await check_chosen(context, caller, access.process.demander, chosen(body.participants))
     return await send_as(context, access, body, key=key, via=via)
 
 
@@ -227,7 +231,7 @@ def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[M
                 "decision": body.decision,
                 "participants": chosen(body.participants),
                 "tokens": body.tokens,
-                "cost": str(body.cost) if body.cost is not None else None,
+                "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,
             }
         case ConsentBody():
             fields = {"invitation": int(access.alias.removeprefix("invited/")), "allow": body.allow}

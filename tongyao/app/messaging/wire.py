@@ -199,7 +199,9 @@ class DecideBody(Body):
     decision: Decision
     participants: Participants = Field(default=(), max_length=20)
     tokens: int | None = Field(default=None, gt=0, le=MAX_TOKENS)
-    cost: Decimal | None = Field(default=None, gt=0, le=1_000_000, description="US dollars.")
+    cost: Decimal | None = Field(
+        default=None, gt=0, le=1_000_000, max_digits=15, decimal_places=6, description="US dollars."
+    )
 
 
 class CancelBody(Body):

@@ -23,6 +23,15 @@ class ConsentQuotas(BaseModel):
     pair_per_month: int = Field(
         default=30, ge=1, description="How often one demander has one person asked or seated, in 30 days. Samples: any."
     )
+    chosen_per_day: int = Field(
+        default=20, ge=1, description="How often one person is seated in a day as `human` or `agent`, by all demanders."
+    )
+    chosen_pair_per_day: int = Field(
+        default=10, ge=1, description="How often one demander has one person seated so in a day."
+    )
+    most_turns: int = Field(
+        default=40, ge=1, description="Turns that wait for one person, in processes of others, when they are chosen so."
+    )
 
 
 class ConsentRow(Value):
@@ -100,6 +109,24 @@ class Consents:
             or (row["origin"] != Origin.SAMPLE and row["pair"] >= quotas.pair_per_month)
         )
 
+    async def chosen_too_often(
+        self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas
+    ) -> tuple[str, ...]:
+        """Who of these cannot be chosen as `human` or `agent` now: they were chosen so too often today, or too many turns wait for them.
+
+        Only processes that somebody else started over the network count.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(_CHOSEN, {"demander": demander, "ids": list(profile_ids)})
+            rows = await cursor.fetchall()
+        return tuple(
+            row["person"]
+            for row in rows
+            if row["today"] >= quotas.chosen_per_day
+            or row["pair_today"] >= quotas.chosen_pair_per_day
+            or row["waiting"] >= quotas.most_turns
+        )
+
     async def asked_by(self, demander: str) -> int:
         """How many questions of this demander were asked in the last day."""
         async with session(self._pool) as connection:
@@ -137,6 +164,19 @@ _COUNTS = """
                 AND NOT EXISTS (SELECT 1 FROM inbox i
                                 WHERE i.process_id = s.process_id AND i.person = p.id AND i.ask = 'consent')) AS pair
     FROM profiles p WHERE p.id = ANY(%(ids)s)"""
+
+_CHOSEN = """
+    SELECT p.id AS person,
+           (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id JOIN budgets b ON b.root_id = c.root_id
+            WHERE s.profile_id = p.id AND s.seated_endpoint IN ('human', 'agent') AND s.seated_at > now() - interval '1 day'
+              AND b.person IS NOT NULL AND c.demander <> p.id) AS today,
+           (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id JOIN budgets b ON b.root_id = c.root_id
+            WHERE s.profile_id = p.id AND s.seated_endpoint IN ('human', 'agent') AND s.seated_at > now() - interval '1 day'
+              AND b.person IS NOT NULL AND c.demander = %(demander)s) AS pair_today,
+           (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id JOIN budgets b ON b.root_id = c.root_id
+            WHERE i.person = p.id AND i.ask = 'projection' AND i.closed_at IS NULL
+              AND b.person IS NOT NULL AND c.demander <> p.id) AS waiting
+    FROM profiles p WHERE p.id = ANY(%(ids)s) ORDER BY p.id"""
 
 _ASKED_BY_DEMANDER = """
     SELECT count(*) AS n FROM inbox i JOIN processes c ON c.id = i.process_id
