@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
@@ -248,14 +248,19 @@ def _review(
     items = marked(checked.items)
     repeated = [item for item in items if item.repeated]
 
-    def projection(items: tuple[Item, ...], struck: int) -> Projection:
-        fresh = tuple(item for item in items if not item.repeated)
+    def projection(items: Iterable[Item], struck: int) -> Projection:
+        """Items that only repeat come last: others do not get them, and a gap in the numbers would tell that a proxy speaks."""
+        ordered = tuple(
+            item.model_copy(update={"id": item_id(request.round, request.alias, number)})
+            for number, item in enumerate(sorted(items, key=lambda one: one.repeated), 1)
+        )
+        fresh = tuple(item for item in ordered if not item.repeated)
         silent = not fresh and (draft.nothing_new or request.words is None)
         return Projection(
             round=request.round,
             alias=request.alias,
             outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
-            items=items,
+            items=ordered,
             markdown=items_markdown(fresh, request.language) if fresh or silent else "",
             struck=struck,
             author=author,
@@ -273,11 +278,7 @@ def _review(
         ]
         kept = [item for item in items if item not in replaced]
         added = [item for item in second if not (item in mended and item.repeated)]
-        numbered = (
-            item.model_copy(update={"id": item_id(request.round, request.alias, number)})
-            for number, item in enumerate((*kept, *added), 1)
-        )
-        return projection(tuple(numbered), max(0, len(rejected) - (len(second) - len(mended))))
+        return projection((*kept, *added), max(0, len(rejected) - (len(second) - len(mended))))
 
     as_it_stands = projection(items, len(rejected))
     if not (rejected or repeated):
