@@ -165,7 +165,10 @@ async def _live(
         AssertionError,
     ) as error:  # a part did not come back, somebody got an answer that nobody may get
         processes = _known(starting)
-        report.wrong["end"] = [str(error) or f"open after {size.end:g} s: {await checker.open_in_tree(processes)}"]
+        left = await checker.open_in_tree(processes)
+        report.wrong["end"] = [str(error) or f"open after {size.end:g} s: {left}"]
+        for process_id in left[:5]:
+            say(f"{process_id}: {await checker.story(process_id)}")
     finally:
         town.over = True
         for task in starting:

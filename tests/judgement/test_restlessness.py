@@ -237,7 +237,9 @@ def test_a_repeated_item_is_sent_back_once_and_gives_way_to_what_mends_it() -> N
     assert [(one.claim, one.repeated) for one in mended.items] == [("new", False), ("an answer", False)]
     unmended = repair.merge(ProjectionDraft(nothing_new=True))
     told = [(one.id.rpartition("/")[2], one.claim, one.repeated) for one in unmended.items]
-    assert told == [("1", "new", False), ("2", "again", True)], "a gap in the numbers that others see would tell a proxy"
+    assert told == [("1", "new", False), ("2", "again", True)], (
+        "a gap in the numbers that others see would tell a proxy"
+    )
     assert (unmended.outcome, unmended.struck) == (Outcome.REPLIED, 0)
     assert unmended.markdown == "### Capability\n\n- new"
 

@@ -62,6 +62,17 @@ class Checker:
         """Those of the tree of whose end the records do not know."""
         return [row["id"] for row in await self.tree(roots) if row["ended_at"] is None]
 
+    async def story(self, process_id: str) -> str:
+        """What became of a process so far, without words: its settings, candidates and seats, and every event."""
+        (row,) = await self._rows("SELECT parent_id, settings FROM processes WHERE id = %s", process_id)
+        found = await self._rows(
+            "SELECT perspective, profile_id, round FROM candidates WHERE process_id = %s", process_id
+        )
+        seats = await self._rows("SELECT alias, endpoint, active FROM seats WHERE process_id = %s", process_id)
+        events = await self._rows("SELECT kind, data FROM events WHERE process_id = %s ORDER BY seq", process_id)
+        told = [f"{one['kind']} {one['data']}" for one in events]
+        return f"{row}; candidates {found}; seats {seats}; " + "; ".join(told)
+
     async def calls_by_state(self, processes: Sequence[str]) -> Counter[str]:
         """How many attempts at model calls ended how."""
         query: LiteralString = "SELECT state, count(*) AS times FROM model_calls WHERE process_id = ANY(%s) GROUP BY 1"
