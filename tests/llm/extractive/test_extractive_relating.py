@@ -247,6 +247,13 @@ async def test_what_is_listed_as_ones_own_stands_among_what_one_gives_and_a_plai
     assert not any("cold place" in text for text in given)
 
 
+async def test_a_thing_that_is_looked_for_is_not_among_what_one_gives() -> None:
+    plan = await planned(
+        "# Painter\nI can paint tags that bees see.\n\n## What I look for\n\nA shed by the river, with electricity.\n"
+    )
+    assert not [claim.text for role in plan.roles for claim in role.contributions if "shed" in claim.text]
+
+
 async def test_a_residual_tension_has_whole_sentences_or_shows_where_one_was_cut() -> None:
     long = "The hives stand in rows between the old mill and the weir, and every spring somebody counts them. " * 8
     tension = TENSION.model_copy(update={"initial_state": long.strip()})

@@ -166,7 +166,7 @@ _IN_HEADING: Final[dict[Cue, re.Pattern[str]]] = {
     ),
     Cue.NEED: _any(
         r"找什么|在找|想找|寻找|需要|难处|缺什么|^缺|求",
-        r"\b(?:needs?|looking for|seek\w*|wanted|wish ?list|could use|miss)\b",
+        r"\b(?:needs?|look(?:ing)? for|seek\w*|wanted|wish ?list|could use|miss)\b",
     ),
     Cue.LIMIT: _any(
         r"不(?:会)?做|不碰|规矩|条件|限制|边界|底线|禁忌",

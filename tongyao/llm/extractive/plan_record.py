@@ -60,12 +60,18 @@ class Record:
         return sorted(found, key=lambda item: (item not in bonded, not faces(item)))
 
     def belongings(self, alias: str) -> list[Item]:
-        """Abilities that are no offers by their words and name something that their owner has, as the items of a list do."""
-        offered = self.offers(alias)
+        """Abilities that are no offers by their words and name something that their owner has, as the items of a list do.
+
+        What somebody looks for and the demander may have is an ability by the protocol, and is nothing of theirs.
+        """
+        offered, sought = self.offers(alias), wording.READING["exchange"][self.language]
         return [
             item
             for item in self.of(alias, Dimension.CAPABILITY)
-            if item not in offered and not needs(item) and names_something(wording.said_in(item))
+            if item not in offered
+            and sought not in item.claim
+            and not needs(item)
+            and names_something(wording.said_in(item))
         ]
 
     def item(self, item_id: str) -> Item | None:
