@@ -25,7 +25,7 @@ MAX_TEXT: Final = 20_000
 """Of what somebody says in a turn, or with an answer: as of an intent. Longer descriptions belong into a profile."""
 MAX_TOKENS: Final = 10**12
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
-Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$", description="Of whom; left out: yours.")]
+Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$")]
 Text = Annotated[str, Field(max_length=MAX_TEXT, description="Your own words; they are kept as they are.")]
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -178,20 +178,20 @@ class SwitchEndpointBody(Body):
     kind: Literal["switch_endpoint"]
     endpoint: EndpointKind
     fallback: Fallback | None = None
-    alias: Alias | None = None
+    alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
 
 
 class ExtendDeadlineBody(Body):
     """More time: for a participant's turn; for your own turn once; for yourself as the demander with `P00`."""
 
     kind: Literal["extend_deadline"]
-    alias: Alias | None = None
+    alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
 
 
 class LeaveBody(Body):
     kind: Literal["leave"]
-    alias: Alias | None = None
+    alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
 
 
 class DecideBody(Body):
@@ -226,8 +226,8 @@ class ReplanBody(Body):
     """Have the plan made anew, once: without some who declined, with what some proposed; at least one must be named."""
 
     kind: Literal["replan"]
-    without: tuple[Alias, ...] = Field(default=(), max_length=20)
-    proposals: tuple[Alias, ...] = Field(default=(), max_length=20)
+    without: tuple[Alias, ...] = Field(default=(), max_length=20, description="Who declined.")
+    proposals: tuple[Alias, ...] = Field(default=(), max_length=20, description="Whose proposal the new plan follows.")
 
 
 class ConsentBody(Body):

@@ -17,6 +17,7 @@ Kind = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail,
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
 async def list_channels(profile_id: Id, context: Context, caller: Caller) -> list[channels.ChannelView]:
+    """How somebody is told that something waits for them."""
     return await channels.list_channels(context, caller, profile_id)
 
 
@@ -38,6 +39,7 @@ async def set_mail(
 async def confirm_mail(
     profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
+    """Give back the code that was sent to the mail address."""
     return await channels.confirm(context, caller, profile_id, "mail", body)
 
 
@@ -54,6 +56,7 @@ async def set_webhook(
 async def confirm_webhook(
     profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
+    """Give back the code that was sent to the webhook."""
     return await channels.confirm(context, caller, profile_id, "webhook", body)
 
 
@@ -76,9 +79,11 @@ async def set_channel(
 async def confirm_channel(
     profile_id: Id, kind: Kind, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
+    """Give back the code that was sent over this channel."""
     return await channels.confirm(context, caller, profile_id, kind, body)
 
 
 @router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))
 async def remove_channel(profile_id: Id, kind: Kind, context: Context, caller: Caller) -> None:
+    """Nothing is sent over this channel from now on."""
     await channels.remove_channel(context, caller, profile_id, kind)

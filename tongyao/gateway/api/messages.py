@@ -30,6 +30,7 @@ async def send_message(
 
 @router.get("/messages/{message_id}", openapi_extra=action(Action.READ_MESSAGE))
 async def read_message(message_id: Id, context: Context, caller: Caller) -> messages.Receipt:
+    """What became of a message of one’s own."""
     return await messages.message_state(context, caller, message_id)
 
 

@@ -71,6 +71,7 @@ async def read_candidates(process_id: Id, context: Context, caller: Caller) -> l
 
 @router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
 async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
+    """The plan that holds: as data, and as `markdown` for people."""
     return await processes.read_plan(context, caller, process_id)
 
 

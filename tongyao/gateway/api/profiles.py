@@ -27,6 +27,7 @@ async def join(
 
 @router.get("/{profile_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROFILE))
 async def read_profile(profile_id: Id, context: Context, caller: Caller) -> profiles.ProfileView:
+    """A profile; with its text for its owner."""
     return await profiles.read_profile(context, caller, profile_id)
 
 
@@ -34,26 +35,31 @@ async def read_profile(profile_id: Id, context: Context, caller: Caller) -> prof
 async def write_profile(
     profile_id: Id, body: profiles.ProfileBody, context: Context, caller: Caller
 ) -> profiles.VersionView:
+    """A new version of a profile. Processes that run keep the version they began with."""
     return await profiles.write_profile(context, caller, profile_id, body)
 
 
 @router.delete("/{profile_id}", status_code=204, openapi_extra=action(Action.DELETE_PROFILE))
 async def delete_profile(profile_id: Id, context: Context, caller: Caller) -> None:
+    """Erase a person: what they said becomes unreadable, and texts that quote them are rewritten (docs/erasure.md)."""
     await erasure.erase_soon(context, caller, profile_id)
 
 
 @router.get("/{profile_id}/versions", openapi_extra=action(Action.READ_PROFILE))
 async def list_versions(profile_id: Id, context: Context, caller: Caller) -> list[profiles.VersionView]:
+    """Every version of a profile, oldest first, without the texts."""
     return await profiles.list_versions(context, caller, profile_id)
 
 
 @router.get("/{profile_id}/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
 async def export_profile(profile_id: Id, context: Context, caller: Caller) -> dict[str, Any]:
+    """A copy of everything kept of a person that is theirs: profile, consents, what was said for them, their answers, what they asked for."""
     return await profiles.export_profile(context, caller, profile_id)
 
 
 @router.get("/{profile_id}/mandate", openapi_extra=action(Action.MANDATE))
 async def read_mandate(profile_id: Id, context: Context, caller: Caller) -> Mandate:
+    """What one’s proxy may speak of and must not disclose."""
     return await profiles.read_mandate(context, caller, profile_id)
 
 

@@ -23,12 +23,14 @@ class SceneBody(Body):
 
 @router.get("", openapi_extra=action(Action.LIST_SCENES))
 async def list_scenes(context: Context, caller: Caller) -> list[dict[str, str]]:
+    """The scenes there are: each is a collection of people who are looked for among themselves."""
     permit(caller, Action.LIST_SCENES)
     return await profiles.list_scenes(context)
 
 
 @router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
 async def write_scene(scene: Id, body: SceneBody, context: Context, caller: Caller) -> dict[str, str]:
+    """Make a scene, or change its title and what is public of its people. For operators."""
     permit(caller, Action.WRITE_SCENE)
     settings: dict[str, Any] = {"public": list(body.public)} if body.public else {}
     await context.repositories.profiles.put_scene(scene, body.title, settings or None)

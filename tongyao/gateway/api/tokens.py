@@ -16,6 +16,7 @@ router = APIRouter(tags=["tokens"])
 
 @router.get("/me", openapi_extra=action(Action.WHO_AM_I))
 async def who_am_i(caller: Caller) -> dict[str, str]:
+    """Whose token this is, and what it is for."""
     permit(caller, Action.WHO_AM_I)
     seat = {"process_id": caller.process_id, "alias": caller.alias} if caller.alias else {}
     return {"role": caller.role.value, "person": caller.person, **seat}
@@ -30,9 +31,11 @@ async def issue_token(body: tokens.IssueTokenBody, context: Context, caller: Cal
 
 @router.get("/tokens", openapi_extra=action(Action.LIST_TOKENS))
 async def list_tokens(context: Context, caller: Caller) -> list[Token]:
+    """One’s own tokens, without the secrets."""
     return await tokens.list_tokens(context, caller)
 
 
 @router.delete("/tokens/{token_id}", openapi_extra=action(Action.REVOKE_TOKEN))
 async def revoke_token(token_id: Id, context: Context, caller: Caller) -> Token:
+    """A token is good for nothing from now on."""
     return await tokens.revoke_token(context, caller, token_id)

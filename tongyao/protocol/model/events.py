@@ -16,7 +16,7 @@ from tongyao.protocol.model.value import Value
 
 
 class EventKind(StrEnum):
-    """In brackets: the keys of `data`."""
+    """What happened. Beside each kind in tongyao/protocol/model/events.py stand the keys of its `data`."""
 
     PROCESS_STARTED = "process_started"  # [depth]
     PHASE_CHANGED = "phase_changed"  # [from, to]
