@@ -13,6 +13,7 @@ from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import GatewayOptions
 from tongyao.gateway.mcp.server import ACTIONS
 from tongyao.gateway.outbound.http_agent import Credentials, HttpConfig
+from tongyao.records.people.consents import ConsentQuotas
 from tongyao.runtime.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -51,6 +52,7 @@ def test_the_pages_name_only_settings_and_fields_there_are() -> None:
     pages = "".join((DOCS / page).read_text(encoding="utf-8") for page in ("api.md", "mcp.md", "extending.md"))
     known = {f"TONGYAO_{name.upper()}" for name in Settings.model_fields}
     known |= {f"TONGYAO_GATEWAY__{name.upper()}" for name in GatewayOptions.model_fields}
+    known |= {f"TONGYAO_CONSENT__{name.upper()}" for name in ConsentQuotas.model_fields}
     named = {one for one in re.findall(r"TONGYAO_[A-Z_]+[A-Z]", pages) if not one.startswith("TONGYAO_FIELD__")}
     assert named <= known
     page = (DOCS / "extending.md").read_text(encoding="utf-8")
