@@ -63,3 +63,15 @@ async def test_the_records_refuse_what_slipped_through_the_door(gateway: Gateway
     assert await consents.chosen_too_often("somebody", ids, once) == (victim["profile_id"],)
     assert await consents.chosen_too_often("somebody", ids, ConsentQuotas()) == ()
     await room.close(pid)
+
+
+async def test_processes_that_have_not_seated_anybody_yet_count_as_well(gateway: GatewayHarness) -> None:
+    bounded = gateway.also(consent_quotas=QUOTAS)
+    room = await Room.open(gateway)
+    victim, other = await room.person(), await room.person("allow")
+    people = [by_hand(victim), other["profile_id"]]
+    body = {"intent": "I want to sail.", "participants": people, "settings": {"confirm_seconds": 3_600}}
+    answers = [await bounded.ask("POST", "/processes", room.stranger["token"], json=body) for _ in range(3)]
+    assert [one.status_code for one in answers] == [201, 201, 409]
+    for one in answers[:2]:
+        await room.close(one.json()["id"])

@@ -42,7 +42,7 @@ async def check_chosen(context: AppContext, caller: Caller, demander: str, choic
     if caller.on_the_machine or not by_hand:
         return
     quotas = context.consent_quotas
-    if full := await context.repositories.consents.chosen_too_often(demander, by_hand, quotas):
+    if full := await context.repositories.consents.chosen_too_often(demander, by_hand, quotas, announced=True):
         raise QuotaReached(
             "chosen_too_often",
             f"{', '.join(full)} cannot be chosen as human or agent now: one person is chosen so at most {quotas.chosen_per_day} times a day, "

@@ -110,20 +110,22 @@ class Consents:
         )
 
     async def chosen_too_often(
-        self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas
+        self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas, *, announced: bool = False
     ) -> tuple[str, ...]:
         """Who of these cannot be chosen as `human` or `agent` now: they were chosen so too often today, or too many turns wait for them.
 
-        Only processes that somebody else started over the network count.
+        Only processes that somebody else started over the network count. `announced`: also those that have not seated anybody yet.
         """
         async with session(self._pool) as connection:
-            cursor = await connection.execute(_CHOSEN, {"demander": demander, "ids": list(profile_ids)})
+            cursor = await connection.execute(
+                _CHOSEN, {"demander": demander, "ids": list(profile_ids), "announced": announced}
+            )
             rows = await cursor.fetchall()
         return tuple(
             row["person"]
             for row in rows
-            if row["today"] >= quotas.chosen_per_day
-            or row["pair_today"] >= quotas.chosen_pair_per_day
+            if row["today"] + row["announced"] >= quotas.chosen_per_day
+            or row["pair_today"] + row["pair_announced"] >= quotas.chosen_pair_per_day
             or row["waiting"] >= quotas.most_turns
         )
 
@@ -175,8 +177,17 @@ _CHOSEN = """
               AND b.person IS NOT NULL AND c.demander = %(demander)s) AS pair_today,
            (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id JOIN budgets b ON b.root_id = c.root_id
             WHERE i.person = p.id AND i.ask = 'projection' AND i.closed_at IS NULL
-              AND b.person IS NOT NULL AND c.demander <> p.id) AS waiting
-    FROM profiles p WHERE p.id = ANY(%(ids)s) ORDER BY p.id"""
+              AND b.person IS NOT NULL AND c.demander <> p.id) AS waiting,
+           a.n AS announced, a.pair AS pair_announced
+    FROM profiles p, LATERAL (
+        SELECT count(*) AS n, count(*) FILTER (WHERE c.demander = %(demander)s) AS pair
+        FROM processes c JOIN manifests m ON m.process_id = c.id AND m.part = 'start' JOIN budgets b ON b.root_id = c.root_id
+        WHERE %(announced)s AND c.created_at > now() - interval '1 day' AND c.ended_at IS NULL
+          AND b.person IS NOT NULL AND c.demander <> p.id
+          AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.process_id = c.id)
+          AND (m.body -> 'participants' @> jsonb_build_array(jsonb_build_object('profile_id', p.id, 'endpoint', 'human'))
+               OR m.body -> 'participants' @> jsonb_build_array(jsonb_build_object('profile_id', p.id, 'endpoint', 'agent')))) AS a
+    WHERE p.id = ANY(%(ids)s) ORDER BY p.id"""
 
 _ASKED_BY_DEMANDER = """
     SELECT count(*) AS n FROM inbox i JOIN processes c ON c.id = i.process_id
