@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -123,6 +124,30 @@ async def test_one_port_serves_metrics_health_and_readiness() -> None:
 
         with pytest.raises(SettingsError, match="is taken"):
             Telemetry(Settings(metrics_port=port))
+
+
+async def test_a_hostile_request_does_not_stop_the_port_of_metrics() -> None:
+    """It stands in the event loop of the gateway: 64 KB of lines take a third of a second there, before anything is answered."""
+    port = free_port()
+    head = b"POST /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    url = f"http://127.0.0.1:{port}"
+    async with Telemetry(Settings(metrics_port=port)).served(), httpx.AsyncClient(trust_env=False) as client:
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    await client.get(f"{url}/health")
+                    break
+                except httpx.ConnectError:
+                    await asyncio.sleep(0.02)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                writer.write(head + b"a:\r\n" * 15_000 + b"\r\n")
+                assert b"HTTP/1.1" not in await reader.read(), "the connection is closed without an answer"
+            except ConnectionError:
+                pass
+            finally:
+                writer.close()
+        assert (await client.get(f"{url}/health")).status_code == 200
 
 
 QUOTES = f"""

@@ -18,6 +18,7 @@ from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError
 
 from tongyao.app.operators.roles import RoleState
+from tongyao.gateway.access.connections import OpenConnections, patient_protocol
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
 from tongyao.records.maintenance import Backups, DutyLog
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
+HEAD_SECONDS = 10.0
+MOST_CONNECTIONS = 100
+"""Of all clients: the port stands in the same event loop as the gateway, and has no login."""
 
 
 class Telemetry:
@@ -75,7 +79,16 @@ class Telemetry:
         if self._port is None:
             yield
             return
-        config = uvicorn.Config(self.app(), host=self._host, port=self._port, log_level="warning", lifespan="off")
+        room = OpenConnections(most=MOST_CONNECTIONS, most_of_address=MOST_CONNECTIONS)
+        config = uvicorn.Config(
+            self.app(),
+            host=self._host,
+            port=self._port,
+            log_level="warning",
+            lifespan="off",
+            http=patient_protocol(HEAD_SECONDS, room, str),
+            ws="none",
+        )
         server = _Server(config)
         listening = config.bind_socket()  # from here on it can be connected to
         running = asyncio.create_task(server.serve(sockets=[listening]))
