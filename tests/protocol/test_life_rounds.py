@@ -157,9 +157,10 @@ def test_commands_without_keys_each_take_effect() -> None:
 
 
 def test_after_two_thousand_switches_the_demander_still_cancels() -> None:
-    life = Life.in_round_one("proxy", "human")
+    life = Life.in_round_one("human", "human")
     life.says("P02", "words")
-    codes = {life.by("P01", "switch_endpoint", endpoint=("human", "proxy")[n % 2]) for n in range(2_000)}
+    fallbacks = ("proxy", "lapse")
+    codes = {life.by("P01", "switch_endpoint", endpoint="human", fallback=fallbacks[n % 2]) for n in range(2_000)}
 
     assert codes == {"", "too_many_messages"}
     assert life.by("P01", "leave") == ""
@@ -194,3 +195,17 @@ def test_words_are_handed_in_ten_times_in_a_turn_and_again_in_the_next_round() -
     assert life.says("P01", "words 11") == "corrected_enough"
     assert life.says("P02", "others go on") == ""
     assert life.says("P01", "") == ""  # to say that there is nothing new costs nothing
+
+
+def test_a_proxys_running_call_is_taken_over_three_times_in_a_turn_and_no_more() -> None:
+    """Each time it is thrown away, and the demander pays it."""
+    life = Life.in_round_one("proxy", "human")
+    codes = []
+    for _ in range(4):
+        assert life.runs("project")
+        codes.append(life.by("P01", "switch_endpoint", endpoint="human"))
+        if not codes[-1]:
+            assert life.by("P01", "switch_endpoint", endpoint="proxy") == ""
+    assert codes == ["", "", "", "taken_over_often"]
+    life.succeed("project")
+    assert life.by("P01", "switch_endpoint", endpoint="human") == "", "it has spoken: nothing is thrown away"

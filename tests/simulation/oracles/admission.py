@@ -176,7 +176,14 @@ class Admission(Oracle):
         if wants_proxy and not seat.consented:
             return {"no_consent"} if message.author.role == "operator" or not message.number else set()
         same = message.endpoint == seat.endpoint and (message.fallback is None or message.fallback == seat.fallback)
-        return {"no_change"} if same else set()
+        if same:
+            return {"no_change"}
+        turn = state.turns.get(message.alias)
+        runs = turn is not None and turn.outcome is None and turn.batch > 0
+        takes_over = seat.endpoint.value == "proxy" and message.endpoint.value != "proxy"
+        own = message.author.role != "operator" and bool(message.number)
+        often = turn is not None and turn.taken_back >= 3
+        return {"taken_over_often"} if runs and takes_over and own and often else set()
 
     def _extend(self, state: State, message: m.ExtendDeadline) -> set[str]:
         turn = state.turns.get(message.alias)

@@ -177,7 +177,13 @@ def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
     if proxy and not seat.consented:
         return None if m.is_own(message) else Refusal.NO_CONSENT
     same = message.endpoint is seat.endpoint and message.fallback in (None, seat.fallback)
-    return Refusal.NO_CHANGE if same else None
+    if same:
+        return Refusal.NO_CHANGE
+    turn = state.turns.get(message.alias)
+    takes_over = seat.endpoint is EndpointKind.PROXY and message.endpoint is not EndpointKind.PROXY
+    if takes_over and m.is_own(message) and turn is not None and turn.open and turn.batch:
+        return Refusal.TAKEN_OVER_OFTEN if turn.taken_back >= m.MAX_TAKEN_BACK else None
+    return None
 
 
 def _extend(state: State, message: m.ExtendDeadline) -> Refusal | None:

@@ -81,6 +81,7 @@ class Turn(BaseModel):
         default=False, description="`nothing_new` of an earlier round still holds; nobody was asked."
     )
     extended_by_self: bool = False
+    taken_back: int = Field(default=0, description="How often its person took over while their proxy's call ran.")
 
     @property
     def open(self) -> bool:

@@ -217,5 +217,8 @@ CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
 MAX_SAID: Final = 10
 """How often somebody may hand in words in one turn (ours). Each time is a model call, which the demander pays."""
 
+MAX_TAKEN_BACK: Final = 3
+"""How often somebody may take over in one turn while their proxy's call runs (ours). Each time the call is thrown away, and the demander pays it."""
+
 MAX_MESSAGES: Final = 1_000
 """Messages of one lane to one process (ours). The server holds 2,000 updates of a run; continuing as new makes room."""

@@ -25,6 +25,7 @@ class Refusal(StrEnum):
     TURN_OVER = "turn_over"
     PROXY_SPEAKS = "proxy_speaks"
     CORRECTED_ENOUGH = "corrected_enough"
+    TAKEN_OVER_OFTEN = "taken_over_often"
     NOTHING_SAID = "nothing_said"
     TWO_ANSWERS = "two_answers"
     TOO_MANY = "too_many"
@@ -86,6 +87,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.CORRECTED_ENOUGH: (
         "you have handed in words ten times in this turn: what you said last holds; say more in the next round",
         "这一轮你已提交十次：以最后一次为准；其余请在下一轮说",
+    ),
+    Refusal.TAKEN_OVER_OFTEN: (
+        "your proxy is speaking, and you have taken over three times in this round: take over when it has spoken, or in the next round",
+        "代理正在发言，而你这一轮已经接管三次：请等它说完再接管，或者等下一轮",
     ),
     Refusal.NOTHING_SAID: ("say something, or say that there is nothing new", "请写下内容，或说明没有新内容"),
     Refusal.TWO_ANSWERS: ("either a text or nothing new, not both", "内容与“没有新内容”只能选一个"),

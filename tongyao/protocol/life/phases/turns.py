@@ -97,6 +97,7 @@ def switch(
     if endpoint is EndpointKind.PROXY:
         turn.deadline = None
     elif before is EndpointKind.PROXY:
+        turn.taken_back += turn.batch != 0
         turn.batch = 0
         wait_for(state, turn, now)
 
