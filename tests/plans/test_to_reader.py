@@ -15,6 +15,7 @@ from tongyao.protocol.model.requests import Language
     [
         ("Only P00 can say so.", "P00", "en", "Only P00 (you) can say so."),
         ("It stands in P00's letter, in P00’s drawer.", "P00", "en", "It stands in your letter, in your drawer."),
+        ("P02's boat is old. P02's oars are new.", "P02", "en", "Your boat is old. Your oars are new."),
         ("P01 waits for P02.", "P02", "en", "P01 waits for P02 (you)."),
         ("P01 waits for P02.", "P03", "en", "P01 waits for P02."),
         ("See R1/P02/3 and P021.", "P02", "en", "See R1/P02/3 and P021."),

@@ -11,6 +11,8 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import Language
 
 _ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])(?P<alias>P\d{2,3})(?P<owns>['’]s(?![A-Za-z]))?(?![A-Za-z0-9/])")
+_BEGINS: Final = re.compile(r"(?:^|[.!?…:]['’”\")]?\s{1,3})[“‘\"'(]?$")
+"""Ends where a sentence begins."""
 _NAMED: Final[Mapping[Language, str]] = {"en": "{alias} (you)", "zh": "{alias}（你）"}
 _AS_PARTICIPANT: Final[Mapping[Language, str]] = {"en": "you ({alias})", "zh": "你（{alias}）"}
 _YOU: Final[Mapping[Language, str]] = {"en": "you", "zh": "你"}
@@ -25,7 +27,9 @@ def to_reader(text: str, alias: str, language: Language) -> str:
     def named(found: re.Match[str]) -> str:
         if found["alias"] != alias:
             return found.group()
-        return "your" if found["owns"] else _NAMED[language].format(alias=alias)
+        if not found["owns"]:
+            return _NAMED[language].format(alias=alias)
+        return "Your" if _BEGINS.search(text[: found.start()]) else "your"
 
     return _ALIAS.sub(named, text).replace("） ", "）").replace("（你）（", "（你，")
 

@@ -31,6 +31,20 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   addEventListener("pagehide", keep);
 }
 
+// The inbox looks every ten seconds whether something else waits, but never under somebody's hands.
+const look = () => document.querySelector("[data-look]");
+if (look()) {
+  setInterval(async () => {
+    if (document.hidden || document.activeElement?.closest("main form")) return;
+    try {
+      const answer = await fetch(location.pathname);
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      const found = next?.querySelector("[data-look]")?.dataset.look;
+      if (answer.ok && found !== undefined && found !== look()?.dataset.look) location.replace(location.pathname);
+    } catch { /* the next look may reach it */ }
+  }, 10000);
+}
+
 // A live page loads itself anew when its process has changed, but never under somebody's hands.
 const live = () => document.querySelector("[data-live]");
 if (live()?.dataset.live) {
