@@ -73,7 +73,7 @@ async def test_an_open_page_shows_what_became_visible_without_being_loaded_again
         assert not await page.locator("#seen").count()
         await house.speak(1)
         await page.get_by_role("heading", name="What became visible in round 1").wait_for(timeout=60_000)
-        await page.get_by_role("link", name="P01 – P02").click()
+        await page.get_by_role("link", name="you (P01) – P02").click()
         assert await page.locator("#pair-P01-P02").is_visible()
 
 

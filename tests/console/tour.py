@@ -31,6 +31,7 @@ from tongyao.commands.actions.export import report_of
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.rules.consent import Consent
+from tongyao.runtime.names import find_names
 from tongyao.runtime.wiring import sort_intent
 
 CASES: Final[dict[str, Callable[[], Case]]] = {"en": ferry_case, "zh": mountain_case}
@@ -59,6 +60,7 @@ async def opened(language: str, temporal: Client, database_url: str, browser: Br
             options=options,
             people_search=IntentField(stack.repositories.pool),
             sort_intent=sort_intent,
+            find_names=find_names,
             temporal_ui="http://127.0.0.1:8233/namespaces/default/workflows",
         )
         harness = GatewayHarness(stack, context, application(context), engine)

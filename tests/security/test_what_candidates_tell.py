@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from psycopg.types.json import Jsonb
+
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.test_api import asked
 from tongyao.app.choosing.choices import Near, Proposal
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.rules.event_read_access import event_for_party
@@ -23,3 +27,25 @@ def test_the_event_of_the_search_tells_whom_it_found_and_not_how_well_they_match
     found = Event(seq=4, kind=EventKind.FIELD_ACTIVATED, at=at, data={"candidates": [["p-1", "complement", 6.22]]})
     told = event_for_party(found, role="demander")
     assert told is not None and told.data["candidates"] == [["p-1", "complement"]]
+
+
+async def test_the_sentence_that_a_candidate_allows_names_nobody_whom_their_profile_names(
+    gateway: GatewayHarness,
+) -> None:
+    scene = await gateway.scene()
+    demander = await gateway.join(scene, "I fish for pike. I want nets mended before the ice goes.", name="Nils Aaker")
+    for number, owner in enumerate(("Tove Lund", "Arne Moe", "Siri Dahl", "Per Berg")):
+        text = f"Ilse Baptiste and I mend nets and sails in winter. We have {number + 2} benches. I will not work on Sundays."
+        await gateway.join(scene, text, name=owner)
+    demand = {"intent": "I want somebody to mend nets in winter.", "scene": scene, "settings": {"auto_confirm": True}}
+    started = await gateway.ask("POST", "/processes", demander["token"], json=demand)
+    assert started.status_code == 201, started.text
+    await asked(gateway, demander["token"], "select_participants")
+    pid, reason = started.json()["id"], {"part": "T", "facet": "offers", "score": 1.0, "start": 4, "end": 40}
+    async with gateway.context.repositories.pool.connection() as connection:  # as a field with an index finds them
+        await connection.execute("UPDATE candidates SET reasons = %s WHERE process_id = %s", [Jsonb([reason]), pid])
+    found = await gateway.ask("GET", f"/processes/{pid}/candidates", demander["token"])
+    sentences = [reason["sentence"] for one in found.json() for reason in one["because"] if reason["sentence"]]
+    assert any("mend nets and sails" in one for one in sentences), found.text
+    assert "Baptiste" not in found.text and "Ilse" not in found.text
+    await gateway.stack.handle(pid).cancel()

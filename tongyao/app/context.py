@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
+from tongyao.app.reading import FindNames
 from tongyao.protocol.contracts.fairness import FairBy
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
@@ -210,6 +211,7 @@ class AppContext:
     request_recitation: RequestRecitation | None = None
     people_search: PeopleSearch | None = None
     sort_intent: SortIntent | None = None
+    find_names: FindNames | None = None
     intent_reader: IntentReader | None = None
     models_cost: bool = True
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)

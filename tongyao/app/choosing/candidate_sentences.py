@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -13,6 +14,7 @@ from tongyao.protocol.guards.support import terms
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.formulation import SENTENCE
+from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.process.seats import CandidateRow
 
 Reason = tuple[str, int, int, str]
@@ -21,7 +23,8 @@ MOST_CHARS: Final = 240
 _BLOCK: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$", re.M)
 """Between paragraphs, before the item of a list, and a heading."""
 _EDGE: Final = re.compile(
-    r"[。！？]+[”’」』）]*|[.!?]+[”’\")]*(?=\s)|\n[ \t]*(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$", re.M
+    r"[。！？]{1,8}[”’」』）]{0,4}|[.!?]{1,8}[”’\")]{0,4}(?=\s)|\n[ \t]{0,40}(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$",
+    re.M,
 )
 """Where a sentence ends, or a paragraph, an item of a list, or a heading."""
 _TELLING: Final = 6
@@ -32,7 +35,7 @@ _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 async def matching_sentences(
     context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow], parts: Mapping[str, str]
 ) -> dict[Reason, str]:
-    """By reason one sentence of its span, without names and addresses. `parts`: the tension's, in words.
+    """By reason one sentence of its span, without addresses and the names that are found in the profile. `parts`: the tension's, in words.
 
     Only of people who allow their proxy to speak in this scene and have set no limits to what it may say. A profile that
     was changed since the process began is left out: the spans are of its earlier text.
@@ -52,11 +55,16 @@ async def matching_sentences(
     ]
     versions = await repositories.profiles.versions([(one, None) for one in open_to_read])
     unchanged = [one for one in versions if one.created_at <= access.process.created_at]
+    if context.find_names is None:  # whom a profile names could not be told
+        return {}
     texts = await repositories.texts.get_many([one.text_id for one in unchanged], erased="")
-    hidden = read_access.anonymizer(await repositories.record(access.process))
+    record = await repositories.record(access.process)
     found: dict[Reason, str] = {}
     for version in unchanged:
         text = texts[version.text_id]
+        named = await asyncio.to_thread(context.find_names, text)
+        names = numbered(named, record.names, after=marks_in(record.tension) if record.tension else 0)
+        hidden = read_access.anonymizer(record.model_copy(update={"names": (*record.names, *names)}))
         for one in candidates:
             for reason in one.reasons if one.profile_id == version.profile_id else ():
                 start, end, part = int(reason["start"]), int(reason["end"]), str(reason["part"])

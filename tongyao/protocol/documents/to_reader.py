@@ -11,8 +11,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import Language
 
 _ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])(?P<alias>P\d{2,3})(?P<owns>['’]s(?![A-Za-z]))?(?![A-Za-z0-9/])")
-_BEGINS: Final = re.compile(r"(?:^|[.!?…:]['’”\")]?\s{1,3})[“‘\"'(]?$")
-"""Ends where a sentence begins."""
+_PLAIN: Final = re.compile(r"(?<![A-Za-z0-9])P\d{2,3}(?![A-Za-z0-9])")
 _NAMED: Final[Mapping[Language, str]] = {"en": "{alias} (you)", "zh": "{alias}（你）"}
 _AS_PARTICIPANT: Final[Mapping[Language, str]] = {"en": "you ({alias})", "zh": "你（{alias}）"}
 _YOU: Final[Mapping[Language, str]] = {"en": "you", "zh": "你"}
@@ -29,9 +28,17 @@ def to_reader(text: str, alias: str, language: Language) -> str:
             return found.group()
         if not found["owns"]:
             return _NAMED[language].format(alias=alias)
-        return "Your" if _BEGINS.search(text[: found.start()]) else "your"
+        return "Your" if _begins(text, found.start()) else "your"
 
     return _ALIAS.sub(named, text).replace("） ", "）").replace("（你）（", "（你，")
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a sentence begins here."""
+    before = text[max(0, at - 6) : at].rstrip("“‘\"'(")
+    if not before.strip():
+        return True
+    return before[-1].isspace() and before.rstrip().rstrip("”’\"')")[-1:] in (".", "!", "?", "…", ":")
 
 
 def called(alias: str, reader: str, language: Language) -> str:
@@ -74,5 +81,6 @@ def _in_fixed_words(text: str, reader: str, language: Language) -> str:
     if not reader or reader not in text:
         return text
     you = called(reader, reader, language)
-    told = re.sub(rf"(?<![A-Za-z0-9]){reader}(?![A-Za-z0-9])", you, text).replace(f"{you} has ", f"{you} have ")
+    told = _PLAIN.sub(lambda found: you if found.group() == reader else found.group(), text)
+    told = told.replace(f"{you} has ", f"{you} have ")
     return _SPACE_AROUND_YOU.sub(r"\1", told) if language == "zh" else told
