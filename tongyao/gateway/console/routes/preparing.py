@@ -14,6 +14,7 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
+from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.messaging.given_names import parts_of_line
@@ -29,6 +30,7 @@ from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import MISSING
 
 router = APIRouter(prefix="/processes/{process_id}")
@@ -176,6 +178,10 @@ async def _people_page(
     parts = view.tension.targets() if view.tension else {}
     sentences = await matching_sentences(visit.context, visit.caller, process_id, found, parts)
     people = people_found(found, parts, sentences)
+    most = ProcessSettings.model_validate(access.process.settings).max_others
+    taken = (await nearest_first(visit.context.repositories, process_id))[
+        :most
+    ]  # as without a choice; no more have room
     return page(
         visit,
         "people.html",
@@ -185,7 +191,7 @@ async def _people_page(
         people=people,
         perspectives=PERSPECTIVES,
         ask=await _asked(visit, process_id, "select_participants"),
-        chosen=[one.id for one in people] if chosen is None else chosen,
+        chosen=[one.id for one in people if one.id in taken] if chosen is None else chosen,
         problem=problem,
     )
 
