@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tongyao.protocol.guards.spelled_numbers import spelled_numbers
 from tongyao.protocol.model.requests import Language
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
@@ -36,13 +37,18 @@ def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
     """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. Aliases and ids are not counted as terms."""
     absent_number, no_term = _WHY[language]
     sources = "\n".join(cited)
-    numbers = set(_NUMBER.findall(_ALIAS.sub(" ", claim))) - set(_NUMBER.findall(sources))
+    numbers = _digits(_ALIAS.sub(" ", claim)) - _digits(sources) - spelled_numbers(sources)
     if numbers:
         return absent_number.format(number=sorted(numbers)[0])
     wanted = terms(claim)
     if len(wanted) >= 3 and not wanted & terms(sources):
         return no_term
     return ""
+
+
+def _digits(text: str) -> set[str]:
+    """Numbers in digits; `2,800` is `2800`."""
+    return {one.replace(",", "") for one in _NUMBER.findall(text)}
 
 
 def terms(text: str) -> frozenset[str]:
