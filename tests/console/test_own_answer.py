@@ -28,7 +28,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     assert await views(house) == {**dict.fromkeys(house.seats, "possible"), "P03": "asked"}
     plan = f"{console.url}/console/processes/{house.pid}"
     async with console.visitor(house.tokens["P01"], viewport=PHONE) as page:
-        assert await page.get_by_role("heading", level=1).inner_text() == "Nothing waits for you"
+        assert await page.get_by_role("heading", level=1).inner_text() == "A plan is there to read"
         await page.goto(f"{plan}/delivery")
         await page.get_by_text("It does not answer the plan. You can answer yourself").wait_for()
         await page.get_by_role("button", name="I commit to this part").click()
