@@ -26,7 +26,7 @@ async def set_source(profile_id: Id, body: agents.SourceBody, context: Context, 
 
 @router.delete("", status_code=204, openapi_extra=action(Action.SOURCE))
 async def remove_source(profile_id: Id, context: Context, caller: Caller) -> None:
-    """Forget where one’s own agent is, and its credentials."""
+    """Delete the address of one’s own agent, and its credentials."""
     await agents.remove_source(context, caller, profile_id)
 
 

@@ -17,7 +17,7 @@ Kind = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail,
 
 @router.get("", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
 async def list_channels(profile_id: Id, context: Context, caller: Caller) -> list[channels.ChannelView]:
-    """How somebody is told that something waits for them."""
+    """The channels over which a person is notified."""
     return await channels.list_channels(context, caller, profile_id)
 
 
@@ -85,5 +85,5 @@ async def confirm_channel(
 
 @router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))
 async def remove_channel(profile_id: Id, kind: Kind, context: Context, caller: Caller) -> None:
-    """Nothing is sent over this channel from now on."""
+    """Remove a channel. Nothing is sent over it any more."""
     await channels.remove_channel(context, caller, profile_id, kind)

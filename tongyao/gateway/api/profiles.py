@@ -27,7 +27,7 @@ async def join(
 
 @router.get("/{profile_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROFILE))
 async def read_profile(profile_id: Id, context: Context, caller: Caller) -> profiles.ProfileView:
-    """A profile; with its text for its owner."""
+    """A profile. Its owner also gets its text."""
     return await profiles.read_profile(context, caller, profile_id)
 
 

@@ -23,7 +23,7 @@ class SceneBody(Body):
 
 @router.get("", openapi_extra=action(Action.LIST_SCENES))
 async def list_scenes(context: Context, caller: Caller) -> list[dict[str, str]]:
-    """The scenes there are: each is a collection of people who are looked for among themselves."""
+    """All scenes. A scene is a collection of people. The search for participants stays within one scene."""
     permit(caller, Action.LIST_SCENES)
     return await profiles.list_scenes(context)
 

@@ -37,5 +37,5 @@ async def list_tokens(context: Context, caller: Caller) -> list[Token]:
 
 @router.delete("/tokens/{token_id}", openapi_extra=action(Action.REVOKE_TOKEN))
 async def revoke_token(token_id: Id, context: Context, caller: Caller) -> Token:
-    """A token is good for nothing from now on."""
+    """Revoke a token. Requests with it are refused from now on."""
     return await tokens.revoke_token(context, caller, token_id)

@@ -23,7 +23,7 @@ class EventKind(StrEnum):
     FORMULATION_READY = "formulation_ready"  # [grade, barriers, fallback]
     TENSION_REVISED = "tension_revised"  # [grade]
     TENSION_CONFIRMED = "tension_confirmed"  # [by: person | timer | setting]
-    FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score: for nobody to read]], round: of those found later]
+    FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score (not shown to anybody)]], round: of those found later]
     CONSENT_ASKED = "consent_asked"  # [number]; of one person who is asked whether a proxy may speak for them
     CONSENT_ANSWERED = "consent_answered"  # [number]; yes, no, or the time is over: which of these is told to nobody
     CONSENT_CLOSED = "consent_closed"  # [asked, allowed]; counts. Asked are also those whose answer was known before
