@@ -103,6 +103,10 @@ def test_an_aligned_relation_has_two_steps_with_items_of_both_sides() -> None:
     (pair,) = settled([draft(relation="aligned", steps=steps)], asked).pairs
     assert pair.basis is Basis.STATED
     assert [(step.a, step.b) for step in pair.form.steps] == [("R1/P01/1", "R1/P02/1"), ("R1/P01/2", "R1/P02/2")]
+    likeness = draft(relation="aligned", steps=[{"a": "R1/P01/1", "b": "R1/P02/1"}, {"a": "R1/P01/2", "b": "R1/P02/1"}])
+    assert "share no item" in faults(likeness, asked)[0][2]
+    (pair,) = settled([likeness], asked).pairs
+    assert pair.basis is Basis.INFERRED, "both steps rest on one item of P02"
 
 
 def test_pairs_with_a_new_item_on_a_side_are_examined_again_and_others_are_carried() -> None:

@@ -69,7 +69,6 @@ def test_the_next_request_shows_both() -> None:
 def test_a_second_relation_without_another_kind_its_form_or_its_own_matter_is_sent_back_and_does_not_stand() -> None:
     refused = {
         "of the kind of the first": {**OFFSETTING, "relation": "complementary"},
-        "or none": {**OFFSETTING, "relation": "none_found"},
         "needs ids of the items that set one side's condition": {**OFFSETTING, "cancels": []},
         "it is the same matter": {**OFFSETTING, "condition": ["R1/P01/1"]},
     }
@@ -103,7 +102,7 @@ def test_a_second_relation_on_a_quoted_boundary_does_not_go_without_a_new_quote(
     gone = PairDraft(a="P01", b="P02", relation=Relation.NONE_FOUND)
     (pair,) = settled(gone, second_round(draft())).pairs
     assert pair.relations == (Relation.COMPLEMENTARY, Relation.OFFSETTING)
-    steps = [{"a": "R2/P01/1", "b": "R1/P02/2"}, {"a": "R1/P01/2", "b": "R1/P02/2"}]
+    steps = [{"a": "R2/P01/1", "b": "R1/P02/2"}, {"a": "R1/P01/2", "b": "R1/P02/1"}]
     other = draft(also=[{"relation": "aligned", "text": "C", "steps": steps}])
     for quote, kept in ((None, True), ((200, 250), False)):
         (pair,) = settled(other, second_round(draft(), item("R2/P01/1", quote=quote))).pairs
@@ -114,6 +113,50 @@ def test_a_second_relation_goes_with_an_item_of_it_that_was_taken_back() -> None
     back = item("R2/P01/1", quote=(200, 250)).model_copy(update={"withdraws": ("R1/P01/2",)})
     (pair,) = settled(draft(also=[]), second_round(draft(), back)).pairs
     assert pair.relations == (Relation.COMPLEMENTARY,)
+
+
+NONE = {"relation": "none_found", "text": "gone", "sources": ["R2/P01/1"]}
+
+
+def test_a_second_relation_ends_by_none_found_with_an_item_said_since() -> None:
+    again = draft(text="", lack=[], means=[], also=[NONE])
+    asked = second_round(draft(), item("R2/P01/1", quote=(200, 250)))
+    assert PairStatements(asked).faults([again]) == ()
+    (pair,) = (seen := settled(again, asked)).pairs
+    assert (pair.id, pair.text, pair.relations) == ("R2/catalyst/1", "A", (Relation.COMPLEMENTARY,))
+    assert seen.not_taken == ()
+    later = [*asked.exchange[:1], asked.exchange[1].model_copy(update={"observation": seen}), exchange(3, [])]
+    (pair,) = settled(draft(also=[]), request(later)).pairs
+    assert pair.relations == (Relation.COMPLEMENTARY,), "it does not come back"
+
+
+def test_a_second_relation_does_not_end_on_old_words_nor_a_quoted_boundary_without_a_new_quote() -> None:
+    asked = second_round(draft(), item("R2/P01/1"))
+    (pair,) = (seen := settled(draft(also=[{**NONE, "sources": ["R1/P01/1"]}]), asked)).pairs
+    assert pair.relations == (Relation.COMPLEMENTARY, Relation.OFFSETTING)
+    assert "What `also` said of it cites no item said since" in seen.not_taken[0]
+    ((_, _, told),) = PairStatements(asked).faults([draft(also=[NONE])])
+    assert "It keeps this relation" in told
+
+
+def test_to_say_that_there_is_no_second_relation_where_none_stands_is_no_fault() -> None:
+    for asked in (first_round(), second_round(draft(also=[]))):
+        none = draft(also=[{**NONE, "sources": []}])
+        assert PairStatements(asked).faults([none]) == ()
+        (pair,) = (seen := settled(none, asked)).pairs
+        assert (pair.relations, seen.not_taken) == ((Relation.COMPLEMENTARY,), ())
+
+
+def test_none_found_as_second_does_not_take_the_place_of_a_first_relation_found_later() -> None:
+    before = PairDraft(a="P01", b="P02", relation=Relation.NONE_FOUND)
+    (pair,) = settled(draft(also=[NONE]), second_round(before)).pairs
+    assert pair.relations == (Relation.COMPLEMENTARY,)
+
+
+def test_a_second_relation_that_ends_asks_nothing_of_anybody() -> None:
+    asked = second_round(draft(), item("R2/P01/1", quote=(200, 250)))
+    seen = settled(draft(text="", lack=[], means=[], also=[NONE]), asked)
+    assert concerned([asked.exchange[0], asked.exchange[1].model_copy(update={"observation": seen})]) == ()
 
 
 def test_a_second_relation_found_later_concerns_both_and_is_no_news_of_a_link() -> None:

@@ -118,6 +118,33 @@ def test_what_is_less_certain_becomes_a_remark_for_the_next_request_and_only_of_
     assert [one.sentence for one in remarks(noted)] == [doubtful]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "P03 can hold the cart back for one day, and no longer was named.",
+        "P05, who drives the ferry, knows its people hardly ever by name.",
+        "P03, who sorts parcels, keeps what plainly mattered to somebody.",
+        "To P06, one good photograph is worth a month of letters.",
+        "P03 would likely set a crate aside, if somebody comes before noon.",
+        "两人做的是同一样：先顾下车的那一头。",
+    ],
+)
+def test_what_somebody_has_does_or_can_do_gets_no_remark(sentence: str) -> None:
+    assert not doubt_of(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["P02 can take P04 aside after the meeting.", "The offer of P06 is worth a try.", "P02 hardly listens."]
+)
+def test_what_resembles_advice_a_judgement_or_a_private_talk_gets_a_remark_at_least(sentence: str) -> None:
+    assert doubt_of(sentence)
+
+
+def test_a_contrast_of_places_does_not_excuse_advice() -> None:
+    assert breach_of("这样的话应当当面说，而不是在这里说。")
+    assert not breach_of("P02 写下这一条，不是在建议谁先开口。")
+
+
 def test_long_hostile_sentences_are_judged_in_time() -> None:
     for piece in ("P01 and ", "let the two ", "，先", "P01的", "the best ", "a b ", "可以"):
         text = piece * (20_000 // len(piece))

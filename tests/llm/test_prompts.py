@@ -13,11 +13,13 @@ import pytest
 from tests.llm import requests
 from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
+from tongyao.protocol.model.observation import Note
+from tongyao.protocol.model.plan import Absence
 from tongyao.protocol.model.requests import Language, Mandate, Request
 from tongyao.protocol.model.settings import MAX_PARTICIPANTS
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.steps import STEPS
-from tongyao.protocol.model.tension import MAX_BARRIERS, LineQuoteDraft
+from tongyao.protocol.model.tension import MAX_BARRIERS, TENSION_UNITS, LineQuoteDraft
 from tongyao.protocol.rules.plans.lineage import LENS_UNITS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -144,7 +146,7 @@ def test_the_system_prompt_describes_nothing_that_only_some_requests_hold(langua
             assert f"`{word}`" not in load(step, language).text, word
 
 
-@pytest.mark.parametrize("step", ["project", "observe"])
+@pytest.mark.parametrize("step", list(STEPS))
 def test_both_languages_have_the_same_parts(step: str) -> None:
     assert list(load(step, "en").parts) == list(load(step, "zh").parts)
 
@@ -235,3 +237,36 @@ def test_the_prompts_say_what_the_day_in_the_task_is(language: Language) -> None
 def test_the_limit_of_a_residual_in_the_prompt_is_the_one_of_the_code(language: Language, limit: str) -> None:
     assert limit in load("plan", language).text
     assert LENS_UNITS == 60
+
+
+@pytest.mark.parametrize(("language", "limit"), [("en", "at most {} words"), ("zh", "不超过 {} 字")])
+def test_the_limit_of_a_tension_in_the_prompt_is_the_one_of_the_code(language: Language, limit: str) -> None:
+    assert limit.format(TENSION_UNITS) in load("formulate", language).text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_plans_prompt_describes_only_the_blocks_that_the_request_holds(language: Language) -> None:
+    def told(request: Request) -> set[str]:
+        task = rendering.blocks(request, parts)[-1].text
+        return {name for name, text in parts.items() if text in task}
+
+    parts = load("plan", language).parts
+    plain = requests.planner().model_copy(update={"language": language})
+    optional = {"absent", "open_points", "declined", "proposal", "child_plan", "taken_back", "pieces"}
+    assert told(plain) == set(parts) - optional
+    gap = Absence(target="B1", text="nobody", gaps=("R1/catalyst/2",))
+    more = {"absent": (gap,), "open_points": ("who pays",), "without": ("P03",), "proposals": {"P02": "later"}}
+    assert told(plain.model_copy(update=more)) == set(parts) - {"child_plan", "taken_back", "pieces"}
+    for word in ("absent", "open_points", "proposal", "child_plan", "relations_that_stand"):
+        assert f"`{word}`" not in load("plan", language).text, word
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_endpoint_is_told_which_framework_it_may_answer(language: Language) -> None:
+    parts = load("project", language).parts
+    note = Note(id="R1/catalyst/5", name="order", text="its cases")
+    plain = requests.endpoint(3).model_copy(update={"language": language})
+    observations = (*plain.observations[:-1], plain.observations[-1].model_copy(update={"frameworks": (note,)}))
+    for seen, holds in ((plain.observations, False), (observations, True)):
+        task = rendering.blocks(plain.model_copy(update={"observations": seen}), parts)[-1].text
+        assert (": R1/catalyst/5\n" in task, parts["framework"] in task) == (holds, holds)

@@ -75,8 +75,8 @@ def test_the_grade_follows_from_the_four_lenses(t: str, i: str, b: list[str], e:
 
 
 def test_a_tension_over_the_limit_or_with_a_blank_barrier_is_refused_and_says_why() -> None:
-    with pytest.raises(ValidationError, match="at most 300"):
-        Tension(transition="word " * 298)
+    with pytest.raises(ValidationError, match=f"at most {TENSION_UNITS}"):
+        Tension(transition="word " * (TENSION_UNITS - 2))
     with pytest.raises(ValidationError, match="barrier may not be blank"):
         Tension(transition="change", barriers=("",))
     with pytest.raises(ValidationError, match="needs a transition"):

@@ -11,6 +11,7 @@ from tests.workflows.conftest import TEXTS, Opened
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.tension import TENSION_UNITS
 
 LONG = {"transition": "many words about one change " * 100, "barriers": ["a gauge that lies"]}
 
@@ -115,4 +116,4 @@ async def test_a_tension_that_is_too_long_is_sent_back_and_shortened_where_it_is
     assert cut.tension is not None
     assert "many words" not in shorter.tension.transition
     assert cut.tension.transition.startswith("many words about one change")
-    assert cut.tension.units <= 300
+    assert cut.tension.units <= TENSION_UNITS

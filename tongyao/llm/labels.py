@@ -99,20 +99,15 @@ def round_figures(
     )
 
 
-def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
-    """One sentence for whoever writes the plan."""
+def why_ended(language: Language, *, rounds: int, converged: bool, points: bool) -> str:
+    """One sentence for whoever writes the plan. `points`: whether the request holds what was open then."""
     if language == "zh":
-        why = (
-            "最后连续两轮没有要紧的新内容，或者没有人再有新的可说"
-            if converged
-            else "没有收敛就停了，当时未决的在 open_points 里"
-        )
+        where = "，当时未决的在 open_points 里" if points else ""
+        why = "最后连续两轮没有要紧的新内容，或者没有人再有新的可说" if converged else f"没有收敛就停了{where}"
         return f"到第 {rounds} 轮为止：{why}"
-    why = (
-        "the last two brought nothing that matters, or nobody had anything new to say"
-        if converged
-        else "they were stopped before they converged; what was open then is in open_points"
-    )
+    where = "; what was open then is in open_points" if points else ""
+    stopped = f"they were stopped before they converged{where}"
+    why = "the last two brought nothing that matters, or nobody had anything new to say" if converged else stopped
     return f"ended after round {rounds}: {why}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tongyao.llm.labels import label, line
-from tongyao.protocol.model.observation import Observation, Pair, Verdict
+from tongyao.protocol.model.observation import Note, Observation, Pair, Verdict
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import (
@@ -15,32 +15,47 @@ from tongyao.protocol.model.requests import (
     FormulationRequest,
     Language,
     Mandate,
+    PlannerRequest,
     Request,
 )
 from tongyao.protocol.rules.catalyst_task import catalyst_task
 from tongyao.protocol.rules.news import REPEATS_FROM_ROUND
+from tongyao.protocol.rules.relations import observations_of, standing
 
 
 def parts_of(request: Request) -> tuple[str, ...]:
     """Names of the parts for `request`, in the order in which they are told."""
     match request:
         case FormulationRequest():
-            return ("profile",) if request.material is not None else ()
+            return _chosen(_of_formulation(request))
         case EndpointRequest():
             return _chosen(_of_endpoint(request))
         case CatalystRequest():
             return _chosen(_of_catalyst(request))
+        case PlannerRequest():
+            return _chosen(_of_planner(request))
         case DeliveryRequest():
             return () if request.plan.has_part(request.alias) else ("without_part",)
     return ()
+
+
+def _of_formulation(request: FormulationRequest) -> dict[str, bool]:
+    return {
+        "profile": request.material is not None,
+        "pieces": request.material is not None and not request.material.is_whole,
+    }
 
 
 def _of_endpoint(request: EndpointRequest) -> dict[str, bool]:
     proxy = request.words is None
     return {
         turn_kind(request): True,
+        "joined": turn_kind(request) == "first" and bool(request.observations),
+        "framework": framework_to_answer(request) is not None,
+        "taken_back": bool(taken_back(request.own)),
         "exhausted": bool(request.own) and _exhausted(request),
         "repeats": proxy and request.round >= REPEATS_FROM_ROUND,
+        "repeated": any(item.repeated for turn in request.own for item in turn.items),
         "pieces": proxy and not request.material.is_whole,
         "demander": request.alias == DEMANDER,
         "mandate": proxy and bool(mandate_lines(request.mandate, request.language)),
@@ -70,6 +85,20 @@ def _of_catalyst(request: CatalystRequest) -> dict[str, bool]:
     }
 
 
+def _of_planner(request: PlannerRequest) -> dict[str, bool]:
+    return {
+        "relations": bool(standing(observations_of(request.exchange))),
+        "absent": bool(request.absent),
+        "open_points": bool(request.open_points),
+        "taken_back": bool(taken_back(turns_of(request))),
+        "profiles": bool(request.materials),
+        "pieces": not all(material.is_whole for material in request.materials.values()),
+        "declined": bool(request.without),
+        "proposal": bool(request.proposals),
+        "child_plan": bool(request.children),
+    }
+
+
 def _chosen(parts: dict[str, bool]) -> tuple[str, ...]:
     return tuple(name for name, holds in parts.items() if holds)
 
@@ -79,7 +108,13 @@ def turn_kind(request: EndpointRequest) -> str:
     return "sort" if request.words is not None else "later" if request.own else "first"
 
 
-def turns_of(request: CatalystRequest) -> tuple[Projection, ...]:
+def framework_to_answer(request: EndpointRequest) -> Note | None:
+    """The framework of the last observation, new or still open, which an item of this turn may answer."""
+    last = request.observations[-1] if request.observations else None
+    return next(iter(last.frameworks), None) if last is not None else None
+
+
+def turns_of(request: CatalystRequest | PlannerRequest) -> tuple[Projection, ...]:
     """Every turn of the exchange so far."""
     return tuple(turn for exchange in request.exchange for turn in exchange.projections)
 

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from tongyao.llm.labels import label, line, round_figures, this_round, why_ended
-from tongyao.llm.parts import mandate_lines, parts_of, taken_back, turn_kind, turns_of, with_own_sources
+from tongyao.llm.parts import (
+    framework_to_answer,
+    mandate_lines,
+    parts_of,
+    taken_back,
+    turn_kind,
+    turns_of,
+    with_own_sources,
+)
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
 from tongyao.protocol.model.plan import Absence, Claim, Plan, Standing, Task
 from tongyao.protocol.model.projection import Item, Projection
@@ -77,7 +85,7 @@ def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Bl
         case CatalystRequest():
             return catalyst(request, told)
         case PlannerRequest():
-            return planner(request)
+            return planner(request, told)
         case DeliveryRequest():
             return delivery(request, told)
     raise TypeError(f"no step has a request of type {type(request).__name__}")
@@ -121,6 +129,8 @@ def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
     names = f'step="project" alias="{alias}" round="{request.round}" of="{_limit(request)}" turn="{turn_kind(request)}"'
     back = taken_back(request.own)
     lines = [f"{label('taken back', language)}: {', '.join(back)}"] if back else []
+    if (framework := framework_to_answer(request)) is not None:
+        lines.insert(0, f"{label('open framework', language)}: {framework.id}")
     turn = [_task(request, names, lines=lines, told=told)]
     if request.words is not None:
         turn.insert(0, data("words", request.words, by=alias))
@@ -188,7 +198,7 @@ def _standing(pair: Pair, language: Language) -> str:
     return f"{pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}{second} {pair.id}"
 
 
-def planner(request: PlannerRequest) -> tuple[Block, ...]:
+def planner(request: PlannerRequest, told: str = "") -> tuple[Block, ...]:
     """The whole record at once. It is read once, so nothing of it is written to the cache."""
     blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
     if ledger := standing(observations_of(request.exchange)):
@@ -213,13 +223,20 @@ def planner(request: PlannerRequest) -> tuple[Block, ...]:
     if request.open_points:
         tail.append(data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points)))
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
-    told = [f"{label('contributors', request.language)}: {aliases or '-'}"]
+    lines = [f"{label('contributors', request.language)}: {aliases or '-'}"]
     if request.exchange:
-        ended = why_ended(request.language, rounds=request.exchange[-1].round, converged=request.converged)
-        told.append(f"{label('rounds', request.language)}: {ended}")
+        ended = why_ended(
+            request.language,
+            rounds=request.exchange[-1].round,
+            converged=request.converged,
+            points=bool(request.open_points),
+        )
+        lines.append(f"{label('rounds', request.language)}: {ended}")
+    if back := taken_back(turns_of(request)):
+        lines.append(f"{label('taken back', request.language)}: {', '.join(back)}")
     if request.without:
-        told.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
-    task = _task(request, f'step="plan" revision="{request.revision}"', lines=told)
+        lines.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
+    task = _task(request, f'step="plan" revision="{request.revision}"', lines=lines, told=told)
     return (*blocks, Block("\n\n".join((*tail, task))))
 
 

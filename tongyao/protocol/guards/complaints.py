@@ -79,14 +79,15 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "offsetting 要在 condition 里填一方提出条件的条目编号，在 cancels 里填另一方被它抵消的条目编号。",
     ),
     "no_steps": (
-        "`aligned` needs at least two corresponding steps in `steps`, each with an item id of {a} and one of {b}. A common topic, "
-        "place or date is no relation.",
-        "aligned 要在 steps 里填至少两步对应，每步有 {a} 的一个条目编号和 {b} 的一个条目编号。话题、地点或日期相同不算关系。",
+        "`aligned` needs at least two corresponding steps in `steps`, each with an item id of {a} and one of {b}. Two of the steps "
+        "share no item. A common topic, place or date is no relation, nor is the same manner in matters that do not touch.",
+        "aligned 要在 steps 里填至少两步对应，每步有 {a} 的一个条目编号和 {b} 的一个条目编号，其中两步没有共同的条目。"
+        "话题、地点或日期相同不算关系，各做各的事、做法相像也不算。",
     ),
     "second_relation": ("its second relation, in `also`: {what}", "它在 also 里的第二个关系：{what}"),
     "same_kind": (
-        "it is of the kind of the first, or none. Leave `also` empty and say both matters in the text of the first.",
-        "它和第一个是同一种，或者不是关系。also 留空，两件事都写进第一个的文字。",
+        "it is of the kind of the first. Leave `also` empty and say both matters in the text of the first.",
+        "它和第一个是同一种。also 留空，两件事都写进第一个的文字。",
     ),
     "same_matter": (
         "its slots hold, on one side, no item that the first relation does not hold: it is the same matter. Leave `also` empty.",
@@ -97,8 +98,8 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "仍按第 {round} 轮的陈述。新的陈述没有引用此后说出的条目。",
     ),
     "second_kept": (
-        "its second relation stands as stated in round {round}. The new one cites no item said since then.",
-        "第二个关系仍按第 {round} 轮的陈述。新的那个没有引用此后说出的条目。",
+        "its second relation stands as stated in round {round}. What `also` said of it cites no item said since then.",
+        "第二个关系仍按第 {round} 轮的陈述。also 里写的没有引用此后说出的条目。",
     ),
     "gap_kept_absent": (
         "The gap on {target} that repeats {earlier} stays absent: its sources hold no fact said since then.",

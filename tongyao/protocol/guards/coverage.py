@@ -152,7 +152,8 @@ class PairStatements:
         """`pair` with its second relation by this draft, and what is wrong with the draft of it.
 
         - It is of another kind, has its form, and names for each side an item that no slot of the first relation holds.
-        - One that stood is kept until another one is stated on an item said since, or what it rests on was taken back.
+        - One that stood is kept until another one, or that there is none (`none_found`), is stated on an item said since, or until
+          what it rests on was taken back.
         """
         stood = before.second if before is not None else None
         if stood is not None and (stood.relation is pair.relation or not self._holds_still(stood, pair)):
@@ -168,6 +169,9 @@ class PairStatements:
         if not drafts:
             return _Reading(with_second(stood))
         draft = drafts[0]
+        none = draft.relation is Relation.NONE_FOUND
+        if none and stood is None:
+            return _Reading(with_second(None))
         form = form_of(draft, pair.a, pair.b, self._items)
         sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form))))
         if stood is not None and before is not None:
@@ -177,6 +181,8 @@ class PairStatements:
                 return _Reading(with_second(stood), kept=kept)
             if draft.relation is not stood.relation and self._held(before, stood, sources):
                 return refused("boundary_held", relation=stood.relation)
+        if none:
+            return _Reading(with_second(None))
         if draft.relation is pair.relation or not draft.relation.related:
             return refused("same_kind")
         if missing := missing_form(draft.relation, form, pair.a, pair.b):
@@ -244,7 +250,7 @@ class PairStatements:
 
 def _in_order(draft: PairDraft, before: Pair | None) -> PairDraft:
     """`draft` with its two relations exchanged where its second one is the first that stands."""
-    if before is None or draft.relation is before.relation or not draft.relation.related:
+    if before is None or not before.relation.related or draft.relation is before.relation or not draft.relation.related:
         return draft
     second = next((one for one in draft.also if one.relation is before.relation), None)
     if second is None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final
+from itertools import combinations
 
 from tongyao.protocol.guards.complaints import Fault
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.observation import Correspondence, Form, PairDraft, Relation, SecondRelationDraft
-
-LEAST_STEPS: Final = 2
-"""Of an aligned relation. One correspondence is a common topic, place or date."""
 
 
 def form_of(draft: PairDraft | SecondRelationDraft, a: str, b: str, items: Collection[str]) -> Form:
@@ -50,9 +47,15 @@ def missing_form(relation: Relation, form: Form, a: str, b: str) -> Fault | None
             return "no_lack_and_means"
         case Relation.OFFSETTING if not _across(form.condition, form.cancels, a, b):
             return "no_condition_and_cancels"
-        case Relation.ALIGNED if len(form.steps) < LEAST_STEPS:
+        case Relation.ALIGNED if not _two_steps(form.steps):
             return "no_steps"
     return None
+
+
+def _two_steps(steps: Iterable[Correspondence]) -> bool:
+    """Whether two of `steps` share no item. One correspondence, or two that rest on one item of a side, is a common topic, place or
+    date, or a likeness."""
+    return any({one.a, one.b}.isdisjoint((other.a, other.b)) for one, other in combinations(steps, 2))
 
 
 def _across(one: Iterable[str], other: Iterable[str], a: str, b: str) -> bool:

@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue, ModelWrapValidatorHandler, model_validato
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.value import Draft, Value
 
-TENSION_UNITS: Final = 300
+TENSION_UNITS: Final = 450
 """Hard limit of a whole tension, in units (docs/protocol.md §2.3)."""
 
-TENSION_CHARS: Final = 6_000
+TENSION_CHARS: Final = 9_000
 """What people and engines write as a tension has at most so many characters, twenty for each unit: signs are no units, and a word may be
 of any length."""
 

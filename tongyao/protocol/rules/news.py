@@ -182,9 +182,10 @@ def _is_new(gap: Gap, round_number: int, earlier: Sequence[Observation]) -> bool
 
 
 def _has_changed(pair: Pair, before: Pair | None) -> bool:
+    """Whether the pair has a relation, or `none_found`, that it had not. That a second relation ended asks nothing of anybody."""
     if pair.carried or pair.relation is Relation.NOT_EXAMINED:
         return False
-    return pair.relation.related if before is None else set(pair.relations) != set(before.relations)
+    return pair.relation.related if before is None else not set(pair.relations) <= set(before.relations)
 
 
 def _on(target: str, rounds: Sequence[Exchange]) -> set[str]:

@@ -9,15 +9,15 @@ from math import sqrt
 from typing import Final
 
 from tongyao.protocol.model.sizes import cut
-from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
+from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.model.value import Value
 
 NEAR: Final = 0.8
 """From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
 
-LENS_UNITS: Final = TENSION_UNITS // 5
-"""Of each lens of a residual, at most so much: four of them with two barriers fill a tension (docs/protocol.md §7.7)."""
+LENS_UNITS: Final = 60
+"""Of each lens of a residual, and of each of its two barriers, at most so much (docs/protocol.md §7.7)."""
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
