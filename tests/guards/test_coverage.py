@@ -104,7 +104,7 @@ def test_an_aligned_relation_has_two_steps_with_items_of_both_sides() -> None:
     assert pair.basis is Basis.STATED
     assert [(step.a, step.b) for step in pair.form.steps] == [("R1/P01/1", "R1/P02/1"), ("R1/P01/2", "R1/P02/2")]
     likeness = draft(relation="aligned", steps=[{"a": "R1/P01/1", "b": "R1/P02/1"}, {"a": "R1/P01/2", "b": "R1/P02/1"}])
-    assert "share no item" in faults(likeness, asked)[0][2]
+    assert "share no item" in faults(likeness, asked)[0]
     (pair,) = settled([likeness], asked).pairs
     assert pair.basis is Basis.INFERRED, "both steps rest on one item of P02"
 

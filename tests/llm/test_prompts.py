@@ -252,11 +252,11 @@ def test_the_plans_prompt_describes_only_the_blocks_that_the_request_holds(langu
 
     parts = load("plan", language).parts
     plain = requests.planner().model_copy(update={"language": language})
-    optional = {"absent", "open_points", "declined", "proposal", "child_plan", "taken_back", "pieces"}
+    optional = {"absent", "open_points", "declined", "proposal", "child_plan", "taken_back", "profiles", "pieces"}
     assert told(plain) == set(parts) - optional
     gap = Absence(target="B1", text="nobody", gaps=("R1/catalyst/2",))
     more = {"absent": (gap,), "open_points": ("who pays",), "without": ("P03",), "proposals": {"P02": "later"}}
-    assert told(plain.model_copy(update=more)) == set(parts) - {"child_plan", "taken_back", "pieces"}
+    assert told(plain.model_copy(update=more)) == set(parts) - {"child_plan", "taken_back", "profiles", "pieces"}
     for word in ("absent", "open_points", "proposal", "child_plan", "relations_that_stand"):
         assert f"`{word}`" not in load("plan", language).text, word
 

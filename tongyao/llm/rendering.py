@@ -223,7 +223,7 @@ def planner(request: PlannerRequest, told: str = "") -> tuple[Block, ...]:
     if request.open_points:
         tail.append(data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points)))
     aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
-    lines = [f"{label('contributors', request.language)}: {aliases or '-'}"]
+    counted = [f"{label('contributors', request.language)}: {aliases or '-'}"]
     if request.exchange:
         ended = why_ended(
             request.language,
@@ -231,12 +231,12 @@ def planner(request: PlannerRequest, told: str = "") -> tuple[Block, ...]:
             converged=request.converged,
             points=bool(request.open_points),
         )
-        lines.append(f"{label('rounds', request.language)}: {ended}")
+        counted.append(f"{label('rounds', request.language)}: {ended}")
     if back := taken_back(turns_of(request)):
-        lines.append(f"{label('taken back', request.language)}: {', '.join(back)}")
+        counted.append(f"{label('taken back', request.language)}: {', '.join(back)}")
     if request.without:
-        lines.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
-    task = _task(request, f'step="plan" revision="{request.revision}"', lines=lines, told=told)
+        counted.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
+    task = _task(request, f'step="plan" revision="{request.revision}"', lines=counted, told=told)
     return (*blocks, Block("\n\n".join((*tail, task))))
 
 

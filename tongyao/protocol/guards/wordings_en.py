@@ -195,7 +195,7 @@ MAY_RECOMMEND: Final = (
     rf"(?<!only )(?!{_P} can ){_AGENT} can (?:\w+ )?{_VERB}\b",  # "P03 can hold the van back" tells what somebody has said
     rf"\bshould\b|\bought to\b|\bneeds? to {_OWN_NEED}|\bhad better\b",
     r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|easier|simpler|faster|cheaper|better|worth\w*)\b",
-    r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]|an? (?!try|trial|test|look|visit|call|shot|thought|go\b|word|conversation|talk|meeting)))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
+    r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
     r"\b(?:instead of|rather than|why not|how about|perhaps|maybe)\b[^.;\n]{0,80}\b(?:could|might|should|can|would)\b",
     r"\b(?:should|could|can|might|why|what about|how about|what if|isn't|wouldn't)\b[^?\n]{0,200}\?\s*$",
 )
@@ -210,4 +210,6 @@ MAY_JUDGE: Final = (
     rf"{_P}[^.;\n]{{0,40}}\b(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bevery ){_TRAIT}\b",
     rf"{_P}[^.;\n]{{0,60}}\b(?:too(?! (?:late|early|far|small|large|big|many|few|long|short|heavy|soon|much|high|low|deep|cold|hot|wide|narrow|near)\b)|hardly(?! (?:ever|any))|barely|merely|(?<!what )(?<!that )(?<!which )(?:really|truly|clearly|obviously|plainly)) (?:a |an |the )?\w+\b",
 )
-MAY_TAKE_ASIDE: Final = (r"\b(?:(?:tak(?:e|es|ing|en)|took|step(?:s|ped|ping)?|go(?:es|ing)?|pull(?:s|ed|ing)?|draw(?:s|n|ing)?|call(?:s|ed|ing)?)\b[^.;\n]{0,40}\baside|confide|in secret|secretly|quietly|corridor|only the two)\b",)
+MAY_TAKE_ASIDE: Final = (
+    r"\b(?:(?:tak(?:e|es|ing|en)|took|step(?:s|ped|ping)?|go(?:es|ing)?|pull(?:s|ed|ing)?|draw(?:s|n|ing)?|call(?:s|ed|ing)?)\b[^.;\n]{0,40}\baside|confide|in secret|secretly|quietly|corridor|only the two)\b",
+)
