@@ -69,7 +69,7 @@ def hole_of(residual: str) -> tuple[int, str] | None:
 def for_another_room(tension: Tension) -> Tension:
     """`tension` without the aliases of the process it comes from: in a child's room they are other people's.
 
-    Each lens stays within a fifth of the limit (docs/protocol.md §7.7).
+    Each lens stays within `LENS_UNITS` (docs/protocol.md §7.7).
     """
     demander, *words = _NAMELESS[tension.language]
     called = {"P00": demander}
