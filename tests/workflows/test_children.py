@@ -54,10 +54,13 @@ async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(stack:
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/2", approve=False)).accepted
         record = await here.end(pid)
+        events = await here.repositories.events.events(pid, limit=500)
         child = (await here.repositories.lineage.children(pid))[0]
         childs = await here.repositories.record(child.id)
 
     assert record.phase is Phase.COMPLETED
+    refused = [event.data for event in events if event.kind is EventKind.CHILD_REFUSED]
+    assert refused == [{"residual": "plan/1/residual/2", "reason": "declined"}], "a reason, and not an alias"
     assert (child.parent_id, child.root_id, child.depth, child.phase) == (pid, pid, 1, "completed")
     assert childs.tension is not None
     assert childs.tension.transition == CRANE["transition"]

@@ -239,7 +239,7 @@ class Effects(Oracle):
             "another one",
         )
         if not message.approve:
-            told = {"residual": message.residual, "reason": "P00"}
+            told = {"residual": message.residual, "reason": "declined"}
             check((EventKind.CHILD_REFUSED, told) in _data(events), events)
 
     def _replan(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:

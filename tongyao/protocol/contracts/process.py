@@ -254,7 +254,7 @@ class BranchInput(ActivityInput):
 
 
 class BranchOutput(Value):
-    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`."""
+    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`, `cancelled`."""
 
     child: ProcessInput | None = None
     reason: str = ""

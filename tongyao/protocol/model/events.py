@@ -57,7 +57,7 @@ class EventKind(StrEnum):
     RESIDUAL_OPEN = "residual_open"  # [residual]
     RESIDUAL_APPROVED = "residual_approved"  # [residual]; it goes back to the field
     CHILD_STARTED = "child_started"  # [child, residual]
-    CHILD_REFUSED = "child_refused"  # [residual, reason]
+    CHILD_REFUSED = "child_refused"  # [residual, reason: declined (the demander said no) | depth | duplicate | budget | unknown | nothing | nobody | cancelled]
     CHILD_FINISHED = "child_finished"  # [child, residual, outcome]
     STEP_SKIPPED = "step_skipped"  # [step, reason]; a step that a process can do without
     MESSAGE_REFUSED = "message_refused"  # [message, code]; of signals only: an update's refusal goes to its sender

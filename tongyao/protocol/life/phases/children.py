@@ -20,9 +20,12 @@ from tongyao.protocol.life.steps import Step
 from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import ApproveResidual, ChildEnded
-from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.settings import Residuals
 from tongyao.protocol.rules.plans.lineage import child_id, hole_of
+
+DECLINED = "declined"
+"""The reason in the event when the demander said no; the other reasons are those of `BranchOutput`."""
 
 
 def wanted(state: State) -> dict[str, Step]:
@@ -64,7 +67,7 @@ def approve(state: State, message: ApproveResidual, now: datetime) -> None:
         state.residuals[message.residual].status = "approved"
         note(state, EventKind.RESIDUAL_APPROVED, now, residual=message.residual)
     else:
-        _refuse(state, message.residual, DEMANDER, now)
+        _refuse(state, message.residual, DECLINED, now)
 
 
 def branched(state: State, residual: str, output: BranchOutput, now: datetime) -> None:
