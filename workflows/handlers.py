@@ -20,6 +20,7 @@ from tongyao.protocol.contracts.signals import Payload, read_signal
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.phases.turns import later_round
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
@@ -62,9 +63,10 @@ class MessageHandlers:
         self.heard_at = workflow.info().get_current_history_length()
         if machine.repeated(self.state, message):
             return ACCEPTED.model_copy(update={"repeated": True})
+        later = later_round(self.state, message) if isinstance(message, m.SubmitProjection) else 0
         machine.hear(self.state, message, workflow.now())
         self.changed = True
-        return ACCEPTED
+        return ACCEPTED.model_copy(update={"round": later}) if later else ACCEPTED
 
     def _signal(self, kind: str, payload: Payload) -> None:
         self.changed = True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.protocol.lives import MINUTE, Life
+from tongyao.protocol.life.phases.turns import later_round
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import Author, SubmitProjection
 
 
 def round_over(life: Life, *said: str, verdict: str = "more", **observed: object) -> None:
@@ -59,6 +61,24 @@ def test_words_that_came_between_rounds_count_though_the_proxy_took_over_since()
 
     assert life.turns_asked() == {"P01": "one thing more", "P02": ""}
     assert {turn.author for one in life.given("project") for turn in one.turns if turn.submission} == {"human"}
+
+
+def test_words_say_in_which_round_they_count_when_their_own_has_closed() -> None:
+    """While the catalyst reads round 1 in the next one; once round 2 is open in that one; before that in their own."""
+
+    def words(number: int) -> SubmitProjection:
+        author = Author(role="participant", alias="P01")
+        return SubmitProjection(key="k", author=author, alias="P01", round=number, text_id="t")
+
+    life = Life.in_round_one("human", "proxy", news_rule="links")
+    assert later_round(life.state, words(1)) == 0
+    life.says("P01", "one")
+    life.succeed("project")
+    life.succeed("project")
+    assert (life.state.gate_open, later_round(life.state, words(1))) == (False, 2)
+    life.succeed("observe")
+    assert (life.state.gate_open, life.state.round) == (True, 2)
+    assert (later_round(life.state, words(1)), later_round(life.state, words(2))) == (2, 0)
 
 
 def test_two_exhausted_rounds_in_a_row_from_the_third_on_converge() -> None:

@@ -120,6 +120,9 @@ async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: Ga
     assert [one["markdown"] for one in await own()] == ["The slipway has four metres, not five."]
     late = await send(gateway, pid, token, kind="submit_projection", round=1, text="Or three.")
     assert (late.status_code, late.json()["state"]) == (200, "applied"), "late words are said in the round that is open"
+    assert late.json()["en"].startswith("round 1 has closed; ") and "count in round 2" in late.json()["en"]
+    assert late.json()["zh"].startswith("第 1 轮已结束；") and late.json()["round"] == 2
+    assert (await gateway.ask("GET", f"/messages/{late.json()['id']}", token)).json()["en"] == late.json()["en"]
     said = {one["round"]: one["markdown"] for one in await own()}
     assert said[1] == "The slipway has four metres, not five.", "what a gate has closed upon stays as it was read"
     await send(gateway, pid, demander, kind="cancel")

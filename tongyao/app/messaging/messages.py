@@ -6,6 +6,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
+from pydantic import Field
+
 from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Action, Role
 from tongyao.app.authorization import (
     Caller,
@@ -54,6 +56,10 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "kept word for word, and being sorted; until the round closes you may send it anew, and that takes its place",
         "已逐字保存，正在整理；本轮结束之前可以重新提交，新的会替换这一次",
     ),
+    "later_round": (
+        "round {sent} has closed; your words are kept word for word and count in round {round} (if it is not held, they are not used)",
+        "第 {sent} 轮已结束；你的话已逐字保存，计入第 {round} 轮（如果不再有这一轮，就不会用到）",
+    ),
     "nothing_new": (
         "noted for this round; if another round follows, you are asked again",
         "本轮已记录；如果还有下一轮，会再问你",
@@ -95,6 +101,11 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
 }
 """What an applied message means for its sender, and what to do next."""
 
+WAITING: Final = (
+    "kept, and delivered as soon as a worker answers: ask again under its id",
+    "已保存，一有工作进程应答即送达；可凭此 id 再查",
+)
+
 
 class Receipt(Value):
     """What became of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
@@ -106,7 +117,12 @@ class Receipt(Value):
     code: str = ""
     en: str = ""
     zh: str = ""
-    repeated: bool = False
+    repeated: bool = Field(
+        default=False, description="A message with this key was applied before; nothing was changed now."
+    )
+    round: int = Field(
+        default=0, description="Of words that came when their round had closed: the round in which they count."
+    )
 
 
 async def send_message(
@@ -181,7 +197,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
         raise Refused(stored.verdict, stored.id, phase=phase, language=access.process.language)
-    return _receipt(stored)
+    return _receipt(stored, repeated=kept.verdict is not None)
 
 
 async def _with_checked_names(context: AppContext, access: ProcessAccess, body: ReviseTensionBody) -> ReviseTensionBody:
@@ -289,19 +305,35 @@ async def message_state(context: AppContext, caller: Caller, message_id: str) ->
     return _receipt(stored)
 
 
-def _receipt(stored: StoredMessage) -> Receipt:
+def _receipt(stored: StoredMessage, *, repeated: bool = False) -> Receipt:
     verdict = stored.verdict
-    kind = "nothing_new" if stored.payload.get("nothing_new") else stored.kind
-    if stored.kind == "switch_endpoint" and stored.payload.get("endpoint") == "proxy":
-        kind = "to_proxy"
-    en, zh = APPLIED.get(kind, ("", "")) if verdict and verdict.accepted else ("", "")
+    if verdict is None:
+        state, (en, zh) = "waiting", WAITING
+    elif verdict.accepted:
+        state, (en, zh) = "applied", _applied(stored, verdict.round)
+    else:
+        state, (en, zh) = "refused", (verdict.en, verdict.zh)
     return Receipt(
         id=stored.id,
         process_id=stored.process_id,
         kind=stored.kind,
-        state="waiting" if verdict is None else "applied" if verdict.accepted else "refused",
+        state=state,
         code=verdict.code if verdict else "",
-        en=verdict.en or en if verdict else "kept, and delivered as soon as a worker answers: ask again under its id",
-        zh=verdict.zh or zh if verdict else "已保存，一有工作进程应答即送达；可凭此 id 再查",
-        repeated=verdict.repeated if verdict else False,
+        en=en,
+        zh=zh,
+        repeated=repeated or (verdict is not None and verdict.repeated),
+        round=verdict.round if verdict else 0,
     )
+
+
+def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
+    """What an applied message means. `later`: the round in which words count whose own round had closed; else 0."""
+    if later:
+        en, zh = APPLIED["later_round"]
+        sent = stored.payload["round"]
+        return en.format(sent=sent, round=later), zh.format(sent=sent, round=later)
+    if stored.payload.get("nothing_new"):
+        return APPLIED["nothing_new"]
+    if stored.kind == "switch_endpoint" and stored.payload.get("endpoint") == "proxy":
+        return APPLIED["to_proxy"]
+    return APPLIED.get(stored.kind, ("", ""))

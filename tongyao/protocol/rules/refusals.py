@@ -167,13 +167,17 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
 
 
 class Verdict(Value):
-    """The answer to a message. A refusal carries its code and both wordings; a repeated key its first verdict."""
+    """The answer to a message. A refusal carries its code and both wordings; a repeated key its first verdict.
+
+    `round`: the round in which words count that came after their own round had closed; else 0.
+    """
 
     accepted: bool
     code: str = "accepted"
     en: str = ""
     zh: str = ""
     repeated: bool = False
+    round: int = 0
 
     @classmethod
     def refused(cls, code: Refusal) -> Verdict:

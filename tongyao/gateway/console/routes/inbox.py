@@ -31,10 +31,12 @@ async def show_inbox(
     visit: SignedIn,
     done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "",
     of: Annotated[str, Query(max_length=200)] = "",
+    round: Annotated[int, Query(ge=0, le=1_000)] = 0,
 ) -> Response:
-    """`done`: what was just answered; `of`: in which process."""
+    """`done`: what was just answered; `of`: in which process; `round`: in which words count that came late."""
     asks, total = await waiting(visit)
-    return page(visit, "inbox.html", asks=asks, total=total, done=done, of=of, home=await home_of(visit, asks))
+    home = await home_of(visit, asks)
+    return page(visit, "inbox.html", asks=asks, total=total, done=done, of=of, round=round, home=home)
 
 
 @router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))
@@ -63,7 +65,8 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
         return _again(visit, one, problem)
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
-    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else do}&of={quote(process_id)}")
+    done = "waiting" if receipt.state == "waiting" else "later" if receipt.round else do
+    return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round}")
 
 
 @router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))

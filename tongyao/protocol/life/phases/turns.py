@@ -8,6 +8,7 @@ from tongyao.protocol.life.clock import ask_until, wall_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State, Turn
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import SubmitProjection
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.settings import Fallback, to_proxy
@@ -33,6 +34,13 @@ def hear_words(state: State, turn: Turn, text_id: str, now: datetime) -> None:
     turn.standing = False
     state.correcting_until = None  # each correction gives the time to correct again
     note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=turn.alias, round=state.round)
+
+
+def later_round(state: State, message: SubmitProjection) -> int:
+    """The round in which words count whose own round has closed; 0: they count in their own. To be asked before they are heard."""
+    open_now = state.phase is Phase.CRYSTALLIZING and state.gate_open
+    counts = state.round if open_now else state.round + 1
+    return counts if counts > message.round else 0
 
 
 def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
