@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -87,7 +88,7 @@ async def list_processes(
     *,
     role: Literal["demander", "participant"] = "demander",
     scene: str | None = None,
-    phase: list[str] | None = None,
+    phase: Sequence[str] | None = None,
     open: bool | None = None,
     suspended: bool | None = None,
     parent: str | None = None,

@@ -24,7 +24,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, Unavailable, location, reason
+from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
@@ -337,7 +337,7 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
             field="participants",
         )
     if body.scene and body.scene not in {scene.id for scene in await profiles.scenes()}:
-        raise BadInput("unknown_scene", f"there is no scene {body.scene!r}: {LIST_SCENES}", field="scene")
+        raise NotFound("no_such_scene", f"there is no scene {body.scene!r}: {LIST_SCENES}", field="scene")
     if not named and body.scene and not await profiles.anybody(body.scene, beside=demander):
         raise BadInput(
             "empty_scene",

@@ -9,7 +9,6 @@ from pydantic import Field
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
-from tongyao.app.errors import LIST_SCENES, BadInput
 from tongyao.app.messaging.wire import Body
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.tension import Tension
@@ -72,12 +71,11 @@ async def read_consents(context: AppContext, caller: Caller, profile_id: str) ->
 async def set_consent(
     context: AppContext, caller: Caller, profile_id: str, scene: str, body: ConsentBody
 ) -> ConsentView:
-    """Decide for one scene. `never` holds from the next call on, also in processes that run. Raises `BadInput`."""
+    """Decide for one scene. `never` holds from the next call on, also in processes that run. Raises `SceneUnknown`."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     profiles = context.repositories.profiles
     await profiles.get(profile_id)
-    if scene not in {known.id for known in await profiles.scenes()}:
-        raise BadInput("unknown_scene", f"there is no scene {scene!r}: {LIST_SCENES}", field="scene")
+    await profiles.scene(scene)
     await context.repositories.consents.put(profile_id, scene, body.consent)
     return await _view(context, profile_id, scene)
 

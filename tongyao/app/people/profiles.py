@@ -159,10 +159,6 @@ async def people_by_scene(context: AppContext) -> dict[str, int]:
     return await context.repositories.profiles.people_by_scene()
 
 
-async def list_scenes(context: AppContext) -> list[dict[str, str]]:
-    return [{"id": scene.id, "title": scene.title} for scene in await context.repositories.profiles.scenes()]
-
-
 async def read_profile(context: AppContext, caller: Caller, profile_id: str) -> ProfileView:
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE)
     profile = await context.repositories.profiles.get(profile_id)

@@ -53,4 +53,4 @@ def message_of(error: Exception) -> str:
         return str(error.details["zh"])
     if isinstance(error, OSError) and error.errno in _ON_DISK:
         return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
-    return str(error)
+    return str(problem_of(error) or error)

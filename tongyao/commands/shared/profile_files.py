@@ -41,7 +41,7 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
     if not scene:
         await context.repositories.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
     elif scene not in {known.id for known in await context.repositories.profiles.scenes()}:
-        raise BadInput("unknown_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
+        raise NotFound("no_such_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
     profile_id = await _id_for(context, path, scene)
     await register_profile(
         context,

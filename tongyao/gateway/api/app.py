@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import location, problem_of, reason
@@ -20,6 +19,7 @@ from tongyao.gateway.access.addresses import accepted_hosts
 from tongyao.gateway.access.admission import CONSOLE, Admission
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
+from tongyao.gateway.access.hosts import KnownHosts
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
     agents,
@@ -34,6 +34,7 @@ from tongyao.gateway.api import (
     scenes,
     tokens,
 )
+from tongyao.gateway.api.common import known_query
 from tongyao.gateway.api.openapi_document import document
 from tongyao.gateway.api.reference import add_reference
 from tongyao.gateway.problems import HttpProblem, problem_response
@@ -61,9 +62,9 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         events,
         tokens,
         operations,
-        codec,
     ):
-        app.include_router(resource.router)
+        app.include_router(resource.router, dependencies=[Depends(known_query)])
+    app.include_router(codec.router)  # Temporal's UI and command line decide what they send there
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
@@ -71,11 +72,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
     app.add_middleware(BodyLimit, options=context.options)
     app.add_middleware(Admission, context=context, limits=app.state.rate_limits)
     app.add_middleware(CodecCors, temporal_ui=context.temporal_ui)
-    app.add_middleware(
-        TrustedHostMiddleware,
-        allowed_hosts=accepted_hosts(context.public_url, context.gateway_host),
-        www_redirect=False,
-    )
+    app.add_middleware(KnownHosts, hosts=accepted_hosts(context.public_url, context.gateway_host))
     return app
 
 

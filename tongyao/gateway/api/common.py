@@ -1,16 +1,18 @@
-"""Dependencies of the routes: the context, the caller, the idempotency key; and the mark of an operation's action."""
+"""Dependencies of the routes: the context, the caller, the idempotency key, the check of query parameters; and the mark of an operation's action."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
+from fastapi.dependencies.models import Dependant
 
 from tongyao.app import authorization
 from tongyao.app.action_permissions import Action
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.problems import HttpProblem
 
 
 def _context_of(request: Request) -> AppContext:
@@ -51,3 +53,19 @@ Key = Annotated[
         alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."
     ),
 ]
+
+
+async def known_query(request: Request, _: Caller) -> None:
+    """Refuses query parameters that the operation does not have. After the token: who may not call learns only that."""
+    known = _query_of(request.scope["route"].dependant)
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    if unknown:
+        there_are = f"there is no such parameter here; there are: {', '.join(sorted(known))}"
+        why = there_are if known else "this operation takes no query parameters"
+        wrong = [{"where": f"query.{name[:100]}", "why": why} for name in unknown[:20]]
+        raise HttpProblem(422, "not_valid", f"{wrong[0]['where']}: {why}", errors=wrong)
+
+
+def _query_of(dependant: Dependant) -> set[str]:
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*(_query_of(one) for one in dependant.dependencies))

@@ -15,6 +15,7 @@ from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
 from tongyao.gateway.api.common import Caller, Context, Key, action
 from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -41,7 +42,7 @@ async def list_processes(
     caller: Caller,
     role: Literal["demander", "participant"] = "demander",
     scene: Annotated[str | None, Query(max_length=200)] = None,
-    phase: Annotated[list[str] | None, Query(max_length=20)] = None,
+    phase: Annotated[list[Phase] | None, Query(max_length=20)] = None,
     open: bool | None = None,
     parent: Annotated[str | None, Query(max_length=200)] = None,
     person: Annotated[str | None, Query(max_length=200, description="For operators.")] = None,
@@ -52,8 +53,8 @@ async def list_processes(
 ) -> processes.ProcessList:
     """Yours, as demander or as participant, newest first; for operators all."""
     return await processes.list_processes(
-        context, caller, role=role, scene=scene, phase=phase, open=open, parent=parent, person=person, since=since,
-        until=until, limit=limit, cursor=cursor,
+        context, caller, role=role, scene=scene, phase=phase and [one.value for one in phase], open=open,
+        parent=parent, person=person, since=since, until=until, limit=limit, cursor=cursor,
     )  # fmt: skip
 
 

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import Field
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.messaging.wire import Body, Id
-from tongyao.app.people import profiles, search
+from tongyao.app.messaging.wire import Id
+from tongyao.app.people import scenes, search
 from tongyao.gateway.api.common import Caller, Context, action, rate_limits_of
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 
 
-class SceneBody(Body):
-    title: str = Field(min_length=1, max_length=200)
-    public: tuple[str, ...] = Field(default=(), max_length=5, description='`["name"]`: cards show names.')
-
-
 @router.get("", openapi_extra=action(Action.LIST_SCENES))
-async def list_scenes(context: Context, caller: Caller) -> list[dict[str, str]]:
+async def list_scenes(context: Context, caller: Caller) -> list[scenes.SceneView]:
     """All scenes. A scene is a collection of people. The search for participants stays within one scene."""
     permit(caller, Action.LIST_SCENES)
-    return await profiles.list_scenes(context)
+    return await scenes.list_scenes(context)
 
 
 @router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
-async def write_scene(scene: Id, body: SceneBody, context: Context, caller: Caller) -> dict[str, str]:
+async def write_scene(scene: Id, body: scenes.SceneBody, context: Context, caller: Caller) -> scenes.SceneView:
     """Make a scene, or change its title and what is public of its people. For operators."""
-    permit(caller, Action.WRITE_SCENE)
-    settings: dict[str, Any] = {"public": list(body.public)} if body.public else {}
-    await context.repositories.profiles.put_scene(scene, body.title, settings or None)
-    return {"id": scene, "title": body.title}
+    return await scenes.write_scene(context, caller, scene, body)
 
 
 @router.get("/{scene}/people", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PEOPLE))

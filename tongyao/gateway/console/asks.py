@@ -16,7 +16,7 @@ from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
-from tongyao.app.people.profiles import list_scenes
+from tongyao.app.people.scenes import list_scenes
 from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
@@ -148,7 +148,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
 
 async def scene_titles(visit: Visit) -> dict[str, str]:
     """What people call each scene, by its id."""
-    return {scene["id"]: scene["title"] or scene["id"] for scene in await list_scenes(visit.context)}
+    return {scene.id: scene.title or scene.id for scene in await list_scenes(visit.context)}
 
 
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:

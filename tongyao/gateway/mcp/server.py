@@ -19,6 +19,7 @@ from tongyao.app.messaging import inbox, messages
 from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people import profiles
 from tongyao.app.people import search as people_search
+from tongyao.app.people.scenes import list_scenes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account
@@ -71,7 +72,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     async def scenes(ctx: Context, token: Token = "") -> Any:
         """The scenes there are: places in which people can be found."""
         permit(await callers.authenticate(token, ctx), Action.LIST_SCENES)
-        return {"scenes": await profiles.list_scenes(context)}
+        return {"scenes": [as_json(one) for one in await list_scenes(context)]}
 
     async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
         """Who is in a scene. Public are an id, language and grade; names only where the scene says so."""

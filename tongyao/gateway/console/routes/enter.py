@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
-from tongyao.app.people.profiles import RegisterBody, list_scenes, people_by_scene, register
+from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
+from tongyao.app.people.scenes import list_scenes
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
 from tongyao.gateway.access.authentication import SESSION, caller_of
 from tongyao.gateway.access.rate_limits import RateLimits

@@ -15,7 +15,8 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading, read_intent
 from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
-from tongyao.app.people.profiles import list_scenes, people_by_scene, read_profile
+from tongyao.app.people.profiles import people_by_scene, read_profile
+from tongyao.app.people.scenes import list_scenes
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits

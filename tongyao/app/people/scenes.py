@@ -1,0 +1,57 @@
+"""Scenes: what they are called, and what is public of the people in them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import Caller, permit
+from tongyao.app.context import AppContext
+from tongyao.app.messaging.wire import Body
+from tongyao.protocol.model.value import Value
+from tongyao.records.people.profiles import Scene, SceneUnknown
+
+Public = tuple[Literal["name"], ...]
+
+
+class SceneBody(Body):
+    title: str = Field(min_length=1, max_length=200)
+    public: Public | None = Field(
+        default=None,
+        max_length=5,
+        description='What cards show of people: `["name"]` or `[]`. Left out: as before, at first `[]`.',
+    )
+
+
+class SceneView(Value):
+    """A scene. `public`: what cards show of its people beside an id, a language and a grade."""
+
+    id: str
+    title: str
+    public: tuple[str, ...]
+
+
+async def list_scenes(context: AppContext) -> list[SceneView]:
+    """All scenes, by id."""
+    return [_view(scene) for scene in await context.repositories.profiles.scenes()]
+
+
+async def write_scene(context: AppContext, caller: Caller, id: str, body: SceneBody) -> SceneView:
+    """Make a scene, or change its title and what is public in it; its other settings stay. Raises `NotAllowed`."""
+    permit(caller, Action.WRITE_SCENE)
+    profiles = context.repositories.profiles
+    settings = None
+    if body.public is not None:
+        try:
+            before = (await profiles.scene(id)).settings
+        except SceneUnknown:
+            before = {}
+        settings = {**before, "public": list(body.public)}
+    await profiles.put_scene(id, body.title, settings)
+    return _view(await profiles.scene(id))
+
+
+def _view(scene: Scene) -> SceneView:
+    return SceneView(id=scene.id, title=scene.title, public=tuple(scene.settings.get("public", ())))
