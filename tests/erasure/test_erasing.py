@@ -19,6 +19,7 @@ from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import Record
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules import read_access
 from tongyao.records.people.profiles import ProfileUnknown
 from tongyao.records.privacy.erasure import Erasing, PersonUnknown
@@ -39,7 +40,8 @@ INTENT = "I want to learn whether a cold room by the harbour makes my ferry time
 
 async def three(stack: Stack, **more: Any) -> tuple[str, dict[str, str]]:
     """A process of ada, bo and cy; returns its id, and each one's profile id."""
-    people = dict(zip(TEXTS, await stack.people(TEXTS), strict=True))
+    texts = more.pop("texts", TEXTS)
+    people = dict(zip(texts, await stack.people(texts), strict=True))
     kinds = more.pop("kinds", {})
     choices = [Choice(profile_id=id, endpoint=kinds.get(name, EndpointKind.PROXY)) for name, id in people.items()]
     return await stack.start(choices, intent=INTENT, auto_confirm=True, residuals="off", **more), people
@@ -92,6 +94,57 @@ async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Clien
         assert {role.alias for role in after.plans[-1].roles} == {one.alias for one in after.participants} - {alias}
         assert alias not in {task.assignee for task in after.plans[-1].tasks}
         assert (await erase(here, people["ada"])).texts == done.texts, "again is harmless"
+
+
+async def test_a_label_of_the_program_costs_nobody_their_line_of_the_plan(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    """Words of the plan's own labels stand in the profile of the erased person, and with nobody else."""
+    tension = Tension(
+        transition="A ferry runs by a timetable of the tides.",
+        initial_state="There are two crates a night by the harbour.",
+        barriers=("Nobody has a cold room.",),
+        exchange="I give a place on the pier.",
+        language="en",
+    )
+    said = "Things are wanted and offered in return: they stand in the way. I carry them upstairs for a reason."
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here, texts={**TEXTS, "ada": said}, tension=tension)
+        before = (await here.end(process)).plans[-1]
+        assert "How things stand: “There are two crates a night by the harbour”" in {one.text for one in before.about}
+        await erase(here, people["ada"])
+        after = (await here.repositories.record(process)).plans[-1]
+        assert [one.text for one in after.about] == [one.text for one in before.about]
+        assert "upstairs" not in after.model_dump_json()
+
+
+async def test_who_is_erased_is_shown_to_nobody_by_name_or_id(temporal: Client, fresh_database_url: str) -> None:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here, kinds={"ada": EndpointKind.HUMAN})
+        await here.until_round(process, "crystallizing", 1)
+        seats = {name: await alias_of(here, process, id) for name, id in people.items()}
+        assert (await here.say(process, "conclude")).accepted
+        assert (await here.speak(process, seats["ada"], 1, "I can lend a cold room.")).accepted
+        await here.until(process, "answering")
+        for name in ("bo", "cy", "ada"):  # only ada is waited for
+            assert (await here.say(process, "answer_plan", alias=seats[name], revision=1, answer="commit")).accepted
+        await here.end(process)
+
+        async def shown() -> list[read_access.PartyView]:
+            record = await here.repositories.record(process)
+            other = read_access.for_party(record, role="participant", alias=seats["bo"])
+            return [read_access.for_party(record, role="demander"), other]
+
+        for view in await shown():
+            assert (view.identities or {})[seats["ada"]] == "Ada Example"
+        await Erasing(here.repositories.pool).begin(people["ada"])
+        for when in ("as soon as it is asked for", "when it is done"):
+            for view in await shown():
+                assert seats["ada"] not in (view.identities or {}), when
+                assert (view.identities or {})[seats["bo"]] == "Bo Example"
+                told = view.model_dump_json()
+                assert people["ada"] not in told and "Ada Example" not in told, when
+            await erase(here, people["ada"])
 
 
 async def readable_with(stack: Stack, canary: str) -> list[str]:

@@ -12,6 +12,7 @@ from tests.security.test_consent import Room, by_hand
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.people.erasure import erase
+from tongyao.llm.extractive.own_sentences import OWN_SENTENCES
 from tongyao.protocol.rules.identity.redaction import Erasure
 
 FIRST = "I restore water wheels with my lathe."
@@ -104,3 +105,11 @@ def test_a_word_that_its_author_had_read_before_goes_and_one_that_they_had_not_s
     assert erasure.touches("Whoever wants a zither")
     assert erasure.touches("Whoever wants a waggon")
     assert not erasure.touches("Whoever wants oxen")
+
+
+def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
+    words = ["I can carry heavy things upstairs and stand for hours. 我说到做到，没有人说拿什么来对付我。"]
+    erasure = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["I bake bread."], program=OWN_SENTENCES)
+    for label in ("How things stand: “one oven”", "没有人说拿什么来对付：「一只炉子」", "Declining needs no reason."):
+        assert not erasure.touches(label)
+    assert erasure.touches("How things stand: “one oven, upstairs”"), "what is quoted there is somebody's"

@@ -26,6 +26,7 @@ from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitPro
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.llm.engine import Engine
+from tongyao.llm.extractive.own_sentences import OWN_SENTENCES
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
@@ -312,6 +313,7 @@ async def open_stack(
             remember=deps.memory is not None,
             signer=Signer(pool) if signed else None,
             request_recitation=recitations(client) if long_profiles is not None else None,
+            program_sentences=OWN_SENTENCES,
         )
         if workers_run:
             deps = replace(deps, duties=wiring.duties(settings, context))

@@ -217,6 +217,7 @@ class AppContext:
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()
+    program_sentences: Sequence[str] = ()
     temporal_ui: str = ""
     day_budgets: DayBudgets = field(default_factory=DayBudgets)
     signer: Signer | None = None

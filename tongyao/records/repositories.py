@@ -241,6 +241,7 @@ def _participant(alias: str, person: str, face: ProfileSummary | None) -> Partic
         profile=ProfileRef(profile_id=person, version=face.version),
         identities=face.identities,
         language=_language(face.language),
+        erased=face.erased,
     )
 
 

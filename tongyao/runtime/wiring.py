@@ -58,6 +58,7 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
 def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
     """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
     from tongyao.app.context import AppContext
+    from tongyao.llm.extractive.own_sentences import OWN_SENTENCES
     from tongyao.records.privacy.signing import Signer
     from tongyao.runtime.start_recitation import reciting
 
@@ -73,6 +74,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         profile_max_chars=settings.profile_max_chars,
         request_recitation=reciting(client) if uses_highway else None,
         personal_data_stores=personal_data_stores(repositories),
+        program_sentences=OWN_SENTENCES,
         temporal_ui=(settings.temporal_ui_url or temporal_ui).rstrip("/"),
         day_budgets=settings.day,
         signer=Signer(repositories.pool),

@@ -22,7 +22,7 @@ REMARK: Final[dict[Language, str]] = {
 NOTICE: Final[dict[Language, str]] = {language: f"> {text}" for language, text in REMARK.items()}
 """The remark as a line of Markdown."""
 
-_BEARING: Final[dict[Language, str]] = {
+BEARING: Final[dict[Language, str]] = {
     "zh": "对着张力的 {target}「{tension}」，{reading}",
     "en": "beside {target} of the tension, “{tension}”, {reading}",
 }
@@ -95,7 +95,7 @@ EXCERPT: Final = 40
 def bearing(language: Language, *, target: str, tension: str, reading: str) -> str:
     """The part of the tension that a statement stands beside, and what can be said of the two by their words."""
     said = excerpt(tension).rstrip(_ENDS)
-    return _BEARING[language].format(target=target, tension=said, reading=READING[reading][language])
+    return BEARING[language].format(target=target, tension=said, reading=READING[reading][language])
 
 
 def said_in(item: Item) -> str:

@@ -13,7 +13,7 @@ from tongyao.protocol.documents.to_reader import to_reader
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
 
-_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
+WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "title": "Your part of the plan",
         "you": "You are {alias} here: {words}. The others see this alias and not your name.",
@@ -67,7 +67,7 @@ def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
 def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     """The delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `open`, `lacking`, `answer`."""
     language: Language = "zh" if delivery.language == "zh" else "en"
-    words = _WORDS[language]
+    words = WORDS[language]
     notes = Footnotes(language, plan.references, reader=delivery.alias)
     known = people(plan, language)
 

@@ -11,7 +11,7 @@ from tongyao.protocol.model.plan import Claim, Source
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
 
-_SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
+SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
     "en": {
         "sources": "",
         "concluded": "concluded from",
@@ -25,8 +25,8 @@ _SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
         "unsaid": "你还没有说过愿意，这样写的根据是",
     },
 }
-_DOUBTFUL: Final[Mapping[Language, str]] = {"en": "doubtful: ", "zh": "出处存疑："}
-_LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
+DOUBTFUL: Final[Mapping[Language, str]] = {"en": "doubtful: ", "zh": "出处存疑："}
+LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "item": "{who}, round {round}, item {number}",
         "you": "you, round {round}, item {number}",
@@ -77,7 +77,7 @@ class Footnotes:
         return self._numbers.setdefault((kind, named, doubt), len(self._numbers) + 1)
 
     def notes(self) -> tuple[Note, ...]:
-        says = _SAYS[self._language]
+        says = SAYS[self._language]
         return tuple(
             Note(
                 number=number,
@@ -87,13 +87,13 @@ class Footnotes:
                     NoteLine(id=source, label=self._label(source), text=_shortened(self._texts.get(source, "")))
                     for source in sources
                 ),
-                doubt="" if not doubt else f"{_DOUBTFUL[self._language]}{doubt}",
+                doubt="" if not doubt else f"{DOUBTFUL[self._language]}{doubt}",
             )
             for (kind, sources, doubt), number in self._numbers.items()
         )
 
     def _label(self, source: str) -> str:
-        words = _LABELS[self._language]
+        words = LABELS[self._language]
         if part := _PART.fullmatch(source):
             return words[part["lens"]].format(number=part["number"])
         if item := _ITEM.fullmatch(source):

@@ -15,7 +15,7 @@ from tongyao.protocol.model.requests import PlannerRequest
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
-_SAYS = {
+SAYS = {
     "en": "{count} participants contributed over {rounds} rounds; what follows is taken from the record.",
     "zh": "{count} 位参与者在 {rounds} 轮中作出了投影；以下内容直接取自记录。",
 }
@@ -49,7 +49,7 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
     barrier that nobody dissolves as a residual tension."""
     items = [item for exchange in request.exchange for said in exchange.projections for item in said.items]
     by_alias = {alias: [item for item in items if item.id.split("/")[1] == alias] for alias in request.aliases}
-    says = _SAYS[request.language]
+    says = SAYS[request.language]
     first = [item.id for alias in request.aliases for item in by_alias[alias][:1]]
     about = [ClaimDraft(text=text, sources=[f"T/{name}"]) for name, text in request.tension.targets().items()]
     return PlanDraft(

@@ -16,7 +16,10 @@ from tongyao.protocol.model.value import Value
 
 
 class Participant(Value):
-    """Who sits under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle."""
+    """Who sits under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
+
+    `erased`: they have themselves erased. From then on nobody is shown who they were.
+    """
 
     alias: str
     profile: ProfileRef | None = None
@@ -24,10 +27,13 @@ class Participant(Value):
     language: Language = "en"
     endpoint: EndpointKind = EndpointKind.PROXY
     active: bool = True
+    erased: bool = False
 
     @property
     def shown_name(self) -> str:
-        """What others are shown once identities are: the name, else the id of the profile; empty without either."""
+        """What others are shown once identities are: the name, else the id of the profile; empty of somebody erased."""
+        if self.erased:
+            return ""
         name = next((one for one in self.identities if one and "@" not in one and "/" not in one), "")
         return name or (self.profile.profile_id if self.profile else "")
 

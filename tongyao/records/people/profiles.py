@@ -83,11 +83,12 @@ class NewProfile(Value):
 
 
 class ProfileSummary(Value):
-    """One version of a profile as a room needs it; `identities` as `Profiles.identities`."""
+    """One version of a profile as a room needs it; `identities` as `Profiles.identities`; `erased`: or being erased."""
 
     version: int
     language: str
     identities: tuple[str, ...]
+    erased: bool = False
 
 
 class Profiles:
@@ -342,7 +343,8 @@ class Profiles:
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT w.id, w.version AS wanted, v.version, v.language, p.identity, p.identity_sealed
+                """SELECT w.id, w.version AS wanted, v.version, v.language, p.identity, p.identity_sealed,
+                          EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = p.id) AS erased
                    FROM unnest(%s::text[], %s::int[]) AS w (id, version)
                    JOIN profiles p ON p.id = w.id AND (w.version IS NOT NULL OR p.deleted_at IS NULL)
                    JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
@@ -352,7 +354,10 @@ class Profiles:
             identities = await _identities(connection, rows)
         return {
             (row["id"], row["wanted"]): ProfileSummary(
-                version=row["version"], language=row["language"], identities=identities_of(name, contact)
+                version=row["version"],
+                language=row["language"],
+                identities=identities_of(name, contact),
+                erased=row["erased"],
             )
             for row, (name, contact) in zip(rows, identities, strict=True)
         }

@@ -102,8 +102,11 @@ class Erasing:
             )
             return [row["id"] for row in await cursor.fetchall()]
 
-    async def rewrite(self, person: str) -> None:
-        """Rewrite or remove texts of others that contain their words. Repeating it handles what is new since."""
+    async def rewrite(self, person: str, *, program: Sequence[str] = ()) -> None:
+        """Rewrite or remove texts of others that contain their words. Repeating it handles what is new since.
+
+        `program`: sentences of the program's engines, whose words are nobody's.
+        """
         seats = await self.seats(person)
         async with transaction(self._pool) as connection:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
@@ -112,6 +115,7 @@ class Erasing:
                 person,
                 seats={seat.process_id: seat.alias for seat in seats},
                 roots=sorted({seat.root_id for seat in seats}),
+                program=program,
             )
             await _add(connection, person, {"rewritten": done.rewritten, "removed": done.removed})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -15,6 +15,7 @@ from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.identity.program_words import strings_in
 from tongyao.protocol.rules.identity.redaction import Erasure
 from tongyao.records.database import Connection
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values
@@ -35,18 +36,18 @@ class Rewritten(Value):
 
 
 async def rewrite_without(
-    connection: Connection, person: str, *, seats: Mapping[str, str], roots: Sequence[str]
+    connection: Connection, person: str, *, seats: Mapping[str, str], roots: Sequence[str], program: Sequence[str] = ()
 ) -> Rewritten:
     """Rewrite every process in the trees of `roots`, inside the caller's transaction. Repeating it handles what is new since.
 
-    `seats`: the person's alias by process, wherever they sit or brought the intent.
+    `seats`: the person's alias by process, wherever they sit or brought the intent. `program`: sentences of the program's engines.
     """
     names = await _names(connection, person)
     rewritten = removed = 0
     for root in roots:
         tree = await _tree(connection, [root])
         there = {process_id: alias for process_id, alias in seats.items() if process_id in tree}
-        rewriting = _Rewriting(connection, person, there, await _own(connection, tree, person), names)
+        rewriting = _Rewriting(connection, person, there, await _own(connection, tree, person), names, program)
         for process_id in tree:
             await rewriting.process(process_id)
         rewritten, removed = rewritten + rewriting.rewritten, removed + rewriting.removed
@@ -63,9 +64,10 @@ class _Rewriting:
         seats: Mapping[str, str],
         own: Sequence[_Own],
         names: _Names,
+        program: Sequence[str],
     ) -> None:
         self._connection, self._person = connection, person
-        self._seats, self._own, self._names = seats, own, names
+        self._seats, self._own, self._names, self._program = seats, own, names, program
         self.rewritten = self.removed = 0
 
     async def process(self, process_id: str) -> None:
@@ -82,11 +84,12 @@ class _Rewriting:
             elsewhere=[*scene, *(_plain(row.kind, texts[row.text_id]) for row in rows if row.independent)],
             later=self._said_later(rows, texts),
             identities=self._names.of(process_id, self._seats),
+            program=self._program,
         )
         for row in rows:
             if not await self._structured(row, texts[row.text_id], erasure):
                 goes = erasure.names if row.independent else erasure.touches
-                if goes(texts[row.text_id]):
+                if goes(_plain(row.kind, texts[row.text_id])):
                     self.removed += await remove_texts(self._connection, [row.text_id])
         await self._calls(process_id)
         await self._deliveries(process_id)
@@ -263,7 +266,7 @@ async def _scene_texts(connection: Connection, process_id: str, person: str) -> 
 async def _names(connection: Connection, person: str) -> _Names:
     cursor = await connection.execute("SELECT identity, identity_sealed FROM profiles WHERE id = %s", [person])
     rows = [Stored(person, IDENTITY, row["identity"], row["identity_sealed"]) for row in await cursor.fetchall()]
-    now = [name for value in await open_values(connection, rows) for name in _strings(value)]
+    now = [name for value in await open_values(connection, rows) for name in strings_in(value)]
     cursor = await connection.execute(
         "SELECT id FROM texts WHERE owner = %s AND kind = 'identities' AND body IS NOT NULL", [person]
     )
@@ -280,17 +283,12 @@ async def _names(connection: Connection, person: str) -> _Names:
     )
 
 
-def _strings(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return [string for one in inner for string in _strings(one)]
-
-
 def _plain(kind: str, text: str) -> str:
     """Words without the structure around them."""
-    if not text or kind != "projection":
+    if not text or kind not in ("projection", "delivery"):
         return text
+    if kind == "delivery":
+        return "\n".join(strings_in(json.loads(text)))
     said = Projection.model_validate_json(text)
     return "\n".join([said.markdown, *(item.statement for item in said.items)])
 

@@ -17,6 +17,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.rules.identity.program_words import OF_DOCUMENTS
 
 ERASED: Final = "[erased]"
 
@@ -50,6 +51,7 @@ class Erasure:
         elsewhere: Iterable[str],
         later: Iterable[tuple[str, Sequence[str]]] = (),
         identities: Iterable[str] = (),
+        program: Iterable[str] = (),
     ) -> None:
         """
         Args:
@@ -59,11 +61,12 @@ class Erasure:
             later: what others said afterwards, each with what its author had read before. A word in it that its author had not read
                 is their own.
             identities: what names the person.
+            program: sentences that an engine of the program writes around people's words. They are nobody's.
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
         heard = _grams(elsewhere).union(*(_grams([said]) - _grams(read) for said, read in later))
-        self._own = _grams(words) - heard - _EVERYBODYS
+        self._own = _grams(words) - heard - _grams((*OF_DOCUMENTS, *program)) - _EVERYBODYS
         patterns = [_as_name(name) for name in identities if len(name.strip()) > 1]
         if self.alias and self.alias != DEMANDER:
             patterns.append(rf"(?<![A-Za-z0-9]){self.alias}(?![A-Za-z0-9])")

@@ -10,7 +10,7 @@ from tongyao.protocol.model.tension import MISSING, Lineage, Tension
 from tongyao.protocol.rules.plans.lineage import LENS_UNITS
 
 # Few words of its own: what two holes share would make them look alike (docs/plans.md, "Children").
-_WORDS: Final = {
+WORDS: Final = {
     "en": {
         "title": "What {alias} was to give",
         "change": "Somebody who does this: {what}",
@@ -31,7 +31,7 @@ _WORDS: Final = {
 
 
 def hole_title(alias: str, language: str) -> str:
-    return _WORDS["zh" if language == "zh" else "en"]["title"].format(alias=alias)
+    return WORDS["zh" if language == "zh" else "en"]["title"].format(alias=alias)
 
 
 def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
@@ -40,7 +40,7 @@ def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual
 
     `tension`: of the process, for what the plan does not say.
     """
-    words = _WORDS["zh" if plan.language == "zh" else "en"]
+    words = WORDS["zh" if plan.language == "zh" else "en"]
     mine = [task for task in plan.tasks if task.assignee == alias]
     role = next((role for role in plan.roles if role.alias == alias), None)
     gives = role.contributions if role else ()
