@@ -27,3 +27,8 @@ def test_a_port_or_a_public_address_that_is_set_counts(tmp_path: Path) -> None:
     assert gateway_address(Settings(home=tmp_path, gateway_port=8701)) == "http://127.0.0.1:8701"
     public = Settings(home=tmp_path, gateway_port=0, public_url="https://tongyao.example")
     assert gateway_address(public) == "https://tongyao.example"
+
+
+def test_while_no_gateway_has_taken_a_port_none_is_named(tmp_path: Path) -> None:
+    """Port 0 is none that anybody can open."""
+    assert gateway_address(Settings(home=tmp_path, gateway_port=0)) == "http://127.0.0.1:PORT"

@@ -105,11 +105,13 @@ async def _next_steps(installed: Installation, pid: str, out: Path, language: La
     page = f"{where}/console/processes/{pid}"
     if language == "zh":
         servers = "继续运行" if installed.joined else "现在停下，状态都保留；用 `tongyao up` 启动服务和网页界面"
+        servers += "（它会打印地址里的 PORT）" if ":PORT" in where else ""
         steps = {"全部文件": out, "一页看完": out / "report.html", "服务": servers, "登录链接": link, "过程页": page}
     else:
         servers = (
             "run on" if installed.joined else "stop now, their state stays; `tongyao up` runs them and the console"
         )
+        servers += " (and prints the PORT of the addresses below)" if ":PORT" in where else ""
         steps = {
             "As files": out,
             "On one page": out / "report.html",

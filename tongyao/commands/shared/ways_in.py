@@ -49,10 +49,11 @@ def gateway_address(settings: Settings) -> str:
     """Where people reach the gateway: the public address where one is set, else this machine.
 
     A gateway that took any free port wrote its address into the home: it counts unless a port is set for this command.
+    While none runs that will take any free port, the word PORT stands for it: `tongyao up` prints it.
     """
     if settings.public_url:
         return settings.public_url
     if settings.gateway_port == 0 or "gateway_port" not in settings.model_fields_set:
         with suppress(OSError):
             return (settings.home / GATEWAY_FILE).read_text(encoding="utf-8")
-    return f"http://{settings.gateway_host}:{settings.gateway_port}"
+    return f"http://{settings.gateway_host}:{settings.gateway_port or 'PORT'}"
