@@ -11,18 +11,22 @@ from typing import Any
 import pytest
 import typer
 
+from tests.commands.command_line import TEXTS as PROFILES
 from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
 from tongyao import commands
 from tongyao.app.errors import NotFound, Refused
 from tongyao.cli import MODULES, app
+from tongyao.commands.shared.doctor import examine
 from tongyao.commands.shared.expected_errors import message_of
 from tongyao.commands.shared.words import TEXTS, known, language
 from tongyao.gateway.console.texts import catalogue
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.phase import Phase
+from tongyao.records.database import RecordsError
 from tongyao.runtime.errors import NotRunning
+from tongyao.runtime.settings import Settings
 
 FOLDER = Path(commands.__file__).parent
 LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")
@@ -161,3 +165,53 @@ async def test_before_an_answer_is_sent_it_is_said_who_learns_of_it(
     declined = await tongyao("answer", process, "decline", "--as", "bo")
     assert "Nobody is told your name" in declined.stdout.splitlines()[0]
     await tongyao("cancel", process)
+
+
+CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+async def test_commands_of_operators_speak_chinese_too(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each prints its table, its result or its refusal in the language of the terminal."""
+    [ada] = await stack.people({"ada": PROFILES["ada"]})
+    scene = (await stack.repositories.profiles.get(ada)).scene_id
+    typed = {
+        ("token", "create"): "请写 --person ID 或 --operator",
+        ("token", "list"): "有效",
+        ("field", "list", "--scene", "nowhere"): "没有场景 'nowhere'",
+        ("field", "list", "--scene", scene): "评级",
+        ("field", "stats"): "检索方式",
+        ("field", "search"): "请写一段文字",
+        ("erase", ada, "--dry-run"): "会改写 0 个已结束过程的文字",
+        ("keys", "show"): "在用",
+        ("cost",): "写入缓存",
+        ("cost", "--by", "moon"): "可用的是",
+        ("estimate",): "合计",
+        ("log",): "被拒绝",
+        ("reconcile", "--dry-run"): "已启动：无",
+        ("upgrade",): "请写一个过程，或者用 --all",
+        ("replay", ada, "--file", "x"): "二选一",
+        ("doctor", "--settings"): "默认值",
+    }
+    await stack.repositories.tokens.issue("operator")
+    for spoken, expected in (("zh", True), ("en", False)):
+        monkeypatch.setenv("TONGYAO_LANGUAGE", spoken)
+        for words, chinese in typed.items():
+            done = await tongyao(*words)
+            assert done.exception is None or isinstance(done.exception, SystemExit | RecordsError), (
+                words,
+                done.exception,
+            )
+            said = done.stdout + done.stderr
+            if expected:
+                assert chinese in said.replace("\n", ""), (words, said)
+            elif words != ("doctor", "--settings"):
+                assert not CHINESE.search(said), (words, said)
+
+
+def test_doctor_speaks_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, gateway_port=0)
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
+    assert any("剩余" in row.found for row in examine(settings))
+    assert "TONGYAO_GATEWAY_PORT 的端口" in {row.subject for row in examine(settings)}
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
+    assert not [row for row in examine(settings) if CHINESE.search(row.subject + row.found + row.advice)]

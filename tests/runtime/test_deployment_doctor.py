@@ -17,13 +17,13 @@ from tests.support.messages_api.server import MessagesServer
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.app.operators.schedules import ensure_schedules
+from tongyao.commands.shared.deployment_doctor import examine_deployment
+from tongyao.commands.shared.doctor import Finding, Row, is_well
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records.database import session
 from tongyao.records.maintenance import DutyLog
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.master_keys import register_master_key
-from tongyao.runtime.deployment_doctor import examine_deployment
-from tongyao.runtime.doctor import Finding, Row, is_well
 from tongyao.runtime.settings import MaintenanceSettings, Settings
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.namespaces import ensure_namespace

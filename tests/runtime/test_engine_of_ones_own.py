@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tongyao.commands.shared import doctor
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.steps import STEPS
-from tongyao.runtime import doctor
 from tongyao.runtime.engines import engines
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.temporal import LocalTemporal

@@ -17,8 +17,8 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
-from tongyao.runtime.deployment_doctor import versions_row
-from tongyao.runtime.doctor import Finding
+from tongyao.commands.shared.deployment_doctor import versions_row
+from tongyao.commands.shared.doctor import Finding
 from tongyao.runtime.temporal.namespaces import ensure_namespace
 from tongyao.runtime.temporal.workers import DEPLOYMENT
 

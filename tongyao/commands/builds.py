@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,7 +30,7 @@ def versions(
     else:
         actions.show(found)
     if any(not one.carried and one.processes for one in found.rules):
-        fail("open processes follow rules that this build does not know: run a newer one", EXIT_FAILED)
+        fail(say("builds.newer_needed"), EXIT_FAILED)
 
 
 def replay(
@@ -48,7 +49,7 @@ def replay(
     from tongyao.commands.actions import builds as actions
 
     if file and (process or limit):
-        fail("give either files, or processes of the service that runs", EXIT_BAD_INPUT)
+        fail(say("builds.files_or_processes"), EXIT_BAD_INPUT)
     unfit = run(actions.replay(process or [], file or [], save, limit, as_json))
     if unfit:
         raise typer.Exit(EXIT_FAILED)
@@ -66,10 +67,10 @@ def upgrade(
     from tongyao.commands.actions import builds as actions
 
     if (process is None) != every:
-        fail("name one process, or say --all", EXIT_BAD_INPUT)
+        fail(say("builds.one_or_all"), EXIT_BAD_INPUT)
     done = run(actions.upgrade(process, dry_run, key or uuid.uuid4().hex))
     for one in done:
         console.print(f"{one.process_id}  {one.phase}  {one.result}", highlight=False)
-    console.print(f"{len(done)} open processes" + (" (nothing was changed)" if dry_run else ""), highlight=False)
+    console.print(say("builds.would_upgrade" if dry_run else "builds.upgraded", n=len(done)), highlight=False)
     if process is not None and not done:
-        fail(f"{process} is no open process", EXIT_BAD_INPUT)
+        fail(say("builds.not_open", process=process), EXIT_BAD_INPUT)

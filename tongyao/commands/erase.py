@@ -8,6 +8,7 @@ import typer
 
 from tongyao.commands.shared.options import PERSON
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,37 +27,29 @@ def erase(
 
     given, (person, whole) = person, run(actions.person_of(person))
     if yes and not whole:
-        fail(f"{given!r} is {person}: with --yes name them by the whole id or by their file", EXIT_BAD_INPUT)
+        fail(say("erase.whole_id", given=repr(given), person=person), EXIT_BAD_INPUT)
     if dry_run:
         found = run(actions.concerned(person))
         if as_json:
             print_json(found.model_dump())
             return
-        for what, processes in (("would leave", found.left), ("would be cancelled", found.cancelled)):
-            console.print(f"{what}: {', '.join(processes) or 'none'}", highlight=False)
-        console.print(
-            f"texts of {found.ended} ended processes would be rewritten (nothing was changed)", highlight=False
-        )
+        none = say("erase.none")
+        console.print(say("erase.would_leave", processes=", ".join(found.left) or none), highlight=False)
+        console.print(say("erase.would_be_cancelled", processes=", ".join(found.cancelled) or none), highlight=False)
+        console.print(say("erase.would_rewrite", n=found.ended), highlight=False)
         return
-    if not yes and not typer.confirm(f"Erase {person} for good?", err=True):
+    if not yes and not typer.confirm(say("erase.for_good", person=person), err=True):
         raise typer.Exit(EXIT_BAD_INPUT)
     done = run(actions.erase(person, patience))
     if as_json:
         print_json(done.model_dump())
         return
-    console.print(
-        f"{person}: {done.texts} texts of theirs are unreadable, {done.rewritten} others were rewritten "
-        f"without them, {done.removed} removed.",
-        highlight=False,
-    )
-    for what, processes in (("left", done.left), ("cancelled", done.cancelled), ("history deleted", done.histories)):
+    said = say("erase.done", person=person, texts=done.texts, rewritten=done.rewritten, removed=done.removed)
+    console.print(said, highlight=False)
+    for what, processes in (("left", done.left), ("cancelled", done.cancelled), ("histories", done.histories)):
         if processes:
-            console.print(f"{what}: {', '.join(processes)}", highlight=False)
+            console.print(say(f"erase.{what}", processes=", ".join(processes)), highlight=False)
     if done.histories_later:
-        console.print(f"{done.histories_later} histories go when their processes end: run `tongyao reconcile` then")
+        console.print(say("erase.later", n=done.histories_later))
     if done.steps_under_way:
-        console.print(
-            f"{done.steps_under_way} steps are still under way: nothing is readable any more, and `tongyao reconcile` "
-            "destroys the key once they have ended",
-            style="yellow",
-        )
+        console.print(say("erase.under_way", n=done.steps_under_way), style="yellow")

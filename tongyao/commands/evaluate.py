@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,9 +61,8 @@ def evaluate(
             print_json(compared)
         else:
             for one in compared:
-                console.print(
-                    f"{one['case']} | {one['beside']}: {actions.share(one['overlap'])} of what is quoted is the same"
-                )
+                shared = actions.share(one["overlap"])
+                console.print(say("eval.beside", case=one["case"], beside=one["beside"], share=shared))
         return
     rows = run(actions.evaluate(loaded, judge, cap))
     if as_json:
@@ -80,4 +80,4 @@ def evaluate(
     for row, judgement in rows:
         if judgement:
             scores = ", ".join(f"{name} {score}" for name, score in judgement["scores"].items())
-            console.print(f"[bold]{row.case}[/bold] judged: {scores}\n{judgement['remarks']}")
+            console.print(f"[bold]{row.case}[/bold] {say('eval.judged', scores=scores)}\n{judgement['remarks']}")

@@ -11,6 +11,7 @@ from tongyao.commands import field_index
 from tongyao.commands.field_index import AsJson, Scene
 from tongyao.commands.shared.options import PERSON, complete_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail, run
+from tongyao.commands.shared.words import say
 
 app = typer.Typer(help="The search for people: import, search and index scenes.", no_args_is_help=True)
 
@@ -67,13 +68,13 @@ def search(
     from tongyao.commands.actions.field_index import read_lines
 
     if sum(one is not None for one in (text, needs, near)) != 1:
-        fail("give a text, or --needs FILE, or --near PROFILE", EXIT_BAD_INPUT)
+        fail(say("field.one_of_three"), EXIT_BAD_INPUT)
     if not scene and near is None:
-        fail("say in which scene: --scene ID (`tongyao field stats` lists them)", EXIT_BAD_INPUT)
+        fail(say("field.which_scene"), EXIT_BAD_INPUT)
     if text is not None and not text.strip():
-        fail("the text is empty: write what is needed", EXIT_BAD_INPUT)
+        fail(say("field.empty"), EXIT_BAD_INPUT)
     if perspective not in ("relevance", "resonance", "complement", "interference"):
-        fail(f"--perspective {perspective!r}: one of relevance, resonance, complement, interference", EXIT_BAD_INPUT)
+        fail(say("field.no_perspective", given=repr(perspective)), EXIT_BAD_INPUT)
     asked = read_lines(needs) if needs is not None else [{"need": text if text is not None else near}]
     run(actions.search(asked, scene, near, top, perspective, as_json))
 

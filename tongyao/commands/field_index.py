@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 Scene = Annotated[str, typer.Option("--scene", help="A scene id.")]
 
@@ -42,7 +43,7 @@ def reindex(
     from tongyao.protocol.contracts.reindex import Kind, ModelSpec, ReindexInput
 
     if kind not in ("lexical", "model"):
-        fail(f"--kind {kind!r}: lexical or model", EXIT_BAD_INPUT)
+        fail(say("field.no_kind", given=repr(kind)), EXIT_BAD_INPUT)
     spec = ModelSpec(model=actions.whole_path(model), languages=tuple(language or ())) if model else None
     run(
         actions.reindex(
@@ -70,7 +71,7 @@ def evaluate(
     from tongyao.protocol.contracts.reindex import ModelSpec
 
     if (needs is None) != (scene is None):
-        fail("give labelled needs and --scene, or neither: then the scenes of --folder", EXIT_BAD_INPUT)
+        fail(say("field.needs_or_neither"), EXIT_BAD_INPUT)
     if needs is not None and scene is not None:
         texts, labelled = run(actions.texts_of(scene)), actions.read_labelled(needs)
     else:
@@ -80,7 +81,8 @@ def evaluate(
     if as_json:
         print_json([row.model_dump() for row in rows])
         return
-    table = Table("scheme", "perspective", "level", "passed", "95 %", "hits", box=None)
+    columns = [say(f"field.{name}") for name in ("scheme", "perspective", "level", "passed", "hits")]
+    table = Table(*columns[:4], "95 %", columns[4], box=None)
     for row in rows:
         low, high = row.interval
         table.add_row(

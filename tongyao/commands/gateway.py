@@ -9,6 +9,7 @@ from rich.table import Table
 
 from tongyao.commands.shared.options import complete_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
+from tongyao.commands.shared.words import say
 
 token = typer.Typer(no_args_is_help=True, help="Tokens for the API, MCP and console. A token is shown once.")
 
@@ -62,7 +63,7 @@ def create(
     from tongyao.commands.shared.common import validated
 
     if operator == (person is not None):
-        fail("say --person ID or --operator", EXIT_BAD_INPUT)
+        fail(say("token.person_or_operator"), EXIT_BAD_INPUT)
     seconds = int(days * 24 * 3600) if days is not None else None
     role = "operator" if operator else "person"
     body = validated(tokens.IssueTokenBody, {"role": role, "person": person, "label": label, "seconds": seconds})
@@ -84,7 +85,7 @@ def link(
     from tongyao.commands.actions import gateway as actions
 
     if operator == (person is not None):
-        fail("say --person ID or --operator", EXIT_BAD_INPUT)
+        fail(say("token.person_or_operator"), EXIT_BAD_INPUT)
     typer.echo(run(actions.link(person)))
 
 
@@ -93,10 +94,12 @@ def list_tokens(person: Annotated[str | None, typer.Option(help="Only the tokens
     """All tokens, newest first, without their secrets."""
     from tongyao.commands.actions import gateway as actions
 
-    table = Table("id", "role", "person", "process", "state", "label", box=None)
+    columns = ("id", "role", "person", "process", "state", "label")
+    table = Table(*(say(f"token.{name}") for name in columns), box=None)
     for one in run(actions.list_tokens(person)):
         state = "revoked" if one.revoked_at else "expired" if one.expired else "good"
-        table.add_row(one.id, one.role, one.person or "", one.process_id or "", state, one.label)
+        role = say(f"token.role_{one.role}")
+        table.add_row(one.id, role, one.person or "", one.process_id or "", say(f"token.{state}"), one.label)
     console.print(table)
 
 
@@ -111,4 +114,4 @@ def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list`
             await tokens.revoke_token(context, OPERATOR, token_id)
 
     run(work())
-    console.print(f"{token_id} is revoked")
+    console.print(say("token.is_revoked", id=token_id))

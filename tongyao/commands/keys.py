@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.shared.terminal import console, run
+from tongyao.commands.shared.words import say
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and change nothing.")]
 
@@ -24,13 +25,13 @@ def show() -> None:
     from tongyao.commands.actions import keys as actions
 
     uses, runs = run(actions.key_uses())
-    table = Table("key", "", "in use since (UTC)", "data keys", box=None)
+    table = Table(say("keys.key"), "", say("keys.since"), say("keys.data_keys"), box=None)
     for number, use in enumerate(uses):
         since = f"{use.first_used:%Y-%m-%d %H:%M}" if use.first_used else ""
-        table.add_row(use.id, "older" if number else "active", since, str(use.data_keys))
+        table.add_row(use.id, say("keys.older") if number else say("keys.active"), since, str(use.data_keys))
     console.print(table, highlight=False)
     if len(uses) > 1:
-        console.print(f"{runs} histories in Temporal may need an older key", highlight=False)
+        console.print(say("keys.histories", n=runs), highlight=False)
 
 
 @app.command("rotate")

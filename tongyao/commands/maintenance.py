@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from tongyao.commands.shared.terminal import console, print_json, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,12 +32,13 @@ def schedules(
     if as_json:
         print_json(lines)
         return
-    table = Table("duty", "every", "last run (UTC)", "it", "next (UTC)", "counted", "", box=None)
+    columns = ("duty", "every", "last", "result", "next", "counted")
+    table = Table(*(say(f"schedules.{name}") for name in columns), "", box=None)
     for line in lines:
         table.add_row(*actions.cells(line))
     console.print(table, highlight=False)
     if not lines:
-        console.print("there are none: `tongyao prepare` makes them")
+        console.print(say("schedules.none"))
 
 
 def note_backup(
@@ -52,4 +54,4 @@ def note_backup(
 
     sizes = [actions.size(file) for file in files]
     run(actions.note(len(files), sum(sizes)))
-    console.print(f"noted: {len(files)} files, {sum(sizes):,} bytes", highlight=False)
+    console.print(say("schedules.noted", n=len(files), size=f"{sum(sizes):,}"), highlight=False)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.terminal import console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 prompts_app = typer.Typer(help="Show prompts as models get them.", no_args_is_help=True)
 
@@ -34,7 +35,7 @@ def cost(
     groups = tuple(by or ["day"])
     wrong = [one for one in groups if one not in get_args(actions.Group)]
     if wrong:
-        fail(f"--by {wrong[0]!r}: one of {', '.join(get_args(actions.Group))}", 2)
+        fail(say("models.no_group", given=repr(wrong[0]), groups=", ".join(get_args(actions.Group))), 2)
     run(actions.cost(cast(tuple[actions.Group, ...], groups), process, as_json))
 
 
@@ -51,7 +52,7 @@ def estimate(
     from tongyao.llm.cost_estimate import estimate as estimated
 
     if lang not in ("en", "zh"):
-        fail(f"--lang {lang!r}: en or zh", 2)
+        fail(say("models.no_language", given=repr(lang)), 2)
     config = settings()
     rows = estimated(
         language="zh" if lang == "zh" else "en",
@@ -64,15 +65,17 @@ def estimate(
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
         return
-    table = Table("step", "model", "calls", "fresh input", "from cache", "output", "$", box=None)
+    columns = ("step", "model", "calls", "fresh", "cached", "output")
+    table = Table(*(say(f"models.{name}") for name in columns), "$", box=None)
     for row in rows:
-        dollars = "unknown" if row.cost is None else f"{row.cost:.3f}"
+        dollars = say("models.unknown") if row.cost is None else f"{row.cost:.3f}"
         table.add_row(
             row.step, row.model, str(row.calls), f"{row.fresh:,}", f"{row.cached:,}", f"{row.output:,}", dollars
         )
     known = [row.cost for row in rows if row.cost is not None]
-    whole = f"{sum(known):.2f}" + ("" if len(known) == len(rows) else " or more")
-    table.add_row("all", "", str(sum(row.calls for row in rows)), *("" for _ in range(3)), whole)
+    whole = f"{sum(known):.2f}"
+    whole = whole if len(known) == len(rows) else say("models.or_more", cost=whole)
+    table.add_row(say("models.all"), "", str(sum(row.calls for row in rows)), *("" for _ in range(3)), whole)
     console.print(table)
 
 
@@ -84,10 +87,7 @@ def record(
     from tongyao.commands.actions import models as actions
 
     count = run(actions.record(process, to))
-    console.print(
-        f"{count} answers in [bold]{to}[/bold]; play: TONGYAO_ENGINE=recorded TONGYAO_ENGINE_FILE={to} "
-        "TONGYAO_PROCESS__ALIASES_AS_NAMED=true, with the participants in the order of its first line"
-    )
+    console.print(say("models.recorded", n=count, file=to))
 
 
 @prompts_app.command("show")
@@ -104,7 +104,7 @@ def show_prompt(
     from tongyao.protocol.model.steps import STEPS
 
     if step not in STEPS or lang not in ("zh", "en"):
-        fail(f"steps: {', '.join(STEPS)}; languages: zh, en", 2)
+        fail(say("models.no_prompt", steps=", ".join(STEPS)), 2)
     language: Literal["zh", "en"] = "zh" if lang == "zh" else "en"
     typer.echo(render_example(step, language) if example else prompts.load(step, language).whole)
 
@@ -115,7 +115,7 @@ def list_prompts() -> None:
     from tongyao.llm import prompts
     from tongyao.protocol.model.steps import STEPS
 
-    table = Table("step", "language", "version", "sha256", box=None)
+    table = Table(*(say(f"models.{name}") for name in ("step", "language", "version")), "sha256", box=None)
     for step in STEPS:
         for language in ("zh", "en"):
             prompt = prompts.load(step, language)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tongyao.commands.shared.options import Process
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,7 +33,8 @@ def show_log(
     if as_json:
         print_json([act.model_dump(mode="json") for act in acts])
         return
-    table = Table("when (UTC)", "who", "via", "what", "process", "refused", box=None)
+    columns = ("when", "who", "via", "what", "process", "refused")
+    table = Table(*(say(f"log.{name}") for name in columns), box=None)
     for act in acts:
         what = act.act if act.times == 1 else f"{act.act} ({act.times})"
         table.add_row(f"{act.at:%Y-%m-%d %H:%M:%S}", act.login, act.via, what, act.process_id, act.refused)
@@ -44,9 +46,7 @@ def project_process_again(process: Process) -> None:
     from tongyao.commands.actions import operators as actions
 
     sent_again = run(actions.project_process_again(process))
-    console.print(
-        f"{process} stands as its workflow has it; {sent_again} messages are delivered again", highlight=False
-    )
+    console.print(say("log.again", process=process, n=sent_again), highlight=False)
 
 
 def sign_signal(
@@ -63,10 +63,8 @@ def sign_signal(
     try:
         given = json.loads(payload)
     except ValueError as error:
-        fail(f"the payload is no JSON: {error}", EXIT_BAD_INPUT)
+        fail(say("log.no_json", error=error), EXIT_BAD_INPUT)
     if not isinstance(given, dict):
-        fail('the payload is a JSON object: {}, {"alias": "P01"}', EXIT_BAD_INPUT)
+        fail(say("log.no_object", example='{}, {"alias": "P01"}'), EXIT_BAD_INPUT)
     print_json(run(actions.signed(process, kind, given, timedelta(hours=hours))))
-    errors.print(
-        f"send it with: temporal workflow signal --workflow-id {process} --name {kind} --input-file FILE", markup=False
-    )
+    errors.print(say("log.send_it", process=process, kind=kind), markup=False)

@@ -48,11 +48,11 @@ def validate(
     try:
         document = json.loads(file.read_bytes().decode("utf-8-sig"))
     except OSError as error:
-        fail(f"cannot read {file}: {error.strerror}", EXIT_BAD_INPUT)
+        fail(say("file.unreadable", file=file, error=error.strerror), EXIT_BAD_INPUT)
     except UnicodeDecodeError:
-        fail(f"{file} is not UTF-8: save it as UTF-8", EXIT_BAD_INPUT)
+        fail(say("file.no_utf8", file=file), EXIT_BAD_INPUT)
     except ValueError as error:
-        fail(f"{file} is not JSON: {error}", EXIT_BAD_INPUT)
+        fail(say("file.no_json", file=file, error=error), EXIT_BAD_INPUT)
     found = run(actions.against(process, document)) if process else faults(document)
     if as_json:
         print_json([fault.model_dump() for fault in found])

@@ -6,7 +6,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,15 +37,16 @@ def prepare() -> None:
 
     config = settings()
     if config.database_url is None:
-        fail("set DATABASE_URL: without one there is nothing to prepare (`tongyao up` prepares its own)", 2)
+        fail(say("up.nothing_to_prepare"), EXIT_BAD_INPUT)
     from tongyao.records.migrate import migrate
 
     applied = migrate(config.database_url.get_secret_value())
-    console.print(f"schema: {', '.join(applied) or 'up to date'}")
+    console.print(say("up.schema", migrations=", ".join(applied) or say("up.up_to_date")))
     if config.temporal_address is not None:
         run(actions.register())
-        console.print(f"namespace {config.temporal_namespace} and search attributes: registered")
-        console.print(f"schedules: {', '.join(config.maintenance.every) or 'none'}", highlight=False)
+        console.print(say("up.registered", namespace=config.temporal_namespace))
+        duties = ", ".join(config.maintenance.every) or say("up.none")
+        console.print(say("up.schedules", duties=duties), highlight=False)
 
 
 def doctor(
@@ -69,14 +71,13 @@ def doctor(
         if not actions.print_deployment():
             raise typer.Exit(EXIT_FAILED)
         return
-    from tongyao.runtime.doctor import examine, is_well
+    from tongyao.commands.shared.doctor import examine, is_well
 
     rows = examine(settings())
-    table = Table("", "state", "found", "what to do", box=None)
+    table = Table("", *(say(f"doctor.column_{name}") for name in ("state", "found", "advice")), box=None)
     for row in rows:
-        table.add_row(
-            row.subject, Text(row.finding.value, style=actions.STYLES[row.finding]), Text(row.found), Text(row.advice)
-        )
+        state = Text(say(f"doctor.{row.finding.value}"), style=actions.STYLES[row.finding])
+        table.add_row(row.subject, state, Text(row.found), Text(row.advice))
     console.print(table)
     if not is_well(rows):
         raise typer.Exit(EXIT_FAILED)
@@ -94,7 +95,7 @@ def reconcile(
         print_json(report.model_dump())
         return
     for name, found in report.model_dump().items():
-        shown = found if isinstance(found, int) else ", ".join(found) or "none"
-        console.print(f"{name.replace('_', ' ')}: {shown}", highlight=False)
+        shown = found if isinstance(found, int) else ", ".join(found) or say("up.none")
+        console.print(say(f"reconcile.{name}", shown=shown), highlight=False)
     if dry_run:
-        console.print("(nothing was changed)")
+        console.print(say("sent.nothing_changed"))

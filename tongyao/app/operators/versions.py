@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
 from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
@@ -20,17 +20,33 @@ _OPEN: Final = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
 _UNVERSIONED: Final = "unversioned:"
 
 
+Stands = Literal["this_build", "this_build_idle", "needed", "stoppable", "gone_upgrade", "gone_newer", "gone"]
+_GONE: Final = "gone; what its histories need must stay in the code"
+_ADVICE: Final[dict[Stands, str]] = {
+    "this_build": "this build",
+    "this_build_idle": "this build; none of its workers polls",
+    "needed": "still needed: no other build polls",
+    "stoppable": "its workers can be stopped: another build polls every queue of theirs",
+    "gone_upgrade": f"{_GONE}: `tongyao upgrade --all` moves them, `tongyao replay` checks",
+    "gone_newer": f"{_GONE}: newer builds go on with them, `tongyao replay` checks",
+    "gone": "gone",
+}
+
+
 class Build(Value):
     """A build that works now, or that open processes have tasks of in their present run.
 
     `workers`: task queue → workers that poll it. `processes`: open ones whose present run it worked on. `alone`: those of them
-    that no other build has worked on.
+    that no other build has worked on. `stands`: when it can go, as a word; `advice`: in a sentence. `needed_by`: queues that no other
+    build polls.
     """
 
     build: str
     workers: dict[str, int]
     processes: int = 0
     alone: int = 0
+    stands: Stands
+    needed_by: tuple[str, ...] = ()
     advice: str = ""
 
 
@@ -69,17 +85,21 @@ async def versions(client: Client, this_build: str, *, now: datetime | None = No
     ]
     newest = max(CARRIED_LOGIC)
     behind = sum(one.processes for one in rules if one.logic < newest)
-    found_builds = tuple(
-        Build(
-            build=build,
-            workers=dict(sorted(workers[build].items())),
-            processes=touched[build],
-            alone=alone[build],
-            advice=_advice(build, this_build, workers, touched[build], behind),
+    found_builds = []
+    for build in sorted(workers.keys() | touched.keys(), key=lambda one: (one != this_build, one)):
+        stands, needed_by = _stands(build, this_build, workers, touched[build], behind)
+        found_builds.append(
+            Build(
+                build=build,
+                workers=dict(sorted(workers[build].items())),
+                processes=touched[build],
+                alone=alone[build],
+                stands=stands,
+                needed_by=needed_by,
+                advice=" ".join([_ADVICE[stands], ", ".join(needed_by)]).strip(),
+            )
         )
-        for build in sorted(workers.keys() | touched.keys(), key=lambda one: (one != this_build, one))
-    )
-    return Versions(this_build=this_build, builds=found_builds, rules=tuple(rules))
+    return Versions(this_build=this_build, builds=tuple(found_builds), rules=tuple(rules))
 
 
 async def _workers(client: Client, now: datetime) -> dict[str, Counter[str]]:
@@ -110,17 +130,18 @@ async def _rules(client: Client) -> Counter[int]:
     return Counter({logic: count for logic, count in found.items() if count or logic in CARRIED_LOGIC})
 
 
-def _advice(build: str, this_build: str, workers: dict[str, Counter[str]], touched: int, behind: int) -> str:
-    """When it can go."""
+def _stands(
+    build: str, this_build: str, workers: dict[str, Counter[str]], touched: int, behind: int
+) -> tuple[Stands, tuple[str, ...]]:
+    """When it can go, and the queues that it alone polls."""
     others = [queues for other, queues in workers.items() if other != build]
     only_here = [queue for queue in workers[build] if not any(queue in queues for queues in others)]
     if build == this_build:
-        return "this build" if workers[build] else "this build; none of its workers polls"
+        return ("this_build" if workers[build] else "this_build_idle"), ()
     if only_here:
-        return f"still needed: no other build polls {', '.join(sorted(only_here))}"
+        return "needed", tuple(sorted(only_here))
     if workers[build]:
-        return "its workers can be stopped: another build polls every queue of theirs"
+        return "stoppable", ()
     if touched:
-        step = "`tongyao upgrade --all` moves them" if behind else "newer builds go on with them"
-        return f"gone; what its histories need must stay in the code: {step}, `tongyao replay` checks"
-    return "gone"
+        return ("gone_upgrade" if behind else "gone_newer"), ()
+    return "gone", ()

@@ -16,6 +16,7 @@ from tongyao.app.operators.versions import Versions
 from tongyao.app.operators.versions import versions as read_versions
 from tongyao.commands.shared.common import OPERATOR, app_context, settings
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json
+from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.process import CRYSTALLIZATION
 from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.local.addresses import find_running
@@ -28,14 +29,15 @@ async def versions() -> Versions:
 
 
 def show(found: Versions) -> None:
-    table = Table("build", "workers", "open processes", "of them only its", "", box=None)
+    table = Table(*(say(f"builds.{name}") for name in ("build", "workers", "processes", "alone")), "", box=None)
     for one in found.builds:
         workers = ", ".join(f"{queue.removeprefix('tongyao-')} {count}" for queue, count in one.workers.items())
-        table.add_row(one.build, workers or "none", str(one.processes), str(one.alone), one.advice)
+        advice = say(f"builds.{one.stands}", queues=", ".join(one.needed_by))
+        table.add_row(one.build, workers or say("builds.none"), str(one.processes), str(one.alone), advice)
     console.print(table, highlight=False)
     for rules in found.rules:
-        known = "" if rules.carried else " (unknown to this build)"
-        console.print(f"rules {rules.logic}: {rules.processes} open processes{known}", highlight=False)
+        key = "builds.rules" if rules.carried else "builds.rules_unknown"
+        console.print(say(key, logic=rules.logic, n=rules.processes), highlight=False)
 
 
 async def replay(
@@ -64,8 +66,8 @@ async def replay(
     if as_json:
         print_json(shown)
     else:
-        verdict = "all fit" if not unfit else f"{unfit} do not fit"
-        console.print(f"{count} histories replayed against build {build_id()}: {verdict}", highlight=False)
+        verdict = say("builds.do_not_fit", n=unfit) if unfit else say("builds.all_fit")
+        console.print(say("builds.replayed", n=count, build=build_id(), verdict=verdict), highlight=False)
     return unfit
 
 
@@ -78,7 +80,7 @@ async def _of_server(client: Client, processes: Sequence[str], limit: int | None
             except RPCError as error:
                 if error.status is not RPCStatusCode.NOT_FOUND:
                     raise
-                fail(f"Temporal has no process {process}", EXIT_BAD_INPUT)
+                fail(say("builds.no_process", process=process), EXIT_BAD_INPUT)
         return
     query = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
     async for execution in client.list_workflows(query, limit=limit):
@@ -96,7 +98,7 @@ async def _of_files(files: Sequence[Path]) -> AsyncIterator[WorkflowHistory]:
             text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode()
             yield WorkflowHistory.from_json(file.name.split(".")[0], text)
         except (OSError, ValueError) as error:
-            fail(f"{file} is no history: {type(error).__name__}", EXIT_BAD_INPUT)
+            fail(say("builds.no_history", file=file, error=type(error).__name__), EXIT_BAD_INPUT)
 
 
 async def _saved(histories: AsyncIterator[WorkflowHistory], folder: Path) -> AsyncIterator[WorkflowHistory]:

@@ -14,6 +14,7 @@ from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.commands.shared.common import OPERATOR, settings
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, errors, fail
+from tongyao.commands.shared.words import say
 from tongyao.evals.cases import Case, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase
@@ -40,13 +41,13 @@ async def evaluate(cases: list[Case], judge: bool, cap: float | None) -> list[tu
     rows = []
     async with installation.brought_up(config) as installed:
         for case in cases:
-            errors.print(
-                f"[dim]{case.id}: {len(case.profiles)} people, engine {config.chosen_engine}[/dim]", highlight=False
-            )
+            said = say("eval.case", case=case.id, people=len(case.profiles), engine=config.chosen_engine)
+            errors.print(said, style="dim", markup=False, highlight=False)
             process, names = await _run_case(installed, case, cap)
             record = await installed.context.repositories.record(process)
             if record.phase is not Phase.COMPLETED:
-                fail(f"{case.id} ended as {record.phase.value}: `tongyao show {process}`", EXIT_FAILED)
+                phase = say(f"phase.{record.phase.value}")
+                fail(say("eval.ended_as", case=case.id, phase=phase, process=process), EXIT_FAILED)
             rows.append(
                 (
                     await _measured(installed, case, process, names),
@@ -71,7 +72,7 @@ async def compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
             else:
                 next_one = cases[(number + 1) % len(cases)]
                 if next_one.id == case.id:
-                    fail("--swap needs two cases or more", EXIT_BAD_INPUT)
+                    fail(say("eval.two_cases"), EXIT_BAD_INPUT)
                 brought = {name: getattr(next_one, name) for name in ("intent", "demander_text", "language")}
                 other, beside = case.model_copy(update=brought), f"before the tension of {next_one.id}"
             (one, names), (two, other_names) = await _run_case(installed, case), await _run_case(installed, other)

@@ -15,6 +15,7 @@ from tongyao.app.reading import RecordsContext
 from tongyao.commands.actions.field_index import counting, fill_here, records, tension_of
 from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
+from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
 
@@ -31,7 +32,7 @@ async def import_file(file: Path, scene: str, as_json: bool) -> None:
 
     async with records() as (chosen, repositories):
         try:
-            with counting(f"profiles into {scene}") as progress:
+            with counting(say("field.importing", scene=scene)) as progress:
                 report = await import_profiles(
                     repositories.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
                 )
@@ -48,13 +49,10 @@ async def import_file(file: Path, scene: str, as_json: bool) -> None:
         print_json({"scene": scene, **counts, "refused": dict(report.refused)})
     else:
         for id, reason in report.refused:
-            errors.print(f"refused {id}: {reason}", markup=False, highlight=False)
+            errors.print(say("field.refused", id=id, reason=reason), markup=False, highlight=False)
         same = report.stored - report.new - report.changed
-        console.print(
-            f"{report.new} new, {report.changed} changed, {same} as they were, {len(report.refused)} refused in scene {scene}. "
-            f'Next: tongyao start --scene {scene} --intent "…"',
-            markup=False, highlight=False, soft_wrap=True,
-        )  # fmt: skip
+        counts = {"new": report.new, "changed": report.changed, "same": same, "refused": len(report.refused)}
+        console.print(say("field.imported", scene=scene, **counts), markup=False, highlight=False, soft_wrap=True)
     if report.refused and not report.stored:
         raise typer.Exit(EXIT_BAD_INPUT)
 
@@ -64,7 +62,7 @@ async def list_people(scene: str, as_json: bool) -> None:
     async with records() as (_, repositories):
         known = [one.id for one in await repositories.profiles.scenes()]
         if scene and scene not in known:
-            fail(f"there is no scene {scene!r}: `tongyao field stats` lists them", EXIT_BAD_INPUT)
+            fail(say("field.no_scene", scene=repr(scene)), EXIT_BAD_INPUT)
         for name in [scene] if scene else known:
             rows += [
                 {"id": one.profile_id, "scene": name, "version": one.version, "grade": one.grade,
@@ -75,12 +73,12 @@ async def list_people(scene: str, as_json: bool) -> None:
         print_json(rows)
         return
     widest = max((len(row["id"]) for row in rows), default=0)  # an id that is cut cannot be used
-    table = Table(
-        Column("id", min_width=widest, no_wrap=True), "scene", "version", "grade", "language", "characters", box=None
-    )
+    columns = ("scene", "version", "grade", "language", "characters")
+    named = [say(f"field.{name}") for name in columns]
+    table = Table(Column(say("field.id"), min_width=widest, no_wrap=True), *named, box=None)
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row.values()))
-    console.print(table if rows else Text("nobody yet: `tongyao field import FILE --scene NAME`"))
+    console.print(table if rows else Text(say("field.nobody")))
 
 
 async def search(
@@ -99,12 +97,12 @@ async def search(
             else:
                 lists = [await field.perspectives(tension_of(one), scene=scene, top=top) for one in asked]
                 answers = [one[perspective] for one in lists]
-        except SceneUnknown as error:
-            fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
+        except SceneUnknown:
+            fail(say("field.no_scene_yet", scene=repr(scene)), EXIT_BAD_INPUT)
         except (ProfileUnknown, NotFound) as error:
             fail(str(error), EXIT_BAD_INPUT)
         if scene and not await repositories.profiles.anybody(scene):
-            fail(f"nobody is in scene {scene!r} yet: `tongyao field import FILE --scene {scene}`", EXIT_BAD_INPUT)
+            fail(say("field.nobody_in", scene=repr(scene), name=scene), EXIT_BAD_INPUT)
     for one, found in zip(asked, answers, strict=True):
         if as_json:
             line = {"need": one["need"], "results": [_result(person) for person in found]}
@@ -135,10 +133,10 @@ async def stats(as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table("scene", "profiles", "characters", "searched", box=None)
+    table = Table(*(say(f"field.{name}") for name in ("scene", "profiles", "characters", "searched")), box=None)
     for row in rows:
         shown = [
-            f"{one['encoder']} {one['held']} {one['state']}{', outgrown: reindex' if one['outgrown'] else ''}"
+            f"{one['encoder']} {one['held']} {one['state']}{say('field.outgrown') if one['outgrown'] else ''}"
             for one in row["indexes"]
         ]
         table.add_row(
@@ -165,7 +163,7 @@ async def tune(scene: str, k: int | None, threshold: float | None, shares: str |
         except ValidationError as error:
             fail("; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors()), EXIT_BAD_INPUT)
         except ValueError:
-            fail(f"--shares {shares!r}: three numbers, {','.join(PERSPECTIVES)}", EXIT_BAD_INPUT)
+            fail(say("field.three_numbers", given=repr(shares), names=",".join(PERSPECTIVES)), EXIT_BAD_INPUT)
         if wished:
             await repositories.profiles.put_scene(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
     print_json(chosen.model_dump())
@@ -178,7 +176,7 @@ async def delete(profile: str) -> None:
         except NotFound as error:
             fail(str(error), EXIT_REFUSED)
         await repositories.profiles.delete(profile)
-    console.print(f"{profile} is deleted", markup=False)
+    console.print(say("field.deleted", profile=profile), markup=False)
 
 
 async def load(folder: Path) -> None:
@@ -186,7 +184,7 @@ async def load(folder: Path) -> None:
 
     found = sorted(folder.glob("*/scene.json"))
     if not found:
-        fail(f"there are no scenes in {folder}: name the folder with --folder", EXIT_BAD_INPUT)
+        fail(say("field.no_folder", folder=folder), EXIT_BAD_INPUT)
     async with records() as (_, repositories):
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
@@ -195,13 +193,12 @@ async def load(folder: Path) -> None:
             report = await import_profiles(
                 repositories.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
             )
-            console.print(
-                f"{scene['id']}: {report.new} new, {report.stored} in all, {len(report.refused)} refused", markup=False
-            )
+            counts = {"new": report.new, "all": report.stored, "refused": len(report.refused)}
+            console.print(say("field.loaded", scene=scene["id"], **counts), markup=False)
 
 
 def _in_memory(people: int) -> str:
-    return "in memory" if people <= LARGE else "in memory, slow: reindex"
+    return say("field.in_memory") if people <= LARGE else say("field.in_memory_slow")
 
 
 def _result(found: Match) -> dict[str, Any]:
@@ -209,7 +206,8 @@ def _result(found: Match) -> dict[str, Any]:
 
 
 def _table(need: str, found: list[Match]) -> Table:
-    table = Table("", "profile", "score", "part", "side", "characters", title=need[:60], box=None)
+    named = [say(f"field.{name}") for name in ("profile", "score", "part", "side", "characters")]
+    table = Table("", *named, title=need[:60], box=None)
     for rank, one in enumerate(found, 1):
         for reason in one.reasons[:1] or [{}]:
             where = f"{reason['start']}-{reason['end']}" if reason else ""

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tongyao.commands.shared.common import settings
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail
+from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.reindex import (
     REINDEX,
     REINDEX_PROGRESS,
@@ -81,7 +82,7 @@ def _lines(what: str) -> Callable[[int, int], None]:
         nonlocal last
         if time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
-            errors.print(f"{what}: {done} of {total}", markup=False, highlight=False)
+            errors.print(say("field.progress", what=what, done=done, total=total), markup=False, highlight=False)
 
     return show
 
@@ -100,18 +101,21 @@ async def reindex(what: ReindexInput) -> None:
                 done = await _watch(chosen, address, what)
             else:
                 done = await fill_here(wiring.intent_field(chosen, repositories).indexer, what)
-        except (EncoderUnusable, SceneUnknown) as error:
+        except SceneUnknown:
+            fail(say("field.no_scene", scene=repr(what.scene)), EXIT_BAD_INPUT)
+        except EncoderUnusable as error:
             fail(str(error), EXIT_BAD_INPUT)
         except WorkflowFailureError as error:
             cause = error.cause.__cause__ or error.cause
-            fail(f"the re-index failed: {cause}", EXIT_FAILED)
-    console.print(f"{what.scene}: {done.held} of {done.people} people by {done.encoder}", markup=False)
+            fail(say("field.reindex_failed", cause=cause), EXIT_FAILED)
+    counts = {"held": done.held, "people": done.people, "encoder": done.encoder}
+    console.print(say("field.reindexed", scene=what.scene, **counts), markup=False)
 
 
 async def fill_here(indexer: Indexer, what: ReindexInput) -> ReindexProgress:
     """What the workflow does, in this process."""
     progress = await indexer.open(what.scene, what.kind, model=what.model, refit=what.refit)
-    with counting(f"index of {what.scene} by {progress.encoder}") as show:
+    with counting(say("field.indexing", scene=what.scene, encoder=progress.encoder)) as show:
         for _ in range(2):  # again after the switch: who came meanwhile
             while True:
                 begun = asyncio.get_running_loop().time()
@@ -138,7 +142,7 @@ async def _watch(chosen: Settings, address: str, what: ReindexInput) -> ReindexP
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
     )  # fmt: skip
     result = asyncio.ensure_future(handle.result())
-    with counting(f"workflow {what.workflow_id}") as show:
+    with counting(say("field.workflow", id=what.workflow_id)) as show:
         while not (await asyncio.wait([result], timeout=1))[0]:
             try:
                 now = await handle.query(REINDEX_PROGRESS, result_type=ReindexProgress)
@@ -167,8 +171,8 @@ async def texts_of(scene: str) -> dict[str, str]:
     async with records() as (_, repositories):
         try:
             await repositories.profiles.scene(scene)
-        except SceneUnknown as error:
-            fail(f"{error}: import profiles into it first", EXIT_BAD_INPUT)
+        except SceneUnknown:
+            fail(say("field.no_scene_yet", scene=repr(scene)), EXIT_BAD_INPUT)
         versions = await repositories.profiles.of_scene(scene)
         texts = await repositories.texts.get_many([version.text_id for version in versions], erased="")
     return {version.profile_id: texts[version.text_id] for version in versions}
@@ -184,7 +188,7 @@ def read_folder(folder: Path) -> tuple[dict[str, str], list[LabelledNeed]]:
         texts |= {id: profile_text(value) for id, value in profiles.items()}
         labelled += read_labelled(path)
     if not labelled:
-        fail(f"there are no labelled needs in {folder}: name the folder with --folder", EXIT_BAD_INPUT)
+        fail(say("field.no_labelled", folder=folder), EXIT_BAD_INPUT)
     return texts, labelled
 
 
@@ -199,7 +203,8 @@ def read_labelled(path: Path) -> list[LabelledNeed]:
             found.append(LabelledNeed.model_validate(one))
         except ValidationError as error:
             first = error.errors()[0]
-            fail(f"{path}, need {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}", EXIT_BAD_INPUT)
+            where = ".".join(map(str, first["loc"]))
+            fail(say("field.bad_need", path=path, number=number, where=where, why=first["msg"]), EXIT_BAD_INPUT)
     return found
 
 
@@ -208,7 +213,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        fail(f"{path} cannot be read: {error}", EXIT_BAD_INPUT)
+        fail(say("field.unreadable", path=path, error=error), EXIT_BAD_INPUT)
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -216,9 +221,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
-            fail(f"{path}, line {number}: no JSON ({error.msg})", EXIT_BAD_INPUT)
+            fail(say("field.line_no_json", path=path, number=number, error=error.msg), EXIT_BAD_INPUT)
         if not isinstance(value, dict) or not isinstance(value.get("need"), str) or not value["need"].strip():
-            fail(f'{path}, line {number}: expected an object with "need": text', EXIT_BAD_INPUT)
+            fail(say("field.line_no_need", path=path, number=number), EXIT_BAD_INPUT)
         found.append(value)
     return found
 
@@ -226,7 +231,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def tension_of(one: dict[str, Any]) -> Tension:
     """The tension of a line; ends the command where there is none."""
     if not isinstance(one.get("tension"), dict):
-        fail('this perspective needs a formulated tension: --needs lines with "tension", or relevance', EXIT_BAD_INPUT)
+        fail(say("field.no_tension"), EXIT_BAD_INPUT)
     return Tension.model_validate(one["tension"])
 
 

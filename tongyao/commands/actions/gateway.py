@@ -14,6 +14,7 @@ from tongyao.commands.shared.common import OPERATOR, app_context, settings
 from tongyao.commands.shared.references import demander_or_profile
 from tongyao.commands.shared.terminal import console
 from tongyao.commands.shared.ways_in import gateway_address
+from tongyao.commands.shared.words import say
 from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation
 from tongyao.runtime.observability import logs
@@ -43,7 +44,7 @@ async def gateway() -> None:
             "records": records_answer(context.repositories.pool),
             "temporal": context.client.service_client.check_health,
         }
-        console.print(f"API and MCP: {url} (documents: {url}/docs, MCP: {url}/mcp)", highlight=False)
+        console.print(say("up.gateway", url=url), highlight=False)
         await context.relay.run(stop)
 
 

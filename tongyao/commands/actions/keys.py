@@ -9,6 +9,7 @@ from temporalio.client import Client
 from tongyao.commands.actions.field_index import records
 from tongyao.commands.shared.common import app_context
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, fail
+from tongyao.commands.shared.words import say
 from tongyao.records.privacy import master_keys
 from tongyao.records.privacy.keys import keep_first, put_in_front
 from tongyao.records.privacy.master_keys import MasterKeyUse
@@ -23,45 +24,38 @@ async def rotate(dry_run: bool) -> None:
         path, given = key_file(settings), keyring(settings)
         own = settings.master_key is None
         if not own and len(given.ids) == 1:
-            fail(
-                "TONGYAO_MASTER_KEY holds one key. Make another (`openssl rand -base64 32`), give workers and gateways "
-                '"<old>,<new>" and restart them, then "<new>,<old>" and restart them again, then repeat this command',
-                EXIT_BAD_INPUT,
-            )
+            fail(say("keys.one_key"), EXIT_BAD_INPUT)
         if dry_run:
             uses = await master_keys.uses(repositories.pool, given)
             wrapped = sum(use.data_keys for use in (uses if own else uses[1:]))
-            console.print(f"{wrapped} data keys would be wrapped anew" + (f", with a new key in {path}" if own else ""))
+            console.print(say("keys.would_wrap_own" if own else "keys.would_wrap", n=wrapped, path=path))
             return
         if own:
             put_in_front(path)
         count = await master_keys.rewrap(repositories.pool, keyring(settings))
-    console.print(f"{count} data keys wrapped anew: older master keys open no text here any more", highlight=False)
-    where = f"they stay in {path}" if own else "keep them behind the new one"
-    console.print(f"Histories in Temporal may need the older keys: {where} until `tongyao keys retire` allows it.")
+    console.print(say("keys.wrapped", n=count), highlight=False)
+    console.print(say("keys.stay" if own else "keys.keep", path=path))
 
 
 async def retire(dry_run: bool) -> None:
     uses, runs = await key_uses()
     needed = sum(use.data_keys for use in uses[1:])
     if len(uses) == 1:
-        console.print("there is no older key")
+        console.print(say("keys.no_older"))
         return
     if needed:
-        fail(f"{needed} data keys are wrapped with an older key: run `tongyao keys rotate` first", EXIT_REFUSED)
+        fail(say("keys.still_wrapped", n=needed), EXIT_REFUSED)
     if runs:
-        fail(
-            f"{runs} histories in Temporal may need an older key. They go when Temporal's retention ends", EXIT_REFUSED
-        )
+        fail(say("keys.still_needed", n=runs), EXIT_REFUSED)
     async with records() as (settings, _):
         older = ", ".join(use.id for use in uses[1:])
         if settings.master_key is not None:
-            console.print(f"nothing needs {older}: take them out of TONGYAO_MASTER_KEY", highlight=False)
+            console.print(say("keys.take_out", older=older), highlight=False)
         elif dry_run:
-            console.print(f"{older} would be removed from {key_file(settings)}", highlight=False)
+            console.print(say("keys.would_remove", older=older, path=key_file(settings)), highlight=False)
         else:
             keep_first(key_file(settings))
-            console.print(f"{older}: removed from {key_file(settings)}", highlight=False)
+            console.print(say("keys.removed", older=older, path=key_file(settings)), highlight=False)
 
 
 async def key_uses() -> tuple[list[MasterKeyUse], int]:

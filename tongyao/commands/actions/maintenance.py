@@ -9,6 +9,7 @@ from typing import Any
 from tongyao.app.operators.schedules import ScheduleLine, pause_schedule, read_schedules
 from tongyao.commands.shared.common import OPERATOR, app_context
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail
+from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records.maintenance import Backups, DutyLog, DutyRow
 
@@ -27,7 +28,7 @@ async def schedules(pause: str | None, resume: str | None) -> list[dict[str, Any
 def _duty(name: str) -> Duty:
     """The duty of this name; ends the command where there is none."""
     if name not in list(Duty):
-        fail(f"there is no duty {name!r}: one of {', '.join(Duty)}", EXIT_BAD_INPUT)
+        fail(say("schedules.no_duty", given=repr(name), duties=", ".join(Duty)), EXIT_BAD_INPUT)
     return Duty(name)
 
 
@@ -42,10 +43,10 @@ def _line(schedule: ScheduleLine, ended: DutyRow | None) -> dict[str, Any]:
 
 def cells(line: dict[str, Any]) -> list[str]:
     counts = ", ".join(f"{name} {count}" for name, count in line["counts"].items() if count)
-    state = (
-        line["note"] if line["paused"] else f"failed {line['failures']} times: {line['error']}" * bool(line["error"])
-    )
-    every = f"{line['every_seconds'] / 60:g} min"
+    state = line["note"] if line["paused"] else ""
+    if line["error"] and not line["paused"]:
+        state = say("schedules.failed", n=line["failures"], error=line["error"])
+    every = say("schedules.minutes", n=f"{line['every_seconds'] / 60:g}")
     return [line["duty"], every, _time(line["last"]), line["result"], _time(line["next"]), counts, state]
 
 
@@ -59,9 +60,9 @@ def size(file: Path) -> int:
             begins = opened.read(len(DUMP_MAGIC))
             size = len(begins) + sum(len(block) for block in iter(lambda: opened.read(1 << 20), b""))
     except OSError as error:
-        fail(f"{file} cannot be read: {type(error).__name__}", EXIT_BAD_INPUT)
+        fail(say("schedules.unreadable", file=file, error=type(error).__name__), EXIT_BAD_INPUT)
     if begins != DUMP_MAGIC:
-        fail(f"{file} is no dump of PostgreSQL's custom format (`pg_dump --format=custom`)", EXIT_BAD_INPUT)
+        fail(say("schedules.no_dump", file=file), EXIT_BAD_INPUT)
     return size
 
 

@@ -33,7 +33,7 @@ async def renamed(process: str, hide: list[str], show: list[str]) -> tuple[Recei
     async with app_context() as context:
         tension = (await context.repositories.record(process)).tension
         if tension is None:
-            fail(f"{process} has no tension yet")
+            fail(say("sent.no_tension_yet", process=process))
         given = {one["name"]: one for one in map(parts_of_line, hide)}
         names = [one.model_dump() for one in tension.names if one.name not in (*given, *show)]
         names += given.values()

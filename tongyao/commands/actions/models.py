@@ -10,6 +10,7 @@ from rich.table import Table
 
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.terminal import console, print_json
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER
 
 Group = Literal["process", "step", "model", "day"]
@@ -21,10 +22,11 @@ async def cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> Non
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
         return
-    table = Table(*by, "calls", "failed", "orphaned", "input", "cache written", "cache read", "output", "$", box=None)
+    columns = (*by, "calls", "failed", "orphaned", "input", "cache_written", "cache_read", "output")
+    table = Table(*(say(f"models.{name}") for name in columns), "$", box=None)
     for row in rows:
-        key = {"process": row.process_id, "step": row.step, "model": row.model or "(none)", "day": row.day}
-        dollars = f"{row.cost:.4f}" + ("" if row.cost_known else " or more")
+        key = {"process": row.process_id, "step": row.step, "model": row.model or say("models.none"), "day": row.day}
+        dollars = f"{row.cost:.4f}" if row.cost_known else say("models.or_more", cost=f"{row.cost:.4f}")
         counts = (row.calls, row.failed, row.orphaned, row.input_tokens, row.cache_write_tokens, row.cache_read_tokens,
                   row.output_tokens)  # fmt: skip
         table.add_row(*(str(key[one]) for one in by), *(f"{count:,}" for count in counts), dollars)

@@ -170,12 +170,12 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
     rows = [
         {
             "id": one.id,
-            "phase": one.phase,
+            "phase": _state(one.phase),
             "round": str(one.round),
             "people": str(one.participants),
             "waits_for": "\n".join(_asked(ask) for ask in one.waits or ()),
             "suspended": ", ".join(one.suspended or ()),
-            "outcome": one.outcome or "",
+            "outcome": _state(one.outcome) if one.outcome else "",
             "scene": one.scene or "",
             "created": f"{one.created_at:%m-%d %H:%M}",
         }
@@ -202,3 +202,8 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
 
 def _asked(ask: processes.WaitsFor) -> str:
     return f"{ask.alias or say('waits.operator')}: {say(f'asked.{ask.ask}')}"
+
+
+def _state(phase: str) -> str:
+    """In English the word itself: `--phase` takes it."""
+    return say(f"phase.{phase}") if language() == "zh" else phase

@@ -10,6 +10,7 @@ import sys
 import webbrowser
 
 from pydantic import BaseModel
+from rich.cells import cell_len, set_cell_size
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,7 @@ from rich.text import Text
 from tongyao.app.operators import reconcile as reconciliation
 from tongyao.commands.shared.common import app_context, settings
 from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, run
+from tongyao.commands.shared.words import say
 from tongyao.runtime import installation
 from tongyao.runtime.settings import every_variable
 
@@ -41,25 +43,25 @@ async def up() -> None:
         from tongyao.runtime.observability.traces import start_traces  # brings the OpenTelemetry SDK
 
         traces = start_traces(config.traces_endpoint, "gateway")
-    with console.status("bringing up Temporal and PostgreSQL"):
+    with console.status(say("up.bringing_up")):
         service = installation.brought_up(config)
         started = await service.__aenter__()
     try:
         if started.joined:
-            fail(f"a service runs in {config.home} already (pid {started.addresses.owner_pid})", EXIT_FAILED)
+            fail(say("up.runs_already", home=config.home, pid=started.addresses.owner_pid), EXIT_FAILED)
         async with gateway_running(started, stop) as url:
             if console.is_terminal and _has_screen():
                 webbrowser.open(f"{url}/console/")
             for name, where in addresses(started, url).items():
-                console.print(f"[bold]{name:<12}[/bold] {where}", highlight=False, soft_wrap=True)
-            console.print("Running. Ctrl-C stops it; processes go on where they were at the next start.", style="dim")
+                console.print(f"[bold]{set_cell_size(name, 12)}[/bold] {where}", highlight=False, soft_wrap=True)
+            console.print(say("up.running"), style="dim")
             await stop.wait()
-            console.print("Stopping: the gateway, the worker, Temporal, PostgreSQL.", style="dim")
+            console.print(say("up.stopping"), style="dim")
     finally:
         await service.__aexit__(None, None, None)
         if traces is not None:
             await asyncio.to_thread(traces.shutdown)
-    console.print("Stopped.", style="dim")
+    console.print(say("up.stopped"), style="dim")
 
 
 def _has_screen() -> bool:
@@ -69,17 +71,17 @@ def _has_screen() -> bool:
 
 def addresses(installed: installation.Installation, gateway_url: str = "") -> dict[str, str]:
     """Where everything is, the console first."""
-    shown = {"Console": f"{gateway_url}/console/"} if gateway_url else {}
+    shown = {say("up.console"): f"{gateway_url}/console/"} if gateway_url else {}
     shown |= {
-        "Temporal UI": installed.addresses.temporal_ui or "(of the server you named)",
+        "Temporal UI": installed.addresses.temporal_ui or say("up.own_temporal"),
         "Temporal": installed.addresses.temporal_address,
         "PostgreSQL": _WITHOUT_PASSWORD.sub("…", installed.addresses.database_url),
-        "State": str(installed.settings.home),
-        "Logs": str(installed.settings.home / "logs"),
-        "Engine": installed.settings.chosen_engine,
+        say("up.state"): str(installed.settings.home),
+        say("up.logs"): str(installed.settings.home / "logs"),
+        say("up.engine"): installed.settings.chosen_engine,
     }
     if gateway_url:
-        shown |= {"API": f"{gateway_url} (documents: /docs)", "MCP": f"{gateway_url}/mcp"}
+        shown |= {"API": say("up.api", address=gateway_url), "MCP": f"{gateway_url}/mcp"}
     return shown
 
 
@@ -106,14 +108,15 @@ async def register() -> None:
 
 def print_deployment() -> bool:
     """What is to be mended first. Returns whether nothing is."""
-    from tongyao.runtime.deployment_doctor import examine_deployment
-    from tongyao.runtime.doctor import Finding, is_well
+    from tongyao.commands.shared.deployment_doctor import examine_deployment
+    from tongyao.commands.shared.doctor import Finding, is_well
 
     rows = run(examine_deployment(settings()))
     order = [Finding.FAILED, Finding.ATTENTION, Finding.OK]
     for row in sorted(rows, key=lambda one: order.index(one.finding)):
-        line = Text(f"{row.finding.value:<10}", style=STYLES[row.finding])
-        console.print(line.append(f"{row.subject:<20}{row.found}", style="default"), soft_wrap=True)
+        line = Text(set_cell_size(say(f"doctor.{row.finding.value}"), 10), style=STYLES[row.finding])
+        subject = row.subject + " " * max(1, 20 - cell_len(row.subject))
+        console.print(line.append(f"{subject}{row.found}", style="default"), soft_wrap=True)
         if row.advice:
             console.print(Text(f"{'':<30}{row.advice}"), soft_wrap=True)
     return is_well(rows)
@@ -121,11 +124,13 @@ def print_deployment() -> bool:
 
 def print_settings() -> None:
     """No value is printed that somebody set: it may be a secret."""
-    table = Table("variable", "default", "meaning", box=None)
+    table = Table(say("doctor.variable"), say("doctor.default"), say("doctor.meaning"), box=None)
     for variable in every_variable():
-        default = "(its parts below)" if isinstance(variable.default, BaseModel) else _shown(variable.default)
+        default = say("doctor.parts_below") if isinstance(variable.default, BaseModel) else _shown(variable.default)
         table.add_row(
-            min(variable.names, key=len), "[bold]set[/bold]" if variable.is_set else default, variable.description
+            min(variable.names, key=len),
+            f"[bold]{say('doctor.is_set')}[/bold]" if variable.is_set else default,
+            variable.description,
         )
     console.print(table, highlight=False)
 

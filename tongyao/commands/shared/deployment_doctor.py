@@ -20,13 +20,14 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.operators.roles import RoleState, read_roles
 from tongyao.app.operators.schedules import ScheduleLine, read_schedules
+from tongyao.commands.shared.doctor import Finding, Row
+from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records import migrate
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.maintenance import Backups, DutyLog
 from tongyao.records.privacy import master_keys
-from tongyao.runtime.doctor import Finding, Row
 from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.master_key import key_file, keyring
 from tongyao.runtime.settings import Settings, SettingsError
@@ -59,35 +60,36 @@ async def examine_deployment(settings: Settings) -> list[Row]:
     database_url = settings.database_url.get_secret_value() if settings.database_url else ""
     database_url = database_url or (running.database_url if running else "")
     address = settings.temporal_address or (running.temporal_address if running else None)
-    rows = [Row("This build", Finding.OK, build_id())]
+    rows = [Row(say("deployment.build"), Finding.OK, build_id())]
     async with AsyncExitStack() as stack:
-        pool = await _opened(rows, "Database", _pool(database_url), "Is it running? Check DATABASE_URL.")
+        advice = say("deployment.database_advice")
+        pool = await _opened(rows, say("deployment.database"), _pool(database_url), advice)
         if pool is not None:
             stack.push_async_callback(pool.close)
         client = await _opened(
-            rows, "Temporal", connect(_with_a_key(settings), address=address), "See docs/temporal.md §1."
+            rows, "Temporal", connect(_with_a_key(settings), address=address), say("deployment.temporal_advice")
         )
         checks: list[tuple[str, Check]] = [
-            ("Disk", lambda: _disk(settings)),
-            ("Model", lambda: _model(settings)),
+            (say("deployment.disk"), lambda: _disk(settings)),
+            (say("deployment.model"), lambda: _model(settings)),
         ]
         if pool is not None:
             checks += [
-                ("Database", lambda: _database(pool)),
-                ("Schema", lambda: _schema(pool)),
-                ("Clocks", lambda: _clocks(pool)),
-                ("Master keys", lambda: _keys(settings, pool)),
-                ("Backlog", lambda: _backlog(pool)),
-                ("Backup", lambda: _backup(settings, pool)),
-                ("Duties", lambda: _duties(settings, pool)),
+                (say("deployment.database"), lambda: _database(pool)),
+                (say("deployment.schema"), lambda: _schema(pool)),
+                (say("deployment.clocks"), lambda: _clocks(pool)),
+                (say("deployment.keys"), lambda: _keys(settings, pool)),
+                (say("deployment.backlog"), lambda: _backlog(pool)),
+                (say("deployment.backup"), lambda: _backup(settings, pool)),
+                (say("deployment.duties"), lambda: _duties(settings, pool)),
             ]
         if client is not None:
             checks += [
                 ("Temporal", lambda: _temporal(client)),
-                ("Search attributes", lambda: _search_attributes(client)),
-                ("Workers", lambda: _roles(client)),
-                ("Versions", lambda: versions_row(client)),
-                ("Schedules", lambda: _schedules(settings, client)),
+                (say("deployment.search_attributes"), lambda: _search_attributes(client)),
+                (say("deployment.workers"), lambda: _roles(client)),
+                (say("deployment.versions"), lambda: versions_row(client)),
+                (say("deployment.schedules"), lambda: _schedules(settings, client)),
             ]
         for subject, check in checks:
             try:
@@ -95,7 +97,8 @@ async def examine_deployment(settings: Settings) -> list[Row]:
             except (
                 Exception
             ) as error:  # whatever it is, the other checks go on; its message may hold an address with a password
-                rows.append(Row(subject, Finding.FAILED, f"could not be looked at: {type(error).__name__}"))
+                found = say("deployment.not_looked_at", error=type(error).__name__)
+                rows.append(Row(subject, Finding.FAILED, found))
     return rows
 
 
@@ -103,7 +106,7 @@ async def _opened(rows: list[Row], subject: str, opening: Awaitable[T], advice: 
     try:
         return await opening
     except Exception as error:
-        rows.append(Row(subject, Finding.FAILED, f"not reached: {type(error).__name__}", advice))
+        rows.append(Row(subject, Finding.FAILED, say("deployment.not_reached", error=type(error).__name__), advice))
         return None
 
 
@@ -129,26 +132,31 @@ async def _database(pool: Pool) -> AsyncIterator[Row]:
         )
         found = await cursor.fetchone()
     assert found is not None
-    text = (
-        f"PostgreSQL {found['version']}, {found['size'] / 1e6:,.0f} MB, {found['used']} of {found['most']} connections"
+    text = say(
+        "deployment.database_found",
+        version=found["version"],
+        size=f"{found['size'] / 1e6:,.0f}",
+        used=found["used"],
+        most=found["most"],
     )
     if found["used"] > 0.9 * found["most"]:
-        yield Row("Database", Finding.ATTENTION, text, "Raise max_connections, or lower TONGYAO_DATABASE_POOL.")
+        yield Row(say("deployment.database"), Finding.ATTENTION, text, say("deployment.database_full"))
     else:
-        yield Row("Database", Finding.OK, text)
+        yield Row(say("deployment.database"), Finding.OK, text)
 
 
 async def _schema(pool: Pool) -> AsyncIterator[Row]:
     applied, known = await migrate.applied(pool), migrate.names()
     pending, ahead = sorted(known - applied), sorted(applied - known)
+    subject = say("deployment.schema")
     if pending:
-        yield Row("Schema", Finding.FAILED, f"not applied: {', '.join(pending)}", "Run `tongyao prepare`.")
+        text = say("deployment.schema_pending", migrations=", ".join(pending))
+        yield Row(subject, Finding.FAILED, text, say("deployment.prepare"))
     elif ahead:
-        yield Row(
-            "Schema", Finding.ATTENTION, f"this build does not know {', '.join(ahead)}", "A newer build was here."
-        )
+        text = say("deployment.schema_ahead", migrations=", ".join(ahead))
+        yield Row(subject, Finding.ATTENTION, text, say("deployment.schema_newer"))
     else:
-        yield Row("Schema", Finding.OK, f"{len(applied)} migrations, up to date")
+        yield Row(subject, Finding.OK, say("deployment.schema_found", n=len(applied)))
 
 
 async def _clocks(pool: Pool) -> AsyncIterator[Row]:
@@ -160,86 +168,95 @@ async def _clocks(pool: Pool) -> AsyncIterator[Row]:
     assert found is not None
     apart = abs((found["now"] - (before + (after - before) / 2)).total_seconds())
     known_to = (after - before).total_seconds() / 2
-    text = f"the database's is {apart:.2f} s from this machine's (known to {known_to:.2f} s)"
+    text = say("deployment.clocks_found", apart=f"{apart:.2f}", known=f"{known_to:.2f}")
     if apart - known_to > SKEW_SECONDS:
-        yield Row(
-            "Clocks", Finding.FAILED, text, "Set both by NTP: deadlines and leases end at other times than is said."
-        )
+        yield Row(say("deployment.clocks"), Finding.FAILED, text, say("deployment.clocks_advice"))
     else:
-        yield Row("Clocks", Finding.OK, text)
+        yield Row(say("deployment.clocks"), Finding.OK, text)
 
 
 async def _keys(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
-    encrypts = "Temporal's payloads are encrypted" if settings.temporal_encryption else "Temporal's payloads are plain"
+    subject = say("deployment.keys")
+    encrypts = say("deployment.keys_encrypted") if settings.temporal_encryption else say("deployment.keys_plain")
     if settings.master_key is None and not key_file(settings).exists():
-        yield Row("Master keys", Finding.FAILED, "none is here", "Give TONGYAO_MASTER_KEY_FILE as the workers have it.")
+        yield Row(subject, Finding.FAILED, say("deployment.keys_none"), say("deployment.keys_none_advice"))
         return
     keys = keyring(settings)
     async with session(pool) as connection:
         cursor = await connection.execute("SELECT id FROM master_keys ORDER BY first_used, id")
         known = [row["id"] for row in await cursor.fetchall()]
     uses = await master_keys.uses(pool, keys)
-    text = ", ".join(f"{one.id} ({one.data_keys} data keys)" for one in uses) + f"; {encrypts}"
+    text = ", ".join(say("deployment.keys_one", id=one.id, n=one.data_keys) for one in uses) + f"; {encrypts}"
     wrapping = [one for one in known if one not in keys.ids]
     if known and not set(known) & set(keys.ids):
-        yield Row("Master keys", Finding.FAILED, f"{text}; the database's is {', '.join(known)}", "Give that key.")
+        text = say("deployment.keys_other", keys=text, ids=", ".join(known))
+        yield Row(subject, Finding.FAILED, text, say("deployment.keys_other_advice"))
     elif wrapping:
-        yield Row("Master keys", Finding.ATTENTION, f"{text}; not here: {', '.join(wrapping)}", "`tongyao keys show`")
+        text = say("deployment.keys_missing", keys=text, ids=", ".join(wrapping))
+        yield Row(subject, Finding.ATTENTION, text, "`tongyao keys show`")
     elif not settings.temporal_encryption:
-        yield Row("Master keys", Finding.ATTENTION, text, "Unset TONGYAO_TEMPORAL_ENCRYPTION (docs/temporal.md §2).")
+        yield Row(subject, Finding.ATTENTION, text, say("deployment.keys_plain_advice"))
     else:
-        yield Row("Master keys", Finding.OK, text)
+        yield Row(subject, Finding.OK, text)
 
 
 async def _backlog(pool: Pool) -> AsyncIterator[Row]:
     found = await read_backlog(pool)
-    text = f"{sum(found.phases.values())} open processes, {found.undelivered} undelivered messages"
+    subject = say("deployment.messages")
+    text = say("deployment.messages_found", n=sum(found.phases.values()), undelivered=found.undelivered)
     if found.undelivered:
-        text += f", the oldest {found.oldest_undelivered:.0f} s"
+        text = say("deployment.messages_oldest", found=text, seconds=f"{found.oldest_undelivered:.0f}")
     if found.set_aside:
-        yield Row(
-            "Messages",
-            Finding.FAILED,
-            f"{text}, {found.set_aside} set aside",
-            "operations.md §10, TongyaoMessageSetAside",
-        )
+        text = say("deployment.messages_set_aside", found=text, count=found.set_aside)
+        yield Row(subject, Finding.FAILED, text, "operations.md §10, TongyaoMessageSetAside")
     elif found.oldest_undelivered > UNDELIVERED_SECONDS:
-        yield Row("Messages", Finding.FAILED, text, "operations.md §10, TongyaoMessagesNotDelivered")
+        yield Row(subject, Finding.FAILED, text, "operations.md §10, TongyaoMessagesNotDelivered")
     else:
-        yield Row("Messages", Finding.OK, text)
+        yield Row(subject, Finding.OK, text)
     if found.suspended:
         causes = ", ".join(f"{cause} {count}" for cause, count in sorted(found.suspended.items()))
-        yield Row("Suspended", Finding.ATTENTION, causes, "`tongyao list --suspended`, `tongyao why ID`")
+        yield Row(
+            say("deployment.suspended"), Finding.ATTENTION, causes, "`tongyao list --suspended`, `tongyao why ID`"
+        )
 
 
 async def _backup(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
     last, most = await Backups(pool).last(), settings.maintenance.most_backup_age
-    expected = f"expected every {settings.maintenance.backup_hours:g} h" if most else "none is expected"
-    text = f"{last.age / 3600:.1f} h old, {last.files} files, {last.bytes / 1e6:,.0f} MB" if last else "none was noted"
-    if most is not None and (last is None or last.age > most.total_seconds()):
-        yield Row(
-            "Backup", Finding.FAILED, f"{text}; {expected}", "Back up, then `tongyao note-backup` (operations.md §7)."
-        )
+    text = say("deployment.backup_none")
+    if last:
+        age, size = f"{last.age / 3600:.1f}", f"{last.bytes / 1e6:,.0f}"
+        text = say("deployment.backup_found", hours=age, files=last.files, size=size)
+    if most:
+        text = say("deployment.backup_expected", found=text, hours=f"{settings.maintenance.backup_hours:g}")
     else:
-        yield Row("Backup", Finding.OK, f"{text}; {expected}")
+        text = say("deployment.backup_unexpected", found=text)
+    if most is not None and (last is None or last.age > most.total_seconds()):
+        yield Row(say("deployment.backup"), Finding.FAILED, text, say("deployment.backup_advice"))
+    else:
+        yield Row(say("deployment.backup"), Finding.OK, text)
 
 
 async def _duties(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
     rows = {row.duty: row for row in await DutyLog(pool).rows()}
     for duty, every in settings.maintenance.every.items():
-        row, subject = rows.get(duty.value), f"Duty {duty.value}"
+        row, subject = rows.get(duty.value), say("deployment.duty", duty=duty.value)
         if row is None:
-            yield Row(subject, Finding.ATTENTION, "has not ended yet", "`tongyao schedules` says when it runs next.")
+            advice = say("deployment.duty_not_yet_advice")
+            yield Row(subject, Finding.ATTENTION, say("deployment.duty_not_yet"), advice)
             continue
         counts = ", ".join(f"{name} {count}" for name, count in row.counts.items() if count)
         age = row.success_age
-        text = "never succeeded" if age is None else f"succeeded {age / 60:.0f} min ago" + f" ({counts})" * bool(counts)
+        if age is None:
+            text = say("deployment.duty_never")
+        else:
+            text = say("deployment.duty_succeeded", minutes=f"{age / 60:.0f}")
+            text = say("deployment.duty_counts", found=text, counts=counts) if counts else text
         if row.failures:
-            yield Row(subject, Finding.FAILED, f"{text}; failed {row.failures} times: {row.error}", "operations.md §10")
+            text = say("deployment.duty_failed", found=text, n=row.failures, error=row.error)
+            yield Row(subject, Finding.FAILED, text, "operations.md §10")
         elif age is not None and age > OVERDUE * every.total_seconds():
-            yield Row(
-                subject, Finding.FAILED, f"{text}: overdue", "`tongyao schedules`: is it paused, does a worker poll?"
-            )
+            text = say("deployment.duty_overdue", found=text)
+            yield Row(subject, Finding.FAILED, text, say("deployment.duty_overdue_advice"))
         else:
             yield Row(subject, Finding.OK, text)
 
@@ -249,21 +266,26 @@ async def _temporal(client: Client) -> AsyncIterator[Row]:
     version = (await service.get_system_info(GetSystemInfoRequest())).server_version
     described = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     days = described.config.workflow_execution_retention_ttl.ToTimedelta() / timedelta(days=1)
-    text = f"server {version or 'of unknown version'}, namespace {client.namespace}, ended processes kept {days:g} days"
+    text = say(
+        "deployment.temporal_found",
+        version=version or say("deployment.temporal_version"),
+        namespace=client.namespace,
+        days=f"{days:g}",
+    )
     if days < RETENTION_DAYS:
-        yield Row(
-            "Temporal", Finding.ATTENTION, text, f"Less than {RETENTION_DAYS} days: set the namespace's retention."
-        )
+        yield Row("Temporal", Finding.ATTENTION, text, say("deployment.retention", days=RETENTION_DAYS))
     else:
         yield Row("Temporal", Finding.OK, text)
 
 
 async def _search_attributes(client: Client) -> AsyncIterator[Row]:
     missing = await missing_search_attributes(client)
+    subject = say("deployment.search_attributes")
     if missing:
-        yield Row("Search attributes", Finding.FAILED, f"missing: {', '.join(missing)}", "Run `tongyao prepare`.")
+        text = say("deployment.attributes_missing", names=", ".join(missing))
+        yield Row(subject, Finding.FAILED, text, say("deployment.prepare"))
     else:
-        yield Row("Search attributes", Finding.OK, "all there")
+        yield Row(subject, Finding.OK, say("deployment.attributes_there"))
 
 
 async def _roles(client: Client) -> AsyncIterator[Row]:
@@ -272,16 +294,19 @@ async def _roles(client: Client) -> AsyncIterator[Row]:
 
 
 def _role(one: RoleState) -> Row:
-    subject, waiting = f"Role {one.role}", ""
-    if one.waiting:
-        waiting = f"; {one.waiting} tasks wait, the oldest {one.waiting_seconds:.0f} s"
+    subject = say("deployment.role", role=one.role)
+    text = ", ".join(say("deployment.role_build", n=count, build=build) for build, count in one.workers.items())
     if one.missing:
-        return Row(subject, Finding.FAILED, f"nobody polls {one.queue}{waiting}", one.missing.partition(": ")[2])
-    text = ", ".join(f"{count} of build {build}" for build, count in one.workers.items()) + waiting
+        text = say("deployment.role_nobody", queue=one.queue)
+    if one.waiting:
+        seconds = f"{one.waiting_seconds:.0f}"
+        text = say("deployment.role_waiting", found=text, n=one.waiting, seconds=seconds)
+    if one.missing:
+        return Row(subject, Finding.FAILED, text, one.missing.partition(": ")[2])
     if one.waiting_seconds > WAITING_SECONDS:
-        return Row(subject, Finding.FAILED, text, f"Too few workers: add replicas of the role {one.role}.")
+        return Row(subject, Finding.FAILED, text, say("deployment.role_few", role=one.role))
     if len(one.workers) > 1:
-        return Row(subject, Finding.ATTENTION, text, "A roll-out under way? `tongyao versions` says what can go.")
+        return Row(subject, Finding.ATTENTION, text, say("deployment.role_builds"))
     return Row(subject, Finding.OK, text)
 
 
@@ -292,19 +317,18 @@ async def versions_row(client: Client) -> AsyncIterator[Row]:
     except RPCError as error:
         if error.status is not RPCStatusCode.NOT_FOUND:
             raise
-        yield Row("Versions", Finding.OK, "workers are not versioned by Temporal; each reports its build")
+        yield Row(say("deployment.versions"), Finding.OK, say("deployment.versions_none"))
         return
     routing = info.routing_config
     current, ramping = routing.current_deployment_version.build_id, routing.ramping_deployment_version.build_id
-    text = f"current {current or 'unversioned'}"
+    text = say("deployment.versions_current", build=current or say("deployment.versions_unversioned"))
     if ramping:
-        text += f", ramping {ramping} at {routing.ramping_version_percentage:g} %"
-    advice = (
-        "Tongyao's own workers are unversioned and get nothing while another version is current (operations.md §5)."
-    )
-    yield Row(
-        "Versions", Finding.FAILED if current or ramping else Finding.OK, text, advice if current or ramping else ""
-    )
+        percent = f"{routing.ramping_version_percentage:g}"
+        text = say("deployment.versions_ramping", found=text, build=ramping, percent=percent)
+    if current or ramping:
+        yield Row(say("deployment.versions"), Finding.FAILED, text, say("deployment.versions_advice"))
+    else:
+        yield Row(say("deployment.versions"), Finding.OK, text)
 
 
 async def _schedules(settings: Settings, client: Client) -> AsyncIterator[Row]:
@@ -314,36 +338,40 @@ async def _schedules(settings: Settings, client: Client) -> AsyncIterator[Row]:
 
 
 def _schedule(duty: Duty, line: ScheduleLine | None, wanted: bool) -> Row:
-    subject = f"Schedule {duty.value}"
+    subject = say("deployment.schedule", duty=duty.value)
     if line is None:
         if wanted:
-            return Row(subject, Finding.FAILED, "is not there", "Run `tongyao prepare`.")
-        return Row(subject, Finding.OK, "turned off")
+            return Row(subject, Finding.FAILED, say("deployment.schedule_none"), say("deployment.prepare"))
+        return Row(subject, Finding.OK, say("deployment.schedule_off"))
     if line.paused:
-        return Row(subject, Finding.ATTENTION, line.note or "paused", f"`tongyao schedules --resume {duty.value}`")
-    last = f"last run {line.last:%Y-%m-%d %H:%M} UTC: {line.result}" if line.last else "has not run yet"
-    text = f"every {line.every_seconds / 60:g} min; {last}"
+        paused = line.note or say("deployment.schedule_paused")
+        return Row(subject, Finding.ATTENTION, paused, f"`tongyao schedules --resume {duty.value}`")
+    minutes = f"{line.every_seconds / 60:g}"
+    if line.last:
+        at = f"{line.last:%Y-%m-%d %H:%M}"
+        text = say("deployment.schedule_last", minutes=minutes, at=at, result=line.result)
+    else:
+        text = say("deployment.schedule_not_yet", minutes=minutes)
     if line.result in ("failed", "timed_out", "terminated"):
-        return Row(
-            subject, Finding.FAILED, text, f"`tongyao schedules`; in the Temporal UI the runs of tongyao-{duty.value}"
-        )
+        return Row(subject, Finding.FAILED, text, say("deployment.schedule_advice", duty=duty.value))
     return Row(subject, Finding.OK, text)
 
 
 async def _disk(settings: Settings) -> AsyncIterator[Row]:
     place = next(parent for parent in [settings.home, *settings.home.parents] if parent.exists())
     usage = shutil.disk_usage(place)
-    text = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free under the home of this machine"
+    text = say("deployment.disk_found", free=f"{usage.free / 1e9:.1f}", total=f"{usage.total / 1e9:.1f}")
     if usage.free < DISK_FREE * usage.total:
-        yield Row("Disk", Finding.ATTENTION, text, "Make room. The database's own disk is not seen from here.")
+        yield Row(say("deployment.disk"), Finding.ATTENTION, text, say("deployment.disk_advice"))
     else:
-        yield Row("Disk", Finding.OK, text)
+        yield Row(say("deployment.disk"), Finding.OK, text)
 
 
 async def _model(settings: Settings) -> AsyncIterator[Row]:
     """Lists one model, which costs nothing and needs a good key."""
+    subject = say("deployment.model")
     if settings.chosen_engine != "anthropic" and "anthropic" not in settings.engine_steps.values():
-        yield Row("Model", Finding.OK, f"engine {settings.chosen_engine}: no service is asked from here")
+        yield Row(subject, Finding.OK, say("deployment.model_none", engine=settings.chosen_engine))
         return
     import anthropic  # a second that other checks save
 
@@ -355,19 +383,17 @@ async def _model(settings: Settings) -> AsyncIterator[Row]:
     )
     try:
         await client.models.list(limit=1)
-        yield Row("Model", Finding.OK, "the Messages API answers and takes the key")
+        yield Row(subject, Finding.OK, say("deployment.model_answers"))
     except (anthropic.AuthenticationError, anthropic.PermissionDeniedError) as error:
-        yield Row(
-            "Model", Finding.FAILED, f"the key is refused ({error.status_code})", "Set another ANTHROPIC_API_KEY."
-        )
+        refused = say("deployment.model_key", status=error.status_code)
+        yield Row(subject, Finding.FAILED, refused, say("deployment.model_key_advice"))
     except anthropic.APIStatusError as error:
         if error.status_code == 404:
-            yield Row("Model", Finding.OK, "the server answers; it lists no models, so the key was not tried")
+            yield Row(subject, Finding.OK, say("deployment.model_untried"))
         else:
-            yield Row(
-                "Model", Finding.FAILED, f"the server answers {error.status_code}", "docs/models.md has the reasons."
-            )
+            answers = say("deployment.model_status", status=error.status_code)
+            yield Row(subject, Finding.FAILED, answers, say("deployment.model_status_advice"))
     except anthropic.APIConnectionError:
-        yield Row("Model", Finding.FAILED, "no server answers", "Check ANTHROPIC_BASE_URL and the way there.")
+        yield Row(subject, Finding.FAILED, say("deployment.model_away"), say("deployment.model_away_advice"))
     finally:
         await client.close()

