@@ -1,5 +1,5 @@
 """Growth: `python -m bench.growth_bench [--open 10000] [--finished 100000]`.
-On two idle cores about 25 minutes with the defaults (10,000 × 133 ms to open), 2 with 30 and 1000.
+On two cores about 40 minutes with the defaults (10,000 × 130 to 280 ms to open), 2 with 30 and 1000.
 
 Open processes whose people are waited for, beside the records of finished ones. The finished ones are made in the database out of one
 that is open: its row, seats, inbox and events, closed, under other ids; their workflows do not exist, as after Temporal's retention.

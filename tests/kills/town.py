@@ -102,6 +102,8 @@ class Resident(ABC):
                 asks = ()
             for ask in asks:
                 name = f"{ask['process_id']}/{ask['ask']}/{ask.get('subject', '')}/{ask['round']}"
+                if ask["ask"] == "select_participants":  # asked again where too few of the chosen agreed in time
+                    name += f"/{ask['opened_at']}"
                 if name not in self._done:
                     self._done.add(name)
                     await self._answer(ask, self.town.random(self.name, ask["ask"], ask["round"], ask.get("subject")))
@@ -131,6 +133,8 @@ class Resident(ABC):
                 await send("confirm", kind="confirm_tension")
             case "consent":
                 await send("consent", kind="consent", allow=True)
+            case "select_participants":
+                await self._choose(ask, send)
             case "projection":
                 await self._speak(ask, rng, send)
             case "answer":
@@ -144,6 +148,26 @@ class Resident(ABC):
                 await send(
                     f"residual-{ask['subject']}", kind="approve_residual", residual=ask["subject"], approve=False
                 )
+
+    async def _choose(self, ask: Ask, send: Callable[..., Any]) -> None:
+        """As the demander: the first two of those who were found; where nobody was, the process is cancelled."""
+        found: Sequence[str] | None = None
+        while found is None:
+            try:
+                found = await self.candidates(ask["process_id"])
+            except AwayError:
+                if self.town.over:
+                    return
+                await asyncio.sleep(self.town.pause)
+        if found:
+            choices = [{"profile_id": profile_id} for profile_id in found[:2]]
+            await send(f"select-{ask['opened_at']}", kind="select_participants", participants=choices)
+        else:
+            await send("nobody", kind="cancel")
+
+    async def candidates(self, process_id: str) -> Sequence[str]:
+        """Who was found for a process of theirs, the nearest first. Only those who ask over HTTP begin processes. Raises `AwayError`."""
+        raise AssertionError(f"{self.name} began no process: {process_id}")
 
     async def _speak(self, ask: Ask, rng: Random, send: Callable[..., Any]) -> None:
         number = ask["round"]
@@ -193,6 +217,11 @@ class Person(Resident):
         assert answer.status_code == 200, f"{self.name}: {answer.status_code} {answer.text}"
         asks: list[Ask] = answer.json()
         return asks
+
+    async def candidates(self, process_id: str) -> Sequence[str]:
+        answer = await self.ask("GET", f"/processes/{process_id}/candidates")
+        assert answer.status_code == 200, f"{self.name}: {answer.status_code} {answer.text}"
+        return [one["profile_id"] for one in answer.json()]
 
     async def send_once(self, process_id: str, key: str, message: Fields) -> str:
         answer = await self.ask("POST", f"/processes/{process_id}/messages", key=key, json=message)
