@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import GatewayHarness
+from tests.gateway.test_api import asked, room
 
 
 def places(answer: Any) -> list[str]:
@@ -88,3 +89,28 @@ async def test_an_unknown_scene_has_one_code_wherever_it_is_named(gateway: Gatew
     ]
     assert [(one.status_code, one.json()["code"]) for one in asked] == [(404, "no_such_scene")] * 5
     assert all("`GET /scenes`" in one.json()["detail"] for one in asked)
+
+
+async def test_a_refusal_says_who_may_and_how_the_request_must_look(gateway: GatewayHarness) -> None:
+    token = await gateway.person("refused-person")
+    scene = {"title": "T"}
+    nobody = await gateway.ask("PUT", "/scenes/valley", json=scene)
+    assert nobody.status_code == 401 and "operator" in nobody.json()["detail"]
+    person = await gateway.ask("PUT", "/scenes/valley", token, json=scene)
+    assert person.status_code == 403 and person.json()["detail"].endswith("it is for operator")
+    page = {"content": "# Ida", "headers": {"Content-Type": "text/markdown"}}
+    markdown = await gateway.ask("PUT", "/profiles/refused-person", token, **page)
+    assert markdown.status_code == 422 and "`Content-Type: application/json`" in markdown.json()["detail"]
+    joins = {"scene": await gateway.scene(), "name": "P01", "text": "I row."}
+    named = await gateway.ask("POST", "/profiles", json=joins)
+    assert "aliases and ids of a process look like this" in named.json()["detail"]
+
+
+async def test_the_same_message_again_is_called_repeated(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    await asked(gateway, people[1]["token"], "projection", 1)
+    path, body = f"/processes/{pid}/messages", {"kind": "conclude"}
+    first, again = [await gateway.ask("POST", path, demander, json=body, key="once") for _ in range(2)]
+    assert (first.json()["repeated"], again.json()["repeated"]) == (False, True)
+    assert first.json()["id"] == again.json()["id"] and again.status_code == 200
+    await gateway.stack.handle(pid).cancel()

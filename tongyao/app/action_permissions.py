@@ -6,7 +6,7 @@ rest, which do not exist for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -131,3 +131,8 @@ PARTICIPANT_ASKS: Final = frozenset({"projection", "answer"})
 
 def is_permitted(role: Role, action: Action) -> bool:
     return role in PERMISSIONS[action]
+
+
+def roles_in_words(roles: Collection[Role]) -> str:
+    """Roles for a sentence, in the order of `Role`."""
+    return " or ".join(one.value for one in Role if one in roles)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tongyao.app.action_permissions import ON_THE_MACHINE, Action, Role, is_permitted
+from tongyao.app.action_permissions import ON_THE_MACHINE, PERMISSIONS, Action, Role, is_permitted, roles_in_words
 from tongyao.app.errors import NotAllowed, NotFound, Unauthenticated
 from tongyao.protocol.model.messages import Author
 from tongyao.protocol.model.process import DEMANDER
@@ -16,6 +16,8 @@ from tongyao.records.process.processes import ProcessRow, ProcessUnknown
 from tongyao.records.repositories import Repositories
 
 TOKEN_NEEDED: Final = "this needs a token: send `Authorization: Bearer <token>`; registering gives one (`POST /profiles`, over MCP `join`)"
+
+OPERATOR_NEEDED: Final = "this needs an operator's token: send `Authorization: Bearer <token>`; `tongyao token create --operator` makes one on the machine"
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,11 @@ def permit(caller: Caller, action: Action, role: Role | None = None) -> None:
     role = role or caller.role
     if is_permitted(role, action) or (caller.on_the_machine and action in ON_THE_MACHINE):
         return
+    allowed = PERMISSIONS[action]
     if caller.anonymous:
-        raise Unauthenticated("token_missing", TOKEN_NEEDED)
-    raise NotAllowed(f"a token of role {role.value} does not open this ({action.value.replace('_', ' ')})")
+        raise Unauthenticated("token_missing", OPERATOR_NEEDED if allowed == {Role.OPERATOR} else TOKEN_NEEDED)
+    what, who = action.value.replace("_", " "), roles_in_words(allowed)
+    raise NotAllowed(f"a token of role {role.value} does not open this ({what}): it is for {who}")
 
 
 def permit_own(caller: Caller, action: Action) -> None:

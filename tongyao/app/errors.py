@@ -156,6 +156,8 @@ def reason(error: ErrorDetails) -> str:
             return "this is missing"
         case "extra_forbidden":
             return "there is no such field"
+        case "model_attributes_type" | "model_type" | "dict_type":
+            return "this must be a JSON object; a body is sent with `Content-Type: application/json`"
         case "json_invalid":
             return f"this is no JSON: {context.get('error', '')}"
         case _:

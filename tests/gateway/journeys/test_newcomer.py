@@ -98,6 +98,7 @@ async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: Ga
     token = people[1]["token"]
     ask = await asked(gateway, token, "projection", 1)
     assert '"kind": "submit_projection", "round": 1' in ask["answer_with"]
+    assert ask["messages"][-1] == {"kind": "submit_projection", "round": 1, "nothing_new": True}
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
     )
@@ -138,7 +139,8 @@ async def test_what_somebody_proposes_instead_reaches_the_demander(gateway: Gate
     assert '"kind": "answer_plan", "revision": 1' in ask["answer_with"]
     words = "I come when the sluice is repaired. Ask Anna Example."
     await send(gateway, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
-    await asked(gateway, demander, "decision")
+    decide = await asked(gateway, demander, "decision")
+    assert {"kind": "replan", "without": [], "proposals": [ask["alias"]]} in decide["messages"]
     seen = (await gateway.ask("GET", f"/processes/{pid}", demander)).json()
     assert seen["answers"] == {ask["alias"]: "propose"}
     told = seen["answer_words"][ask["alias"]]

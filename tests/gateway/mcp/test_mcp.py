@@ -12,7 +12,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_served
 from tests.gateway.test_api import room
-from tongyao.app.choosing.choices import Choices
+from tongyao.app.messaging.answers import messages_for
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.gateway.mcp.answers import ASKED, with_answers
@@ -136,8 +136,11 @@ async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(gatewa
     options = ("accept_as_is", "extend", "abandon", "add_participants", "raise_budget", "replan", "conclude")
     ask = Ask(
         process_id="c-1", ask=name, alias="P01", round=1, subject="plan/1/residual/1", due_at=None,
-        opened_at="2026-01-01T00:00:00Z", answer_with="", choices=Choices(options=options),
+        opened_at="2026-01-01T00:00:00Z", answer_with="",
+        messages=tuple(messages_for(name, number=1, subject="plan/1/residual/1", options=options)),
     )  # fmt: skip
+    for message in ask.messages:
+        MESSAGE_BODY.validate_python(message)
     shown = with_answers(ask)
     async with McpClient(make_server(gateway.context)) as client:
         takes = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import Field
@@ -10,8 +11,10 @@ from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process, permit
 from tongyao.app.choosing.choices import Choices, choices_of
 from tongyao.app.context import AppContext
+from tongyao.app.messaging.answers import Answer, messages_for
 from tongyao.app.people.consents import ConsentQuestion, question_of
 from tongyao.app.processes import party_view
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.inbox import InboxRow
@@ -38,18 +41,25 @@ _LAST_PLAN: Final = (
 class Ask(Value):
     """Something that waits for you: what, by when, and how to answer; `view`: what you may see, to answer it.
 
-    `choices`: for the demander, what there is to choose among; `subject`: the residual that it is about.
+    `choices`: for the demander, what there is to choose among; `subject`: the residual that it is about. `answer_with` is for people,
+    `messages` for programs.
     """
 
     process_id: str
     ask: str
     alias: str
-    round: int = Field(description="The round, or for `answer` the revision of the plan, for `residual` its number.")
+    round: int = Field(
+        description="The round, or for `answer` the revision of the plan, for `residual` its number, for `consent` the number of the question."
+    )
     subject: str = ""
     due_at: str | None
     remaining_seconds: int | None = Field(default=None, description="While it is suspended: the time left after that.")
     opened_at: str
     answer_with: str
+    messages: tuple[Answer, ...] = Field(
+        default=(),
+        description="Each answers it, the usual one first. Each is complete but for the texts in angle brackets.",
+    )
     choices: Choices | None = None
     consent: ConsentQuestion | None = Field(default=None, description="Of `consent`: what you are asked.")
     view: PartyView | None = None
@@ -87,6 +97,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
     if with_view and row.ask != "consent":
         access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
         view = await party_view(context, access)
+    choices = await choices_of(context.repositories, row) if not caller.operator else None
     answer_with = ANSWER_WITH.get(row.ask, "") + (_LAST_PLAN if row.ask == "answer" and row.round > 1 else "")
     return Ask(
         process_id=row.process_id,
@@ -98,7 +109,17 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         opened_at=row.opened_at.isoformat(),
         answer_with=answer_with % row.round if "%d" in answer_with else answer_with,
         subject=row.subject if row.ask != "consent" else "",
-        choices=await choices_of(context.repositories, row) if not caller.operator else None,
+        messages=tuple(await _messages(context, row, choices.options if choices else ())),
+        choices=choices,
         consent=await question_of(context, row) if not caller.operator else None,
         view=view,
     )
+
+
+async def _messages(context: AppContext, row: InboxRow, options: Sequence[str]) -> list[Answer]:
+    given: dict[str, str] = {}
+    if "replan" in options:
+        answers = await context.repositories.plans.answers(row.process_id)
+        given = {one.alias: one.decision for one in answers if one.revision == row.round and one.alias != DEMANDER}
+    subject = row.subject if row.ask != "consent" else ""
+    return messages_for(row.ask, number=row.round, subject=subject, options=options, given=given)

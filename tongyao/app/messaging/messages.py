@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Action, Role
+from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Action, Role, roles_in_words
 from tongyao.app.authorization import (
     Caller,
     ProcessAccess,
@@ -64,9 +64,13 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "noted for this round; if another round follows, you are asked again",
         "本轮已记录；如果还有下一轮，会再问你",
     ),
-    "switch_endpoint": (
-        "from now on this speaks for you, until you switch again",
-        "从现在起由它代你发言，直到再次切换",
+    "to_human": (
+        "from now on you speak for yourself, until you switch again; what your proxy has said in this round stays",
+        "从现在起由你本人发言，直到再次切换；代理在本轮说过的话会保留",
+    ),
+    "to_agent": (
+        "from now on your own agent speaks for you, until you switch again",
+        "从现在起由你自己的 agent 代你发言，直到再次切换",
     ),
     "to_proxy": (
         "from now on your proxy speaks for you, until you switch again; the round may close at once, and the next ones "
@@ -217,8 +221,9 @@ def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[M
 
     Raises `NotAllowed` when the role may not send this kind, and `BadInput`.
     """
-    if access.role not in MESSAGE_PERMISSIONS[body.kind]:
-        raise NotAllowed(f"`{body.kind}` is not for a {access.role.value} to send")
+    allowed = MESSAGE_PERMISSIONS[body.kind]
+    if access.role not in allowed:
+        raise NotAllowed(f"`{body.kind}` is not for the role {access.role.value}: it is for {roles_in_words(allowed)}")
     text_id = message_text_id(access.process.id, access.author_id, key)
     fields: dict[str, Any]
     text = ""
@@ -334,6 +339,6 @@ def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
         return en.format(sent=sent, round=later), zh.format(sent=sent, round=later)
     if stored.payload.get("nothing_new"):
         return APPLIED["nothing_new"]
-    if stored.kind == "switch_endpoint" and stored.payload.get("endpoint") == "proxy":
-        return APPLIED["to_proxy"]
+    if stored.kind == "switch_endpoint":
+        return APPLIED[f"to_{stored.payload['endpoint']}"]
     return APPLIED.get(stored.kind, ("", ""))

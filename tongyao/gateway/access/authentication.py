@@ -10,6 +10,7 @@ from tongyao.app.errors import Unauthenticated
 from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
 
+_NEW_ONE: Final = "an operator makes a new one on the machine (`tongyao token create`)"
 SESSION: Final = "tongyao_session"
 """The cookie of a session of the console."""
 
@@ -36,9 +37,9 @@ def caller_of(token: Token | None) -> Caller:
     if token is None:
         raise Unauthenticated("token_unknown", "this token is not known here: check that it is whole")
     if token.revoked_at is not None:
-        raise Unauthenticated("token_revoked", "this token was revoked: ask for a new one")
+        raise Unauthenticated("token_revoked", f"this token was revoked: {_NEW_ONE}")
     if token.expired:
-        raise Unauthenticated("token_expired", "this token has expired: ask for a new one")
+        raise Unauthenticated("token_expired", f"this token has expired: {_NEW_ONE}")
     return Caller(
         role=Role(token.role),
         person=token.person or "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tongyao.app.messaging.answers import Answer
 from tongyao.app.messaging.inbox import Ask
 
 ASKED: Final[dict[str, str]] = {
@@ -28,70 +29,23 @@ def with_answers(ask: Ask) -> dict[str, Any]:
 
     Each call holds `tool` and `arguments`, complete but for the texts in angle brackets. `key` may be any text that is new.
     """
-    shown = ask.model_dump(mode="json", exclude_none=True)
+    shown = ask.model_dump(mode="json", exclude_none=True, exclude={"messages"})
     shown["asked"] = ASKED.get(ask.ask, "") + (_LAST_PLAN if ask.ask == "answer" and ask.round > 1 else "")
-    shown["answer_with"] = [
-        {"tool": tool, "arguments": {"process_id": ask.process_id, "key": "<key>", **arguments}}
-        for tool, arguments in _calls(ask)
-    ]
+    shown["answer_with"] = []
+    for message in ask.messages:
+        tool, arguments = _call(message)
+        call = {"process_id": ask.process_id, "key": "<key>", **arguments}
+        shown["answer_with"].append({"tool": tool, "arguments": call})
     return shown
 
 
-def _calls(ask: Ask) -> list[tuple[str, dict[str, Any]]]:
-    match ask.ask:
-        case "projection":
-            parts = {"capability": "<text>", "direction": "<text>", "boundary": "<text>"}
-            return [
-                ("respond", {"round": ask.round, "text": "<text>"}),
-                ("respond", {"round": ask.round, "parts": parts}),
-                ("respond", {"round": ask.round, "nothing_new": True}),
-            ]
+def _call(message: Answer) -> tuple[str, dict[str, Any]]:
+    """The tool that sends a message, and its arguments."""
+    fields = {name: one for name, one in message.items() if name != "kind"}
+    match message["kind"]:
+        case "submit_projection":
+            return "respond", fields
         case "consent":
-            return [("consent", {"allow": True}), ("consent", {"allow": False})]
+            return "consent", fields
         case _:
-            return [("decide", {"message": message}) for message in _messages(ask)]
-
-
-def _messages(ask: Ask) -> list[dict[str, Any]]:
-    match ask.ask:
-        case "confirm_tension":
-            tension = {"transition": "<text>", "initial_state": "<text>", "barriers": ["<text>"], "exchange": "<text>"}
-            return [{"kind": "confirm_tension"}, {"kind": "revise_tension", "tension": tension}]
-        case "select_participants":
-            return [{"kind": "select_participants", "participants": ["<profile id>", "<profile id>"]}]
-        case "answer":
-            said = {"kind": "answer_plan", "revision": ask.round}
-            return [
-                {**said, "answer": "commit"},
-                {**said, "answer": "decline", "text": "<text>"},
-                {**said, "answer": "propose", "text": "<text>"},
-            ]
-        case "decision":
-            return [_decision(ask, option) for option in (ask.choices.options if ask.choices else ())]
-        case "residual" | "hole":
-            said = {"kind": "approve_residual", "residual": ask.subject}
-            return [{**said, "approve": True}, {**said, "approve": False}]
-        case "resume":
-            return [{"kind": "resume"}]
-        case _:
-            return []
-
-
-def _decision(ask: Ask, option: str) -> dict[str, Any]:
-    match option:
-        case "replan":
-            given = ((ask.view.answers if ask.view else None) or {}).items()
-            without = [alias for alias, answer in given if answer == "decline"]
-            return {
-                "kind": "replan",
-                "without": without,
-                "proposals": [one for one, said in given if said == "propose"],
-            }
-        case "conclude":
-            return {"kind": "conclude"}
-        case "add_participants":
-            return {"kind": "decide", "decision": option, "participants": ["<profile id>"]}
-        case "raise_budget":
-            return {"kind": "decide", "decision": option, "tokens": 1_000_000}
-        case _:
-            return {"kind": "decide", "decision": option}
+            return "decide", {"message": message}

@@ -68,8 +68,14 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     ),
     Refusal.NOT_SUSPENDED: ("the process is not suspended; there is nothing to resume", "过程没有暂停，无需恢复"),
     Refusal.NOT_YOURS: ("this is not yours to say in this process", "这件事在本过程中不由你决定"),
-    Refusal.NOT_NOW: ("not possible in the present phase", "当前阶段不能这样做"),
-    Refusal.ALREADY_CONFIRMED: ("the tension is confirmed and can no longer be revised", "张力已确认，不能再修改"),
+    Refusal.NOT_NOW: (
+        "not possible in the present phase; your inbox says what is asked of you now, and `why` what the process waits for",
+        "当前阶段不能这样做；收件箱写明现在要你做什么，`why` 说明过程在等什么",
+    ),
+    Refusal.ALREADY_CONFIRMED: (
+        "the tension is confirmed already and can no longer be changed",
+        "张力已经确认，不能再修改",
+    ),
     Refusal.NO_SEATS_YET: (
         "nobody has a seat yet: this is possible once the tension is confirmed, people are chosen, and those who are "
         "asked whether a proxy may speak for them have answered",
@@ -83,7 +89,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "那一轮已结束：只有在一轮进行中才能为它发言",
     ),
     Refusal.TURN_OVER: ("this turn has ended", "这一次发言机会已经结束"),
-    Refusal.PROXY_SPEAKS: ("the proxy speaks in this turn; take over first", "这一轮由代理发言，请先接管"),
+    Refusal.PROXY_SPEAKS: (
+        "the proxy speaks in this turn; take over first (message `switch_endpoint` with `human`)",
+        "这一轮由代理发言，请先接管（消息 `switch_endpoint`，值为 `human`）",
+    ),
     Refusal.CORRECTED_ENOUGH: (
         "you have handed in words ten times in this turn: what you said last holds; say more in the next round",
         "这一轮你已提交十次：以最后一次为准；其余请在下一轮说",
@@ -97,7 +106,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.TOO_MANY: ("more participants than this process allows", "参与者人数超过本过程上限"),
     Refusal.TWICE: ("somebody is named twice, or is in the room already", "有人被重复选中，或已在场"),
     Refusal.HIMSELF: ("the demander cannot be one of the participants", "需求方不能同时是参与者"),
-    Refusal.NO_PARTICIPANTS: ("name at least as many participants as the quorum", "参与者人数不足最低要求"),
+    Refusal.NO_PARTICIPANTS: (
+        "too few participants: with those in the room they must reach the quorum, which is 2 unless the demander set another",
+        "参与者太少：连同在场的人，至少要达到最低人数；需求方没有另设时是 2 人",
+    ),
     Refusal.DEMANDER_APART: (
         "the demander takes no part in the rounds of this process: nobody speaks, or is waited for, as P00",
         "本过程中需求方不参与各轮：没有人以 P00 发言，也不等待 P00",
@@ -136,7 +148,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "这一轮你已延长过一次；如需更多时间，请联系需求方",
     ),
     Refusal.TOO_LONG: ("a turn can be extended by at most its own length", "延长的时间不能超过一轮本身的时长"),
-    Refusal.UNKNOWN_INVITATION: ("there is no open question of this number", "没有这个待答复的邀请"),
+    Refusal.UNKNOWN_INVITATION: (
+        "no question for you is open here: you have answered, or the time for it is over. After a yes `leave` takes you out",
+        "这里没有等你答复的问题：你已经答复，或者时间已过。答应之后可以用 `leave` 退出",
+    ),
     Refusal.NOT_ASKED: (
         "this plan was made without you, and asks nothing of you",
         "这版方案未包含你，不需要你的答复",

@@ -46,10 +46,10 @@ def problem_with(name: str) -> str:
         return f"it has {len(bare)} characters, at most {MOST_CHARACTERS}: give the name alone"
     if any(unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Cs") for char in bare):
         return "it has invisible characters: type it anew"
-    if sum(char.isalpha() for char in plain) < 2:
-        return "it has fewer than two letters: give the name that others call them by"
     if _PROTOCOL_ID.fullmatch(plain):
         return "aliases and ids of a process look like this: choose another name"
+    if sum(char.isalpha() for char in plain) < 2:
+        return "it has fewer than two letters: give the name that others call them by"
     if plain in _CLOSED or plain.replace("-", " ").replace("_", " ") in _CLOSED:
         return "it is a word of the protocol: choose another name"
     if words and all(_is_common(word) for word in words):
