@@ -28,6 +28,12 @@ def test_only_what_everybody_may_do_goes_without_a_token(gateway: GatewayHarness
     assert {} not in paths["/inbox"]["get"]["security"] and {} not in paths["/processes"]["post"]["security"]
 
 
+def test_the_document_says_which_data_each_kind_of_event_has(gateway: GatewayHarness) -> None:
+    kinds = gateway.app.openapi()["components"]["schemas"]["EventKind"]
+    for kind in kinds["enum"]:
+        assert f"- `{kind}`: " in kinds["description"]
+
+
 async def test_errors_have_the_form_that_the_document_gives(gateway: GatewayHarness) -> None:
     problem = gateway.app.openapi()["components"]["schemas"]["Problem"]
     for answer in (

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from tongyao.app.action_permissions import PERMISSIONS, Action, Role
+from tongyao.protocol.model.events import DATA
 
 _ABOUT: Final = (
     "What people and their agents do in a process, as HTTP. docs/api.md explains it and holds a script that runs. Tokens begin with `ty_`. "
@@ -36,6 +37,9 @@ _PROBLEM: Final[dict[str, Any]] = {
         },
     },
 }
+_KINDS: Final = "What happened, and the keys of `data`, of which you get those that you may see:\n\n" + "\n".join(
+    f"- `{kind.value}`: {keys}" for kind, keys in DATA.items()
+)
 _ANSWER: Final[dict[str, Any]] = {
     "description": "An error: 400, 401, 403, 404, 409, 413, 422, 429 (with `Retry-After`) or 503.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -52,6 +56,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         for schema in schemas.values():
             _null_may_be_missing(schema)
         schemas["Problem"] = _PROBLEM
+        schemas["EventKind"]["description"] = _KINDS
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         for methods in made["paths"].values():
             for operation in methods.values():

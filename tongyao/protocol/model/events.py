@@ -5,9 +5,10 @@ An event holds ids, counts and names of states, never a text. `seq` is allotted 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_validator, model_serializer
 
@@ -16,52 +17,97 @@ from tongyao.protocol.model.value import Value
 
 
 class EventKind(StrEnum):
-    """What happened. Beside each kind in tongyao/protocol/model/events.py stand the keys of its `data`."""
+    """What happened. `DATA` has the keys of each kind's `data`."""
 
-    PROCESS_STARTED = "process_started"  # [depth]
-    PHASE_CHANGED = "phase_changed"  # [from, to]
-    FORMULATION_READY = "formulation_ready"  # [grade, barriers, fallback]
-    TENSION_REVISED = "tension_revised"  # [grade]
-    TENSION_CONFIRMED = "tension_confirmed"  # [by: person | timer | setting]
-    FIELD_ACTIVATED = "field_activated"  # [candidates: [[profile id, perspective, score (not shown to anybody)]], round: of those found later]
-    CONSENT_ASKED = "consent_asked"  # [number]; of one person who is asked whether a proxy may speak for them
-    CONSENT_ANSWERED = "consent_answered"  # [number]; yes, no, or the time is over: which of these is told to nobody
-    CONSENT_CLOSED = "consent_closed"  # [asked, allowed]; counts. Asked are also those whose answer was known before
-    PARTICIPANTS_SELECTED = "participants_selected"  # [aliases]
-    PARTICIPANT_JOINED = "participant_joined"  # [alias, round]
-    PARTICIPANT_LEFT = "participant_left"  # [alias, round]
-    ROUND_OPENED = "round_opened"  # [round, aliases]
-    TURN_WAITING = "turn_waiting"  # [alias, round, due]
-    REMINDER = "reminder"  # [alias, round, share]; of somebody who is invited: [number, share]
-    DEADLINE_EXTENDED = "deadline_extended"  # [alias, due]
-    ESCALATED = "escalated"  # [alias, round]
-    ENDPOINT_SWITCHED = "endpoint_switched"  # [alias, to, fallback]
-    MANDATE_CHANGED = "mandate_changed"  # [alias]
-    WORDS_ARRIVED = "words_arrived"  # [alias, round]; of a person or their agent, not yet sorted
-    PROJECTION_RECEIVED = "projection_received"  # [alias, round, outcome, items, struck]
-    GATE_COMPLETE = "gate_complete"  # [round]
-    OBSERVATION_READY = (
-        "observation_ready"  # [round, verdict, relations, inferred, struck, news, new_links, new_quotes]
-    )
-    CONVERGED = "converged"  # [round, reason]
-    CONCLUDED = "concluded"  # [round, phase]
-    DECISION_NEEDED = "decision_needed"  # [cause]
-    DECIDED = "decided"  # [decision, by: person | timer, without: of a re-plan, the aliases that it leaves out]
-    BUDGET_WARNING = "budget_warning"  # [share]
-    SUSPENDED = "suspended"  # [code, reason, kind, since: when process time stopped]
-    RESUMED = "resumed"  # [code]; the cause that is gone
-    OPERATOR_ACTED = "operator_acted"  # [message, login]
-    PLAN_READY = "plan_ready"  # [revision, claims, supported, residuals, reduced]
-    DELIVERY_READY = "delivery_ready"  # [alias, revision]
-    ANSWER_RECEIVED = "answer_received"  # [alias, decision, revision, text_id]
-    RESIDUAL_OPEN = "residual_open"  # [residual]
-    RESIDUAL_APPROVED = "residual_approved"  # [residual]; it goes back to the field
-    CHILD_STARTED = "child_started"  # [child, residual]
-    CHILD_REFUSED = "child_refused"  # [residual, reason: declined (the demander said no) | depth | duplicate | budget | unknown | nothing | nobody | cancelled]
-    CHILD_FINISHED = "child_finished"  # [child, residual, outcome]
-    STEP_SKIPPED = "step_skipped"  # [step, reason]; a step that a process can do without
-    MESSAGE_REFUSED = "message_refused"  # [message, code]; of signals only: an update's refusal goes to its sender
-    PROCESS_ENDED = "process_ended"  # [outcome]
+    PROCESS_STARTED = "process_started"
+    PHASE_CHANGED = "phase_changed"
+    FORMULATION_READY = "formulation_ready"
+    TENSION_REVISED = "tension_revised"
+    TENSION_CONFIRMED = "tension_confirmed"
+    FIELD_ACTIVATED = "field_activated"
+    CONSENT_ASKED = "consent_asked"
+    CONSENT_ANSWERED = "consent_answered"
+    CONSENT_CLOSED = "consent_closed"
+    PARTICIPANTS_SELECTED = "participants_selected"
+    PARTICIPANT_JOINED = "participant_joined"
+    PARTICIPANT_LEFT = "participant_left"
+    ROUND_OPENED = "round_opened"
+    TURN_WAITING = "turn_waiting"
+    REMINDER = "reminder"
+    DEADLINE_EXTENDED = "deadline_extended"
+    ESCALATED = "escalated"
+    ENDPOINT_SWITCHED = "endpoint_switched"
+    MANDATE_CHANGED = "mandate_changed"
+    WORDS_ARRIVED = "words_arrived"
+    PROJECTION_RECEIVED = "projection_received"
+    GATE_COMPLETE = "gate_complete"
+    OBSERVATION_READY = "observation_ready"
+    CONVERGED = "converged"
+    CONCLUDED = "concluded"
+    DECISION_NEEDED = "decision_needed"
+    DECIDED = "decided"
+    BUDGET_WARNING = "budget_warning"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    OPERATOR_ACTED = "operator_acted"
+    PLAN_READY = "plan_ready"
+    DELIVERY_READY = "delivery_ready"
+    ANSWER_RECEIVED = "answer_received"
+    RESIDUAL_OPEN = "residual_open"
+    RESIDUAL_APPROVED = "residual_approved"
+    CHILD_STARTED = "child_started"
+    CHILD_REFUSED = "child_refused"
+    CHILD_FINISHED = "child_finished"
+    STEP_SKIPPED = "step_skipped"
+    MESSAGE_REFUSED = "message_refused"
+    PROCESS_ENDED = "process_ended"
+
+
+DATA: Final[Mapping[EventKind, str]] = {
+    EventKind.PROCESS_STARTED: "depth",
+    EventKind.PHASE_CHANGED: "from, to",
+    EventKind.FORMULATION_READY: "grade, barriers, fallback",
+    EventKind.TENSION_REVISED: "grade",
+    EventKind.TENSION_CONFIRMED: "by: person | timer | setting",
+    EventKind.FIELD_ACTIVATED: "candidates: [[profile id, perspective, score (not shown to anybody)]], round: of those found later",
+    EventKind.CONSENT_ASKED: "number; of one person who is asked whether a proxy may speak for them",
+    EventKind.CONSENT_ANSWERED: "number; yes, no, or the time is over: which of these is told to nobody",
+    EventKind.CONSENT_CLOSED: "asked, allowed; counts. Asked are also those whose answer was known before",
+    EventKind.PARTICIPANTS_SELECTED: "aliases",
+    EventKind.PARTICIPANT_JOINED: "alias, round",
+    EventKind.PARTICIPANT_LEFT: "alias, round",
+    EventKind.ROUND_OPENED: "round, aliases",
+    EventKind.TURN_WAITING: "alias, round, due",
+    EventKind.REMINDER: "alias, round, share; of somebody who is invited: [number, share]",
+    EventKind.DEADLINE_EXTENDED: "alias, due",
+    EventKind.ESCALATED: "alias, round",
+    EventKind.ENDPOINT_SWITCHED: "alias, to, fallback",
+    EventKind.MANDATE_CHANGED: "alias",
+    EventKind.WORDS_ARRIVED: "alias, round; of a person or their agent, not yet sorted",
+    EventKind.PROJECTION_RECEIVED: "alias, round, outcome, items, struck",
+    EventKind.GATE_COMPLETE: "round",
+    EventKind.OBSERVATION_READY: "round, verdict, relations, inferred, struck, news, new_links, new_quotes",
+    EventKind.CONVERGED: "round, reason",
+    EventKind.CONCLUDED: "round, phase",
+    EventKind.DECISION_NEEDED: "cause",
+    EventKind.DECIDED: "decision, by: person | timer, without: of a re-plan, the aliases that it leaves out",
+    EventKind.BUDGET_WARNING: "share",
+    EventKind.SUSPENDED: "code, reason, kind, since: when process time stopped",
+    EventKind.RESUMED: "code; the cause that is gone",
+    EventKind.OPERATOR_ACTED: "message, login",
+    EventKind.PLAN_READY: "revision, claims, supported, residuals, reduced",
+    EventKind.DELIVERY_READY: "alias, revision",
+    EventKind.ANSWER_RECEIVED: "alias, decision, revision, text_id",
+    EventKind.RESIDUAL_OPEN: "residual",
+    EventKind.RESIDUAL_APPROVED: "residual; it goes back to the field",
+    EventKind.CHILD_STARTED: "child, residual",
+    EventKind.CHILD_REFUSED: "residual, reason: declined (the demander said no) | depth | duplicate | budget | unknown | nothing | nobody | cancelled",
+    EventKind.CHILD_FINISHED: "child, residual, outcome",
+    EventKind.STEP_SKIPPED: "step, reason; a step that a process can do without",
+    EventKind.MESSAGE_REFUSED: "message, code; of signals only: an update's refusal goes to its sender",
+    EventKind.PROCESS_ENDED: "outcome",
+}
+"""The keys of each kind's `data`, with what is to be known of them."""
 
 
 class Event(Value):
