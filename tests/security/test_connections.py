@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -176,3 +177,44 @@ async def test_a_head_of_very_many_lines_is_refused_before_they_are_parsed(whole
                 await reader.readexactly(int(length.split(b":")[1]))
             assert b" 422 " in head.split(b"\r\n")[0]
         writer.close()
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        HEAD + b"a:\r\n" * 12_000 + b"\r\n",
+        CHUNKED + b"1\r\n \r\n" * 9_000 + b"0\r\n\r\n",
+        CHUNKED + b"0\r\n" + b"a:\r\n" * 12_000 + b"\r\n",
+    ],
+    ids=["a head of many lines", "chunks of one byte", "trailers"],
+)
+async def test_what_is_sent_behind_a_request_is_bounded_as_the_request_is(whole: GatewayHarness, behind: bytes) -> None:
+    """It was parsed in one piece as soon as the request was answered, and no limit looked at it: more than a second for 250 KB."""
+    async with open_gateway(whole) as (_, port):
+        found = await statuses(port, HEAD + b"\r\n" + behind)
+        assert [one for one in found if one != b"400"] in ([], [b"200"]), "the second one was answered"
+
+
+async def test_requests_that_are_sent_all_at_once_are_answered_one_after_the_other(whole: GatewayHarness) -> None:
+    body = b" " * 4_900
+    posted = b"POST /profiles HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    last = HEAD + b"Connection: close\r\n\r\n"
+    async with open_gateway(whole) as (_, port):
+        sent = (HEAD + b"\r\n" + posted) * 6 + last
+        assert await statuses(port, sent) == [b"200", b"422"] * 6 + [b"200"]
+
+
+async def statuses(port: int, sent: bytes) -> list[bytes]:
+    """Of all answers that arrive until the gateway closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    received = b""
+    try:
+        writer.write(sent)
+        async with asyncio.timeout(60):
+            while piece := await reader.read(65_536):
+                received += piece
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+    return re.findall(rb"HTTP/1\.1 (\d+)", received)

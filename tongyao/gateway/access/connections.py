@@ -13,7 +13,8 @@ HEAD_BYTES: Final = 64 * 1024
 """Of a head, and of the trailers of a chunked body."""
 HEAD_LINES: Final = 200
 _PIECE: Final = 4096
-"""Bytes that are parsed before it is asked whether the connection may go on: a quarter of a megabyte may arrive at once."""
+"""Bytes that are parsed before it is asked whether the connection may go on: a quarter of a megabyte may arrive at once. What arrives behind a
+request waits until that one is answered, and is then parsed in the same way."""
 _SMALL_CHUNKS: Final = 200
 _CHUNK_BYTES: Final = 16
 """A chunked body has at most so many chunks, and one more for so many bytes: each takes as long to parse as a thousand bytes."""
@@ -103,6 +104,7 @@ def patient_protocol(seconds: float, room: OpenConnections, address_of: Callable
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self.conn = self._counted = _Chunked()
+            self._unread = bytearray()
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -110,10 +112,22 @@ def patient_protocol(seconds: float, room: OpenConnections, address_of: Callable
             room.enter(self, address_of(self.client[0] if self.client else ""))
 
         def data_received(self, data: bytes) -> None:
-            for start in range(0, len(data), _PIECE):
-                if self.transport.is_closing():
+            self._unread += data
+            self._read_on()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._read_on()
+
+        def _read_on(self) -> None:
+            """Parse what has arrived, to the end of the request that is to be answered next: until then the client's state is one of these two."""
+            while self._unread and not self.transport.is_closing():
+                if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+                    self.flow.pause_reading()
                     return
-                self._piece_received(data[start : start + _PIECE])
+                piece = bytes(self._unread[:_PIECE])
+                del self._unread[:_PIECE]
+                self._piece_received(piece)
 
         def _piece_received(self, piece: bytes) -> None:
             before = self.cycle
