@@ -20,13 +20,24 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """The candidates for the tension, best first, each person once."""
+        """The candidates for the tension, best first, each person once. Of a child those first who were not asked for its parent."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         tension = Tension.model_validate_json(await repositories.texts.get(what.tension_text_id))
-        found = await self._deps.field.discover(
-            tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
+        parent = (await repositories.processes.get(what.process_id)).parent_id
+        before = await repositories.lineage.asked_in(parent) if parent else frozenset()
+        excluded = [one for one in what.excluded if one]
+        found = list(
+            await self._deps.field.discover(
+                tension, scene=what.scene, limit=what.limit, excluded=[*excluded, *sorted(before)]
+            )
         )
+        others = list(dict.fromkeys(one.profile_id for one in found))
+        if before and len(others) < what.limit:
+            again = await self._deps.field.discover(
+                tension, scene=what.scene, limit=what.limit - len(others), excluded=[*excluded, *others]
+            )
+            found += [one.model_copy(update={"rank": one.rank + len(found)}) for one in again]
         await repositories.seats.find(what.process_id, found)
         return _found(found)
 

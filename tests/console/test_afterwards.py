@@ -50,8 +50,8 @@ async def test_after_the_end_what_somebody_declined_goes_back_to_the_field_from_
         declined = page.locator("#declined")
         assert "What P04 was to give" in await declined.inner_text()
         await looks_right(page)
-        await declined.get_by_role("button", name="Take this back to the field").click()
-        await declined.get_by_role("link", name="It went back to the field").wait_for()
+        await declined.get_by_role("button", name="Look for other people for this").click()
+        await declined.get_by_role("link", name="People are being looked for").wait_for()
         assert [row.id for row in await lineage.children(pid)] == [f"{pid}.1-P04"]
         assert not await declined.get_by_role("button").count()
 
@@ -66,9 +66,12 @@ async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_t
     console.harness.engine.script.rules.remove(rule)
     async with console.visitor(demander, viewport=PHONE, java_script_enabled=script) as page:
         await page.goto(f"{console.url}/console/processes/{pid}")
-        await page.locator("#now").get_by_role("link", name="Step 1 is yours to decide").click()
+        await page.locator("#now").get_by_role("link", name="Step 1 of the plan is for you").click()
         await page.wait_for_url("**/plan#first")
-        assert "Nobody has committed, so no names are open." in await page.locator("#now").inner_text()
+        now = await page.locator("#now").inner_text()
+        assert "Say which sailing is meant" in now
+        assert "Nobody committed, and the time for answers is over: no names are open" in now
+        assert not await page.locator("#tell").count(), "nobody would read it"
         came = page.locator("#came")
         await came.get_by_label("What you asked for").select_option("partly")
         await came.get_by_label("In your words").fill("It is the Thursday sailing.")
@@ -92,3 +95,46 @@ async def test_where_nothing_can_go_back_to_the_field_the_page_says_why(console:
     async with console.visitor(participant) as page:
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
         assert not await page.locator("#now, #came, #declined").count(), "these are the demander's"
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_who_commits_says_how_to_be_reached_and_reads_what_whoever_asked_decided(
+    console: Console, house: Ferry, script: bool
+) -> None:
+    rule = Rule(step="plan", draft={"tasks": [DECIDES]})
+    console.harness.engine.script.rules.append(rule)
+    await house.start(residuals="off")
+    await house.until_answering()
+    await house.stack.asked(house.pid, house.human, 1, what="answer")
+    console.harness.engine.script.rules.remove(rule)
+    plan = f"{console.url}/console/processes/{house.pid}"
+    async with console.visitor(house.tokens[DEMANDER], viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{plan}/plan#tell")
+        tell = page.locator("#tell")
+        assert "Nobody has committed so far." in await tell.inner_text()
+        assert "Say which sailing is meant" in await tell.inner_text()
+        assert "The plan can be answered until" in await page.locator("#answers").inner_text()
+        await tell.get_by_label("What you decided").fill("The Thursday sailing. Ring 0123.")
+        await tell.get_by_role("button", name="Save it for them").click()
+        await page.get_by_role("status").filter(has_text="Saved.").wait_for()
+        if script:
+            await looks_right(page)
+    async with console.visitor(house.tokens[house.human], viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{plan}/delivery")
+        assert "Ring 0123." not in await page.content(), "they have not committed"
+        await page.get_by_label("How whoever asked and those who commit too reach you").fill("At the pier office.")
+        if script:
+            await looks_right(page)
+        await page.get_by_role("button", name="I commit to this part").click()
+        await page.wait_for_url("**/delivery?done=commit")
+        await house.stack.end(house.pid)
+        await page.reload()
+        known = await page.locator("section:has(#who-h)").inner_text()
+        assert "The Thursday sailing. Ring 0123." in known
+        assert "Nobody else can commit any more." in await page.locator("#next").inner_text()
+        if script:
+            await looks_right(page)
+    async with console.visitor(house.tokens[DEMANDER], language="zh", java_script_enabled=script) as page:
+        await page.goto(f"{plan}/plan")
+        assert "At the pier office." in await page.locator("#tell").inner_text()
+        assert "接下的那一个人读得到" in await page.locator("#now").inner_text()

@@ -87,7 +87,7 @@ async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Cons
     async with console.visitor(demander) as page:
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
         await looks_right(page)
-        await page.get_by_role("button", name="Take this back to the field").click()
+        await page.get_by_role("button", name="Look for other people for this").click()
         await page.wait_for_load_state()
 
         async def taken() -> bool:
@@ -95,7 +95,7 @@ async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Cons
 
         await stack.when(taken)
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
-        assert await page.get_by_role("link", name="It went back to the field").count() == 1
+        assert await page.get_by_role("link", name="People are being looked for").count() == 1
     for row in [*await stack.repositories.lineage.children(pid), await stack.repositories.processes.get(pid)]:
         await stack.handle(row.id).cancel()
 

@@ -72,7 +72,7 @@ NOTHING_OF_ANYBODY: Final = {
 """Tables in which nothing stands when somebody has said everything that can be said."""
 
 ID_STAYS: Final = {
-    "answers", "data_keys", "events", "feedback", "inbox", "intent_readings", "mandates", "manifests", "messages",
+    "answers", "contacts", "data_keys", "events", "feedback", "inbox", "intent_readings", "mandates", "manifests", "messages",
     "model_calls", "notifications", "profile_versions", "profiles", "seats", "signalled", "texts", "tokens", "tombstones",
 }  # fmt: skip
 """Where an erased person's id may still stand: their seat and what hangs on it, ids and counts (docs/erasure.md)."""
@@ -131,7 +131,7 @@ async def everything_is_said(here: Stack, gateway: GatewayHarness, url: str) -> 
     await here.until(pid, "deciding")
     await here.say(pid, "decide", decision="accept_as_is")
     await here.asked(pid, alias, 1, what="answer")
-    answered = {"kind": "answer_plan", "revision": 1, "answer": "commit", "text": f"{WORD} agrees."}
+    answered = {"kind": "answer_plan", "revision": 1, "answer": "commit", "text": f"{WORD} agrees.", "contact": MAIL}
     assert (await gateway.ask("POST", f"/processes/{pid}/messages", token, json=answered)).status_code == 200
     assert (await here.end(pid)).phase is Phase.COMPLETED
     await corrected(here, pid, people["bo"])

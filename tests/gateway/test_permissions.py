@@ -25,6 +25,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
     ("post", "/tokens"): {"role": "operator"},
     ("put", "/processes/{process_id}/feedback"): {"usefulness": 3},
+    ("put", "/processes/{process_id}/contact"): {"text": "At the quay."},
     ("put", "/profiles/{profile_id}/channels/mail"): {"address": "a@example.org"},
     ("put", "/profiles/{profile_id}/channels/mail/confirmation"): {"code": "guess"},
     ("put", "/profiles/{profile_id}/source"): {"kind": "none-such"},

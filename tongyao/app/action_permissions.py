@@ -46,6 +46,7 @@ class Action(StrEnum):
     READ_PLAN = "read_plan"
     READ_DELIVERY = "read_delivery"
     GIVE_FEEDBACK = "give_feedback"
+    GIVE_CONTACT = "give_contact"
     SEND_MESSAGE = "send_message"
     READ_MESSAGE = "read_message"
     READ_INBOX = "read_inbox"
@@ -85,6 +86,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.READ_PLAN: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
     Action.READ_DELIVERY: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
     Action.GIVE_FEEDBACK: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
+    Action.GIVE_CONTACT: frozenset({Role.DEMANDER, Role.PARTICIPANT}),
     Action.SEND_MESSAGE: _IN_THE_PROCESS | {Role.INVITED},
     Action.READ_MESSAGE: _OWN_OR_OPERATOR,
     Action.READ_INBOX: _ANY_TOKEN,

@@ -204,6 +204,9 @@ def answer(
         int | None, typer.Option(help="The revision of the plan to answer. Default: the latest.")
     ] = None,
     text: Annotated[str, typer.Option(help="The text of the answer: what you propose, or why you decline.")] = "",
+    contact: Annotated[
+        str, typer.Option(help="With commit: how the demander and those who commit too reach you. Only they read it.")
+    ] = "",
     key: Key = None,
 ) -> None:
     """Answer a plan for a participant."""
@@ -211,7 +214,9 @@ def answer(
 
     if revision is None:
         revision = run(actions.latest_revision(process))
-    actions.send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text)
+    actions.send(
+        process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text, contact=contact
+    )
 
 
 def replan(

@@ -31,6 +31,7 @@ from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.texts import Texts, text_id
+from tongyao.records.process.contacts import Contacts
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
 from tongyao.records.process.gateway_outages import Door
@@ -62,6 +63,7 @@ class Repositories:
         self.rounds = Rounds(pool)
         self.plans = Plans(pool)
         self.feedback = Feedback(pool)
+        self.contacts = Contacts(pool)
         self.ledger = Ledger(pool)
         self.journal = Journal(pool)
         self.events = Events(pool)
@@ -95,6 +97,7 @@ class Repositories:
         plans = [one for one in plans if before_plan is None or one.revision < before_plan]
         deliveries = await self.plans.deliveries(row.id) if whole else []
         answers = await self.plans.answers(row.id) if whole else []
+        contacts = await self.contacts.of_process(row.id) if plans else {}
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
         wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
@@ -125,6 +128,7 @@ class Repositories:
             round=row.round,
             open_record=row.open_record,
             intent=texts.get(row.intent_text_id or "", "") or ERASED,
+            title=(read.lineage.title or read.transition) if read is not None and read.lineage is not None else "",
             tension=read,
             names=(
                 *(numbered(read.names, after=marks_in(read)) if read else ()),
@@ -154,6 +158,7 @@ class Repositories:
                 for one in answers
                 if one.revision < latest
             ),
+            contacts=contacts,
         )
 
     async def mandates_in(self, scene: str, profile_ids: Sequence[str]) -> dict[str, Mandate]:

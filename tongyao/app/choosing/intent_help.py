@@ -17,6 +17,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, IntentReader
 from tongyao.app.errors import BadInput, NotOffered, Unavailable
 from tongyao.app.quotas import check_day_budget
+from tongyao.protocol.model.intent_parts import Lens
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
 from tongyao.protocol.model.sizes import language_of
@@ -28,7 +29,6 @@ PROFILE_CHARS: Final = 15_000
 """Of the profile, from its beginning: an answer is wanted while somebody writes."""
 FREE_CHARS: Final = 5_000
 """Of the intent and of the profile, where nobody pays: the reading takes the gateway's own time."""
-Lens = Literal["T", "I", "B", "E"]
 LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
 

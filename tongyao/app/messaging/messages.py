@@ -17,6 +17,7 @@ from tongyao.app.authorization import (
     invited_author,
     permit,
 )
+from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.given_names import check_names
@@ -40,6 +41,7 @@ from tongyao.app.start import check_ceiling, start_child
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.settings import to_proxy
+from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.refusals import Refusal, Verdict
@@ -141,6 +143,8 @@ async def send_message(
     await _check_own_proxy(context, access, body)
     if not caller.on_the_machine:
         _check_ceilings(context, body)
+    if isinstance(body, AnswerPlanBody) and body.contact.strip() and body.answer != "commit":
+        raise BadInput("contact_without_commit", "a contact is for those who commit: leave it out", field="contact")
     if isinstance(body, SelectParticipantsBody | DecideBody):
         await check_chosen(context, caller, access.process.demander, chosen(body.participants))
     return await send_as(context, access, body, key=key, via=via)
@@ -174,9 +178,10 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
     """As `send_message`, for a caller whose access to the process is known already."""
+    lineage = None
     if isinstance(body, ReviseTensionBody) and access.role in MESSAGE_PERMISSIONS[body.kind]:
-        body = await _with_checked_names(context, access, body)
-    message, text = build_message(body, access, key)
+        body, lineage = await _with_checked_names(context, access, body)
+    message, text = build_message(body, access, key, lineage=lineage)
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
@@ -201,23 +206,33 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
         raise Refused(stored.verdict, stored.id, phase=phase, language=access.process.language)
+    if isinstance(body, AnswerPlanBody) and body.contact.strip():
+        await keep_contact(context, access, body.contact)  # also when repeated: an earlier try may have stopped before this
     return _receipt(stored, repeated=kept.verdict is not None)
 
 
-async def _with_checked_names(context: AppContext, access: ProcessAccess, body: ReviseTensionBody) -> ReviseTensionBody:
-    """A revision that says nothing of names hides those of the tension that it replaces. Raises `BadInput` for what is no name."""
+async def _with_checked_names(
+    context: AppContext, access: ProcessAccess, body: ReviseTensionBody
+) -> tuple[ReviseTensionBody, Lineage | None]:
+    """A revision that says nothing of names hides those of the tension that it replaces; and where that one came from.
+
+    Raises `BadInput` for what is no name.
+    """
     record = await context.repositories.record(access.process)
     before = record.tension
+    lineage = before.lineage if before is not None else None
     found = before.names if before is not None else ()
     if body.tension.names is None:
-        return body.model_copy(update={"tension": body.tension.model_copy(update={"names": found})})
+        return body.model_copy(update={"tension": body.tension.model_copy(update={"names": found})}), lineage
     shown = before.lines() if before is not None else ()
     await check_names(body.tension.names, found=found, texts=(record.intent, *shown), tension=body.tension.tension())
-    return body
+    return body, lineage
 
 
-def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[Message, MessageText | None]:
-    """The protocol's message, which refers to its text by id, and the text to store with it.
+def build_message(
+    body: MessageBody, access: ProcessAccess, key: str, *, lineage: Lineage | None = None
+) -> tuple[Message, MessageText | None]:
+    """The protocol's message, which refers to its text by id, and the text to store with it. `lineage`: of a revised tension.
 
     Raises `NotAllowed` when the role may not send this kind, and `BadInput`.
     """
@@ -229,7 +244,7 @@ def build_message(body: MessageBody, access: ProcessAccess, key: str) -> tuple[M
     text = ""
     match body:
         case ReviseTensionBody():
-            tension = body.tension.tension()
+            tension = body.tension.tension().model_copy(update={"lineage": lineage})
             fields = {"tension": TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))}
             text = tension.model_dump_json()
         case SubmitProjectionBody():

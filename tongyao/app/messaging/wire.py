@@ -23,6 +23,8 @@ from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
 """Of what somebody says in a turn, or with an answer: as of an intent. Longer descriptions belong into a profile."""
+MAX_CONTACT: Final = 2_000
+"""Of what somebody tells those who committed."""
 MAX_TOKENS: Final = 10**12
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$")]
@@ -214,6 +216,11 @@ class AnswerPlanBody(Body):
     revision: int = Field(ge=1, le=1_000)
     answer: Literal["commit", "decline", "propose"]
     text: Text = ""
+    contact: str = Field(
+        default="",
+        max_length=MAX_CONTACT,
+        description="With `commit`: how the demander and those who commit too reach you. Only they read it.",
+    )
 
 
 class ApproveResidualBody(Body):

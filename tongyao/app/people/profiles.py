@@ -256,7 +256,7 @@ async def read_version(context: AppContext, caller: Caller, profile_id: str, ver
 
 async def export_profile(context: AppContext, caller: Caller, profile_id: str) -> dict[str, Any]:
     """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where, their answers to
-    plans, and what they asked for.
+    plans, what they told those who committed, and what they asked for.
     """
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     repositories = context.repositories
@@ -282,6 +282,7 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
         "answers": {
             pid: [one.model_dump(mode="json") for one in found.answers] for pid, found in said.items() if found.answers
         },
+        "contacts": await repositories.contacts.of_person(profile_id),
         "asked_for": await _intents_of(context, profile_id),
     }
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from tongyao.app import processes, start
 from tongyao.app.action_permissions import Action
 from tongyao.app.choosing.candidates import Candidate, candidates
+from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.feedback import Feedback, FeedbackGiven, give_own_feedback
 from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
@@ -80,6 +81,12 @@ async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
 async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> Feedback:
     """What became of the plan for you, also long after the end. It takes the place of what you said of the same plan before."""
     return await give_own_feedback(context, caller, process_id, body)
+
+
+@router.put("/{process_id}/contact", status_code=204, openapi_extra=action(Action.GIVE_CONTACT))
+async def tell_those_who_commit(process_id: Id, body: ContactGiven, context: Context, caller: Caller) -> None:
+    """How the demander and those who commit reach you, and what you tell them. Yours is read once you have committed."""
+    await give_contact(context, caller, process_id, body)
 
 
 @router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from pydantic import ValidationError
@@ -13,16 +14,18 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.open_residuals import Closed, closed_because, holes, open_residuals
+from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.errors import not_valid
 from tongyao.app.feedback import FeedbackGiven, give_own_feedback, read_feedback
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.model.plan import Plan, Residual
-from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.feedback import FeedbackRow
 
 _OWN_TO_ANSWER: Final = ("decides", "asked")
+_BEFORE_THE_END: Final = (Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING)
 
 
 @dataclass(frozen=True)
@@ -34,24 +37,42 @@ class ResidualState:
 
 
 @dataclass(frozen=True)
+class OwnStep:
+    """A step of the plan that waits for the demander. `number`: in the plan's list."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Afterwards:
-    """`steps`: numbers of the plan's steps that wait for the demander. `states`: by the residual's id. `holes`: of those who
-    declined. `closed`: why nothing can go back to the field. `named`: somebody committed, so that names are open.
-    `told`: what the demander said came of it, and in which words.
+    """`steps`: those that wait for the demander. `states`: by the residual's id. `holes`: of those who declined.
+    `closed`: why nothing can go back to the field. `named`: how many committed, so that their names are open. `may_commit`:
+    whether somebody still can. `told`: what the demander said came of it, and in which words.
     """
 
-    steps: tuple[int, ...]
+    steps: tuple[OwnStep, ...]
     states: Mapping[str, ResidualState]
     holes: tuple[Residual, ...]
     closed: Closed
     cost: ChildCost | None
-    named: bool
+    named: int
+    may_commit: bool
     told: tuple[FeedbackRow, str] | None
 
     @property
     def open(self) -> int:
         """How many points can go back to the field now."""
         return sum(bool(one.ask) for one in self.states.values())
+
+    @property
+    def numbers(self) -> list[int]:
+        return [one.number for one in self.steps]
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether what the demander tells reaches somebody: those who committed, now or later."""
+        return bool(self.named) or self.may_commit
 
 
 async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Afterwards | None:
@@ -76,15 +97,16 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
         holes=tuple(left),
         closed=closed,
         cost=await child_cost(visit.context, access) if asked else None,
-        named="commit" in (view.answers or {}).values(),
+        named=sum(one == "commit" for one in (view.answers or {}).values()),
+        may_commit=view.phase in _BEFORE_THE_END,
         told=await read_feedback(visit.context, row.id, access.alias),
     )
 
 
-def own_steps(plan: Plan) -> tuple[int, ...]:
-    """Numbers of the steps that the demander is to decide, or is asked about."""
+def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
+    """The steps that the demander is to decide, or is asked about."""
     return tuple(
-        number
+        OwnStep(number, task.title)
         for number, task in enumerate(plan.tasks, 1)
         if task.assignee == DEMANDER and task.standing in _OWN_TO_ANSWER
     )
@@ -102,6 +124,21 @@ def residual_states(
             ask=residual if residual in asked and not taken else "", child=child if taken else ""
         )
     return found
+
+
+async def answered_until(visit: Visit, process_id: str) -> datetime | None:
+    """Until when the plan is answered; None where nobody is asked, or no longer."""
+    waiting = await visit.context.repositories.inbox.of_process(process_id, open_only=True)
+    return max((one.due_at for one in waiting if one.ask == "answer" and one.due_at), default=None)
+
+
+async def tell_those_who_commit(visit: Visit, process_id: str, form: FormData) -> None:
+    """Keep how others reach the visitor, and what they tell them. Raises `BadInput` and other `Problem`s."""
+    try:
+        body = ContactGiven.model_validate({"text": text_in(form, "contact")})
+    except ValidationError as error:
+        raise not_valid(error) from None
+    await give_contact(visit.context, visit.caller, process_id, body)
 
 
 async def say_what_came(visit: Visit, process_id: str, form: FormData) -> None:

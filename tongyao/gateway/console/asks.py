@@ -21,6 +21,7 @@ from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.projection import Projection
 from tongyao.records.privacy.drafts import Draft
 
 PARTS: Final = ("capability", "direction", "boundary")
@@ -46,6 +47,7 @@ class Answering:
     problem: Problem | None = None
     leaving: bool = False
     correcting: bool = False
+    was_sorted: Projection | None = None
     scene: str = ""
     cost: ChildCost | None = None
     cause: str = ""
@@ -129,6 +131,8 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         last = (ask.view.observations or (None,))[-1]
         if last is not None:
             answering.concerning = reading.concerning(last, ask.view.you)
+        if ask.ask == "projection":
+            answering.was_sorted = reading.last_sorted(ask.view, ask.round)
     if ask.ask == "decision":
         asked = await visit.context.repositories.events.of_kind(ask.process_id, EventKind.DECISION_NEEDED)
         answering.cause = str(asked[-1].data.get("cause", "")) if asked else ""

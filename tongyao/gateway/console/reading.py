@@ -42,8 +42,8 @@ class Source:
 
 
 def title_of(view: PartyView) -> str:
-    """The first words of the intent, or of the tension's transition; empty where neither may be read."""
-    return title_of_text(view.intent or (view.tension.transition if view.tension else ""))
+    """Of a child what stayed open; else the first words of the intent, or of the tension's transition; empty where none may be read."""
+    return title_of_text(view.title or view.intent or (view.tension.transition if view.tension else ""))
 
 
 def title_of_text(text: str) -> str:
@@ -268,6 +268,11 @@ def news_by_round(events: Iterable[_Event]) -> dict[int, int]:
 def correctable(view: PartyView, said: Projection) -> bool:
     """Whether the reader, who said this themself, may still say it otherwise."""
     return view.phase is Phase.CRYSTALLIZING and said.round == view.round and said.author is EndpointKind.HUMAN
+
+
+def last_sorted(view: PartyView, before: int = 0) -> Projection | None:
+    """The last that was said for the reader and was sorted into lines. `before`: of a round before this one; 0: of any."""
+    return next((one for one in reversed(view.own or ()) if one.items and (not before or one.round < before)), None)
 
 
 def own_in(view: PartyView, number: int) -> Projection | None:

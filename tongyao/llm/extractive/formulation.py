@@ -10,6 +10,7 @@ from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, names_some
 from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.llm.extractive.sentences import Sentence, single, split
+from tongyao.protocol.model.intent_parts import Lens, lens_over
 from tongyao.protocol.model.requests import FormulationRequest, Material
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.tension import TENSION_UNITS, LineQuoteDraft, NameDraft, TensionDraft
@@ -25,6 +26,9 @@ TOLD: Final = 8
 """Units from which a sentence of the intent without a cue of its own tells how things stand; a figure counts as two."""
 
 BARRIERS: Final = 5
+_SAID: Final = 100.0
+"""The score of what its author put under a line that names the lens: nothing else goes before it."""
+
 LEAST: Final = 2.0
 """A sentence enters a lens when it says so itself, or stands under a heading that does and bears on the
 intent."""
@@ -37,6 +41,7 @@ class _Candidate:
     of_intent: bool
     bearing: float
     at_heart: bool = False
+    asked: Lens | None = None
 
     @property
     def in_the_way(self) -> bool:
@@ -44,6 +49,8 @@ class _Candidate:
         return Cue.OBSTACLE in self.sentence.cues_above
 
     def score(self, lens: str) -> float:
+        if self.asked is not None:  # its author says where it belongs
+            return _SAID if lens == self.asked else 0.0
         text, heading = self.sentence.text, self.sentence.heading
         shown = weight(_CUE[lens], text, heading)
         if lens == "-":
@@ -101,6 +108,7 @@ def formulate(request: FormulationRequest) -> TensionDraft:
             of_intent=order < len(intent),
             bearing=float(bearing[order]) if order >= len(intent) else 0.0,
             at_heart=order in heart,
+            asked=lens_over(sentence.heading) if order < len(intent) else None,
         )
         for order, sentence in enumerate(everything)
     ]
@@ -109,7 +117,9 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         # Where somebody says what is behind their wish, that is the need, and the thing they asked for is
         # not.
         open_to = [one for one in pool if one.at_heart] if lens == "T" and heart else pool
-        if lens == "B" and any(one.in_the_way and one.score("B") for one in pool):
+        if any(one.asked == lens for one in pool):
+            open_to = [one for one in pool if one.asked == lens or (one.of_intent and one.asked is None)]
+        elif lens == "B" and any(one.in_the_way and one.score("B") for one in pool):
             # Whoever lists what stands in the way has said where it stands: what else they tell is no barrier.
             open_to = [one for one in pool if one.of_intent or one.in_the_way]
         picked = _pick(open_to, lens, room, most=BARRIERS if lens == "B" else len(pool))
@@ -125,7 +135,12 @@ def formulate(request: FormulationRequest) -> TensionDraft:
     left = ROOM["I"] - sum(units(text) for text in chosen["I"])
     for candidate in pool:
         length = units(candidate.sentence.text)
-        if candidate.of_intent and length <= left and weight(Cue.STATE, candidate.sentence.text, "") + length >= TOLD:
+        if (
+            candidate.of_intent
+            and candidate.asked is None
+            and length <= left
+            and weight(Cue.STATE, candidate.sentence.text, "") + length >= TOLD
+        ):
             chosen["I"].append(candidate.sentence.text)
             left -= length
     return TensionDraft(

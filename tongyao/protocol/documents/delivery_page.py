@@ -16,8 +16,8 @@ from tongyao.protocol.model.requests import Language
 WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "title": "Your part of the plan",
-        "you": "You are {alias} here: {words}. The others see this alias and not your name.",
-        "you_bare": "You are {alias} here. The others see this alias and not your name.",
+        "you": "You are {alias} here: {words}. Others read this alias. Your name is shown only if you commit, to whoever asked and to those who commit too.",
+        "you_bare": "You are {alias} here. Others read this alias. Your name is shown only if you commit, to whoever asked and to those who commit too.",
         "others": "Of the others you meet below: ",
         "about": "What this is about",
         "asked": "What is asked of you",
@@ -37,8 +37,8 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     },
     "zh": {
         "title": "方案里你的那一份",
-        "you": "你在这里的代号是 {alias}：{words}。别人看到的是这个代号，不是你的名字。",
-        "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号，不是你的名字。",
+        "you": "你在这里的代号是 {alias}：{words}。别人看到的是这个代号。你接下以后，提出的人和同样接下的人才看到你的名字。",
+        "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号。你接下以后，提出的人和同样接下的人才看到你的名字。",
         "others": "下面会提到的人：",
         "about": "这是怎么一回事",
         "asked": "要你做的",

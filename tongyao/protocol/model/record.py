@@ -58,6 +58,7 @@ class Record(Value):
     round: int = 0
     open_record: bool = True
     intent: str = ""
+    title: str = Field(default="", description="Of a child: what stayed open in its parent, in a line.")
     tension: Tension | None = None
     tension_is_own: bool = Field(
         default=True,
@@ -82,6 +83,9 @@ class Record(Value):
     )
     earlier_answers: tuple[EarlierAnswer, ...] = Field(
         default=(), description="What was answered to the plans before the one that holds."
+    )
+    contacts: dict[str, str] = Field(
+        default_factory=dict, description="What each tells those who committed: how to reach them; by alias."
     )
 
     def participant(self, alias: str) -> Participant:

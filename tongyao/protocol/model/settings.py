@@ -60,6 +60,9 @@ class ProcessSettings(Value):
 
     language: Literal["zh", "en"] = Field(default="en", description="Unless a start names one, that of the intent.")
     auto_confirm: bool = Field(default=False, description="Confirm at once, grade C included (`--yes`).")
+    confirm_children: bool = Field(
+        default=False, description="The demander confirms the tension of a child; unset, only one of grade C."
+    )
     auto_start: bool = Field(default=False, description="Start with the nearest people without asking the demander.")
     open_record: bool = Field(default=True, description="After the plan, participants may read projections by alias.")
     aliases_as_named: bool = Field(

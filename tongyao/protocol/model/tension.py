@@ -63,6 +63,7 @@ class Lineage(Value):
     parent: str
     residual: str = Field(description="Item id of the residual in the parent's plan, e.g. `plan/1/residual/2`.")
     depth: int = Field(ge=1)
+    title: str = Field(default="", description="Of the residual; only in the tension itself, which is a text.")
 
 
 Source = Literal["intent", "profile"]

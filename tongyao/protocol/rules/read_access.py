@@ -117,6 +117,7 @@ class PartyView(Value):
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias.
     `earlier_answers`: what was answered to the plans before it.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
+    `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
     """
 
     id: str
@@ -124,6 +125,7 @@ class PartyView(Value):
     round: int
     you: str
     intent: str | None = None
+    title: str | None = None
     tension: Tension | None = None
     not_taken_up: tuple[str, ...] | None = None
     roster: tuple[str, ...] | None = None
@@ -140,6 +142,7 @@ class PartyView(Value):
     answer_words: dict[str, str] | None = None
     earlier_answers: tuple[EarlierAnswer, ...] | None = None
     identities: dict[str, str] | None = None
+    contacts: dict[str, str] | None = None
     endpoints: dict[str, EndpointKind] | None = None
 
 
@@ -173,6 +176,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         round=record.round,
         you=reader,
         intent=record.intent if sees(Part.INTENT) else None,
+        title=(names.text(record.title, author=DEMANDER) or None) if sees(Part.TENSION) else None,
         tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,
         not_taken_up=_not_taken_up(record) if record.phase is Phase.CONFIRMING and sees(Part.INTENT) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
@@ -193,6 +197,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         answer_words=words if reads_answers else None,
         earlier_answers=earlier if reads_answers else None,
         identities=identities if sees(Part.IDENTITIES) else None,
+        contacts=_contacts(record, role, reader) if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )
 
@@ -310,6 +315,13 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
     if record.demander.shown_name:
         shown[DEMANDER] = record.demander.shown_name
     return shown
+
+
+def _contacts(record: Record, role: PartyRole, reader: str) -> dict[str, str]:
+    """As they were given: between those who know each other's names. Their own is shown to everybody."""
+    committed = {who for who, answer in record.answers.items() if answer == "commit"}
+    known = {*committed, DEMANDER} if role == "demander" or reader in committed else {reader}
+    return {alias: said for alias, said in record.contacts.items() if alias in known}
 
 
 def shown_tension(record: Record) -> Tension:

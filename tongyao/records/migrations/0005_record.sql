@@ -176,3 +176,14 @@ CREATE TABLE feedback (
     PRIMARY KEY (process_id, alias, revision)
 );
 CREATE INDEX feedback_by_person ON feedback (person);
+
+-- How those who committed to a plan reach each other, and what the demander tells them (docs/plans.md).
+CREATE TABLE contacts (
+    process_id  text NOT NULL REFERENCES processes (id),
+    alias       text NOT NULL,                    -- P00 for the demander
+    person      text NOT NULL,
+    text_id     uuid NOT NULL REFERENCES texts (id),
+    at          timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (process_id, alias)
+);
+CREATE INDEX contacts_by_person ON contacts (person);

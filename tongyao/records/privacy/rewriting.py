@@ -302,6 +302,7 @@ _NAMED: Final = """
         UNION ALL SELECT text_id, false, false FROM deliveries WHERE process_id = %(process)s
         UNION ALL SELECT text_id, false, false FROM answers WHERE process_id = %(process)s
         UNION ALL SELECT text_id, false, false FROM feedback WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, false FROM contacts WHERE process_id = %(process)s
         UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1', m.kind = 'submit_projection'
                   FROM messages m WHERE m.process_id = %(process)s
         UNION ALL SELECT s.text_id, false, false FROM signalled s WHERE s.process_id = %(process)s

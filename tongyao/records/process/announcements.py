@@ -12,7 +12,13 @@ from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.text_ids import text_id as named_text_id
 from tongyao.protocol.rules.plans.holes import hole as plan_hole
-from tongyao.protocol.rules.plans.lineage import child_id, duplicate_of, for_another_room, hole_of
+from tongyao.protocol.rules.plans.lineage import (
+    child_id,
+    duplicate_of,
+    for_another_room,
+    hole_of,
+    title_for_another_room,
+)
 from tongyao.records.process.processes import BranchCancelled, NewProcess
 from tongyao.records.repositories import Repositories
 
@@ -87,7 +93,11 @@ async def announce_child(
         raise NotAnnounced("depth")
     pid = child_id(parent_id, residual_id)
     lineage = Lineage(root=parent.root, parent=parent_id, residual=residual_id, depth=depth)
-    tension = residual.tension.model_copy(update={"lineage": lineage})
+    title = title_for_another_room(residual.title, residual.tension.language)
+    titled = lineage.model_copy(
+        update={"title": title}
+    )  # in the text alone: what a workflow is started with holds no words
+    tension = residual.tension.model_copy(update={"lineage": titled})
     asked = await repositories.lineage.tensions(parent.root)
     announced = asked.pop(pid, None) is not None
     if (same := duplicate_of(tension, asked)) is not None:
@@ -126,7 +136,13 @@ async def announce_child(
 def _settings(parent: ProcessSettings) -> ProcessSettings:
     """Those of the parent. What goes to the field by itself also starts by itself with whom the field finds."""
     by_itself = parent.residuals is Residuals.AUTO
-    return parent.model_copy(update={"auto_confirm": False, "auto_start": parent.auto_start or by_itself})
+    return parent.model_copy(
+        update={
+            "auto_confirm": False,
+            "auto_start": parent.auto_start or by_itself,
+            "confirm_children": parent.confirm_children and not by_itself,
+        }
+    )
 
 
 async def residual_of(repositories: Repositories, process_id: str, residual_id: str) -> Residual:

@@ -38,6 +38,25 @@ class Lineage:
             )
             return await cursor.fetchall()
 
+    async def asked_in(self, process_id: str) -> frozenset[str]:
+        """Profiles of everybody who was asked to take part in a process, whatever they answered.
+
+        Who said no is among them: nobody is to learn that from who is asked again.
+        """
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT profile_id FROM seats WHERE process_id = %(process)s AND profile_id IS NOT NULL
+                   UNION SELECT chosen ->> 'profile_id' FROM messages m, jsonb_array_elements(m.payload -> 'participants') chosen
+                         WHERE m.process_id = %(process)s AND m.kind IN ('select_participants', 'decide')
+                           AND (m.verdict ->> 'accepted')::boolean
+                   UNION SELECT named ->> 'profile_id' FROM manifests f, jsonb_array_elements(f.body -> 'participants') named
+                         WHERE f.process_id = %(process)s AND f.part = 'start'
+                   UNION SELECT c.profile_id FROM candidates c JOIN processes p ON p.id = c.process_id
+                         WHERE c.process_id = %(process)s AND c.round = 0 AND p.settings ->> 'auto_start' = 'true'""",
+                {"process": process_id},
+            )
+            return frozenset([row["profile_id"] for row in await cursor.fetchall()])
+
     async def tree(self, process_id: str) -> ProcessTree:
         """The branch that begins with this process; of a root, the whole tree. Raises `ProcessUnknown`."""
         top = await self._processes.get(process_id)

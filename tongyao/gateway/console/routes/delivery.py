@@ -12,11 +12,11 @@ from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
-from tongyao.app.messaging.wire import Id
+from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, plans, reading
-from tongyao.gateway.console.afterwards import say_what_came
+from tongyao.gateway.console.afterwards import answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import own_answer_in_words
@@ -34,6 +34,9 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """An answer to the plan, or afterwards what came of it."""
     do = text_in(form, "answer")
     try:
+        if do == "contact":
+            await tell_those_who_commit(visit, process_id, form)
+            return go_to(f"/processes/{process_id}/delivery?done=contact")
         if do == "came_of_it":
             await say_what_came(visit, process_id, form)
             return go_to(f"/processes/{process_id}/delivery?done=came_of_it")
@@ -50,6 +53,10 @@ async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Any)
         raise BadInput("proposal_empty", "say what should be different", field="propose")
     delivery = await read_delivery(visit.context, visit.caller, process_id)
     message = {"kind": "answer_plan", "revision": delivery.plan_revision, "answer": do, "text": words}
+    if do == "commit":
+        message["contact"] = contact = text_in(form, "contact")
+        if len(contact) > MAX_CONTACT:
+            raise BadInput("too_long", f"this is too long: at most {MAX_CONTACT:,} characters", field="contact")
     await asks.send(visit, process_id, message, form)
 
 
@@ -75,6 +82,7 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         answered=mine[-1] if mine else None,
         told=await read_feedback(visit.context, process_id, access.alias),
         ended=access.process.ended_at,
+        until=await answered_until(visit, process_id),
         done=done,
         problem=problem,
     )

@@ -18,7 +18,7 @@ from tongyao.app.people.consents import ConsentBody, set_consent
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
-from tongyao.gateway.console.home import home_of
+from tongyao.gateway.console.home import Home, home_of
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.rules.consent import Consent
@@ -36,7 +36,18 @@ async def show_inbox(
     """`done`: what was just answered; `of`: in which process; `round`: in which words count that came late."""
     asks, total = await waiting(visit)
     home = await home_of(visit, asks)
-    return page(visit, "inbox.html", asks=asks, total=total, done=done, of=of, round=round, home=home)
+    return page(visit, "inbox.html", asks=asks, total=total, done=_since(done, of, asks, home), of=of, round=round, home=home)
+
+
+def _since(done: str, of: str, asks: list[Answering], home: Home) -> str:
+    """What was just answered in a round, and whether that round has closed since: the next one asks already, or the plan is written."""
+    if done not in ("send", "nothing_new", "proxy") or not of:
+        return done
+    waiting = [one.ask for one in asks if one.ask.process_id == of]
+    if any(one.ask == "projection" for one in waiting) and done != "proxy":
+        return f"{done}_next"
+    written = any(one.ask == "answer" for one in waiting) or any(one.id == of for one in home.plans)
+    return f"{done}_over" if written else done
 
 
 @router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))

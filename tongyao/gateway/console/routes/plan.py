@@ -14,7 +14,7 @@ from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console import plans, reading
-from tongyao.gateway.console.afterwards import afterwards, say_what_came
+from tongyao.gateway.console.afterwards import afterwards, answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
@@ -32,12 +32,13 @@ async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response
 
 @router.post("/plan", openapi_extra=action(Action.READ_PLAN))
 async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """What came of the plan, in the visitor's words; it takes the place of what they said before."""
+    """What came of the plan, or what those who commit are told, in the visitor's words; each takes the place of what they said before."""
+    tells = text_in(form, "answer") == "contact"
     try:
-        await say_what_came(visit, process_id, form)
+        await (tell_those_who_commit if tells else say_what_came)(visit, process_id, form)
     except BadInput as problem:
         return await _plan(visit, process_id, problem=problem)
-    return go_to(f"/processes/{process_id}/plan?done=came_of_it")
+    return go_to(f"/processes/{process_id}/plan?done={'contact' if tells else 'came_of_it'}")
 
 
 @router.get("/plan.md", openapi_extra=action(Action.READ_PLAN))
@@ -87,6 +88,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         title=reading.title_of(view) or process_id,
         **plans.values_of(view, plan),
         now=await afterwards(visit, access, view),
+        until=await answered_until(visit, process_id),
     )
 
 

@@ -15,6 +15,7 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.candidates import nearest_first
+from tongyao.app.choosing.child_cost import child_cost
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.messaging.given_names import parts_of_line
@@ -115,13 +116,14 @@ async def _tension_page(
     if behind is not None and (sent := await tension_sent(visit.context, behind)) is not None:
         view, quoted = view.model_copy(update={"tension": sent}), []
     ask = await _asked(visit, process_id, "confirm_tension") if behind is None else None
-    shown = pieces(view.intent, view.tension, quoted) if view.intent and view.tension else []
+    shown = pieces(view.intent, view.tension, quoted) if view.intent and view.tension and not view.title else []
     return page(
         visit,
         "tension.html",
         status=422 if problem else 200,
         view=view,
         title=reading.title_of(view),
+        parent=access.process.parent_id,
         pieces=shown,
         unlit=[text.strip() for text, letter in shown if not letter and sum(map(str.isalnum, text)) > _LEAST_SAID],
         of_profile=[one for one in quoted if one.source == "profile"],
@@ -179,9 +181,11 @@ async def _people_page(
     sentences = await matching_sentences(visit.context, visit.caller, process_id, found, parts)
     people = people_found(found, parts, sentences)
     most = ProcessSettings.model_validate(access.process.settings).max_others
-    taken = (await nearest_first(visit.context.repositories, process_id))[
-        :most
-    ]  # as without a choice; no more have room
+    order = await nearest_first(visit.context.repositories, process_id)
+    parent = access.process.parent_id
+    before = await visit.context.repositories.lineage.asked_in(parent) if parent else frozenset[str]()
+    taken = [one for one in order[:most] if one not in before]  # as without a choice; no more have room
+    people.sort(key=lambda one: one.id in before)
     return page(
         visit,
         "people.html",
@@ -189,6 +193,9 @@ async def _people_page(
         view=view,
         title=reading.title_of(view),
         people=people,
+        before=before,
+        parent=parent,
+        cost=await child_cost(visit.context, access) if parent else None,
         perspectives=PERSPECTIVES,
         ask=await _asked(visit, process_id, "select_participants"),
         chosen=[one.id for one in people if one.id in taken] if chosen is None else chosen,

@@ -118,6 +118,7 @@ async def _page(
         aliases=aliases,
         rounds=rounds,
         own=own,
+        was_sorted=own if own is not None and own.items else reading.last_sorted(view),
         correctable=own is not None and reading.correctable(view, own),
         curve=reading.curve(news, rounds=limit),
         max_rounds=limit,

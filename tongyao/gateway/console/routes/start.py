@@ -25,12 +25,15 @@ from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.gateway.problems import HttpProblem
+from tongyao.protocol.model.intent_parts import under
 
 router = APIRouter()
 
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
 """What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
+_CONFIRM_SECONDS: Final = 24 * 3600
+"""For confirming a tension, where the installation sets no time of its own."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
@@ -47,7 +50,7 @@ async def show_start(visit: SignedIn) -> Response:
 async def start(visit: SignedIn, form: Form) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
-    intent = "\n".join(one.strip() for one in (given["intent"], *(given[name] for name in QUESTIONS)) if one.strip())
+    intent = _whole(visit, given)
     drafts, do = visit.context.repositories.drafts, text_in(form, "do")
     if intent and do not in ("read", "ask"):
         await drafts.keep(_person(visit), DRAFT, intent[:100_000])
@@ -61,14 +64,26 @@ async def start(visit: SignedIn, form: Form) -> Response:
     if do == "ask":
         return await _asked(visit, given)
     if do == "add":
-        return await _page(visit, {**given, "intent": intent})
+        try:
+            found = await read_intent(visit.context, visit.caller, intent)
+        except Problem:
+            found = []  # what is added stays on the page, whatever can be read of it now
+        return await _page(visit, {**given, "intent": intent}, found=found)
     try:
-        body = _body(intent, given)
+        body = _body(visit, intent, given)
         process_id = await start_process(visit.context, visit.caller, body, key=text_in(form, "key") or None)
     except BadInput as problem:
         return await _page(visit, {**given, "intent": intent}, problem=problem)
     await drafts.remove(_person(visit), DRAFT)
     return go_to(f"/processes/{process_id}")
+
+
+def _whole(visit: Visit, given: dict[str, str]) -> str:
+    """What is in the box, and each answer under a line that says which question it answers."""
+    language = visit.language
+    parts = [given["intent"].strip()]
+    parts += [under(lens, given[name].strip(), language) for lens, name in LENS_OF.items() if given[name].strip()]
+    return "\n\n".join(filter(None, parts))
 
 
 async def _asked(visit: Visit, given: dict[str, str]) -> Response:
@@ -114,13 +129,18 @@ def _line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def _body(intent: str, given: dict[str, str]) -> StartProcessBody:
-    """Raises `BadInput`."""
+def _body(visit: Visit, intent: str, given: dict[str, str]) -> StartProcessBody:
+    """Nobody is hurried who reads a tension on a page, and no child asks in their name what they have not read. Raises `BadInput`."""
     if not intent:
         raise BadInput("intent_missing", "write what you want first, in your own words")
     if not given["scene"]:
         raise BadInput("scene_missing", "choose where people are looked for", field="scene")
-    settings: dict[str, Any] = {"cost_budget": given["budget"].strip()} if given["budget"].strip() else {}
+    settings: dict[str, Any] = {"confirm_children": True}
+    if "confirm_seconds" not in visit.context.process_defaults.model_fields_set:
+        most = visit.context.ceilings.of("confirm_seconds")
+        settings["confirm_seconds"] = min(_CONFIRM_SECONDS, int(most or _CONFIRM_SECONDS))
+    if given["budget"].strip():
+        settings["cost_budget"] = given["budget"].strip()
     try:
         return StartProcessBody(intent=intent, scene=given["scene"], strategy=given["strategy"], settings=settings)
     except ValidationError as error:

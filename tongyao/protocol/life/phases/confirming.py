@@ -40,10 +40,12 @@ def formulated(state: State, output: FormulateOutput, now: datetime) -> None:
 def open_confirmation(state: State, now: datetime) -> None:
     """The demander may revise. The tension confirms itself in time; of grade C it waits for an explicit yes.
 
-    With `auto_confirm`, which is such a yes beforehand, every grade is confirmed at once; a child's tension too, but of grade C.
+    With `auto_confirm`, which is such a yes beforehand, every grade is confirmed at once; a child's tension too, but of grade C
+    or with `confirm_children`.
     """
     settings = state.start.settings
-    by_itself = settings.auto_confirm or (state.start.lineage is not None and not _grade_c(state))
+    quick_child = state.start.lineage is not None and not settings.confirm_children and not _grade_c(state)
+    by_itself = settings.auto_confirm or quick_child
     waits = not by_itself and not _grade_c(state)
     enter(state, Phase.CONFIRMING, now, seconds=settings.confirm_seconds if waits else None)
     if by_itself:

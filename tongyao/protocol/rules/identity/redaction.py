@@ -156,12 +156,16 @@ class Erasure:
     def tension(self, tension: Tension) -> Tension:
         """A tension that grew out of a process they were in, without what is theirs."""
         barriers = tuple(MISSING if self.touches(barrier) else barrier for barrier in tension.barriers)
+        lineage = tension.lineage
+        if lineage is not None and self.touches(lineage.title):
+            lineage = lineage.model_copy(update={"title": ""})
         return tension.model_copy(
             update={
                 "transition": ERASED if self.touches(tension.transition) else tension.transition,
                 "initial_state": MISSING if self.touches(tension.initial_state) else tension.initial_state,
                 "barriers": barriers,
                 "exchange": MISSING if self.touches(tension.exchange) else tension.exchange,
+                "lineage": lineage,
                 "names": tuple(one for one in tension.names if not self.touches(one.name)),
             }
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Final
 
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.model.unicode_text import normalized
@@ -66,18 +67,29 @@ def hole_of(residual: str) -> tuple[int, str] | None:
     return (int(match[1]), match[2]) if match else None
 
 
+def title_for_another_room(title: str, language: Language) -> str:
+    """The title of a residual without the aliases of the process it comes from."""
+    return _nameless(title, language, {})
+
+
+def _nameless(text: str, language: Language, called: dict[str, str]) -> str:
+    """`called`: what aliases are called already; those of this text are added."""
+    demander, *words = _NAMELESS[language]
+    called.setdefault("P00", demander)
+    for alias in _ALIAS.findall(text):
+        called.setdefault(alias, words[min(len(called), len(words)) - 1])
+    return _ALIAS.sub(lambda found: called[found[0]], text)
+
+
 def for_another_room(tension: Tension) -> Tension:
     """`tension` without the aliases of the process it comes from: in a child's room they are other people's.
 
     Each lens stays within `LENS_UNITS` (docs/protocol.md §7.7).
     """
-    demander, *words = _NAMELESS[tension.language]
-    called = {"P00": demander}
+    called: dict[str, str] = {}
 
     def said(text: str) -> str:
-        for alias in _ALIAS.findall(text):
-            called.setdefault(alias, words[min(len(called), len(words)) - 1])
-        return cut(_ALIAS.sub(lambda found: called[found[0]], text), LENS_UNITS)
+        return cut(_nameless(text, tension.language, called), LENS_UNITS)
 
     return Tension(
         transition=said(tension.transition),

@@ -1,0 +1,41 @@
+"""How those who committed to a plan reach each other, and what the demander tells them (docs/plans.md)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
+from tongyao.app.context import AppContext
+from tongyao.app.errors import NotFound
+from tongyao.app.messaging.wire import MAX_CONTACT, Body
+from tongyao.app.quotas import check_storage, counting
+
+_DESCRIPTION: Final = (
+    "How those who commit reach you, and what you tell them. Empty: nothing, also of what you told before."
+)
+
+
+class ContactGiven(Body):
+    text: str = Field(max_length=MAX_CONTACT, description=_DESCRIPTION)
+
+
+async def give_contact(context: AppContext, caller: Caller, process_id: str, body: ContactGiven) -> None:
+    """Keep what the caller tells those who committed, in the place of what they told before.
+
+    The demander reads it once the caller has committed, and those who committed read it, too. Raises `NotFound` without a plan,
+    `NotAllowed`, `QuotaReached`.
+    """
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_CONTACT)
+    if await context.repositories.plans.latest(process_id) is None:
+        raise NotFound("no_plan_yet", f"{process_id} has no plan (yet)")
+    await keep_contact(context, access, body.text)
+
+
+async def keep_contact(context: AppContext, access: ProcessAccess, text: str) -> None:
+    """As `give_contact`, for a caller whose access to the process is known already. Raises `QuotaReached`."""
+    async with counting(context, access.person):
+        await check_storage(context, Caller(person=access.person), access.person, chars=len(text))
+        await context.repositories.contacts.put(access.process.id, access.alias, text)

@@ -1,0 +1,66 @@
+"""How those who committed to a plan reach each other: one text of each, which they may replace and take back."""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.records.database import Pool, RecordsError, transaction
+from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
+
+
+class NobodyThere(RecordsError):
+    """Nobody sits under this alias in the process."""
+
+
+class Contacts:
+    """Contacts in all processes. Each belongs to who gave it."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, process_id: str, alias: str, words: str) -> None:
+        """Keep what `alias` tells those who committed, in the place of what they told before; empty words take it back.
+
+        Raises `NobodyThere`, `TextErased`.
+        """
+        async with transaction(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT COALESCE(s.profile_id, p.demander) AS person FROM processes p
+                   LEFT JOIN seats s ON s.process_id = p.id AND s.alias = %(alias)s
+                   WHERE p.id = %(process)s AND (s.alias IS NOT NULL OR %(alias)s = %(demander)s)""",
+                {"process": process_id, "alias": alias, "demander": DEMANDER},
+            )
+            found = await cursor.fetchone()
+            if found is None:
+                raise NobodyThere(f"nobody sits under {alias} in {process_id}")
+            before = await connection.execute(
+                "DELETE FROM contacts WHERE process_id = %s AND alias = %s RETURNING text_id", [process_id, alias]
+            )
+            replaced = [one["text_id"] for one in await before.fetchall()]
+            if words.strip():
+                text_id = await put_text(connection, found["person"], "contact", words)
+                await connection.execute(
+                    "INSERT INTO contacts (process_id, alias, person, text_id) VALUES (%s, %s, %s, %s)",
+                    [process_id, alias, found["person"], text_id],
+                )
+            await remove_texts(connection, replaced)
+
+    async def of_process(self, process_id: str) -> dict[str, str]:
+        """By alias; without those whose owner had them erased."""
+        return await self._read(
+            "SELECT alias AS key, text_id FROM contacts WHERE process_id = %s ORDER BY alias", process_id
+        )
+
+    async def of_person(self, person: str) -> dict[str, str]:
+        """What one person told, by process."""
+        return await self._read(
+            "SELECT process_id AS key, text_id FROM contacts WHERE person = %s ORDER BY process_id", person
+        )
+
+    async def _read(self, query: LiteralString, value: str) -> dict[str, str]:
+        async with transaction(self._pool) as connection:
+            cursor = await connection.execute(query, [value])
+            rows = await cursor.fetchall()
+            texts = await get_texts(connection, [one["text_id"] for one in rows], erased="")
+        return {one["key"]: texts[one["text_id"]] for one in rows if texts[one["text_id"]]}
