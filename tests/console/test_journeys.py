@@ -43,7 +43,7 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await page.get_by_label("What can you give?").fill("I can give two hives.")
         await page.get_by_role("button", name="Add these to the box").click()
         written = await page.get_by_label("Your intent").input_value()
-        assert written == "I want honey that the whole street keeps.\nI can give two hives."
+        assert written == "I want honey that the whole street keeps.\n\nWhat I can give:\n\nI can give two hives."
         await choose_scene(page, scene)
         await page.get_by_role("button", name="Begin").click()
         await page.wait_for_url("**/console/processes/c-*")

@@ -64,7 +64,7 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
         await page.get_by_role("button", name="Yes, this is it").wait_for()
         await page.get_by_text("It waits for your yes until").wait_for()
         assert not await page.get_by_role("timer").count()
-        assert await page.get_by_text("If you have said nothing by then, it goes on as it stands").is_visible()
+        assert await page.get_by_text("If you have said nothing by then, people are looked for").is_visible()
     assert (await house.stack.repositories.processes.get(house.pid)).phase == "confirming"
 
 

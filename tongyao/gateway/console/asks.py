@@ -39,6 +39,7 @@ class Answering:
     ask: Ask
     title: str = ""
     concerning: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
     words: str = ""
     parts: dict[str, str] = field(default_factory=dict)
     draft: Draft | None = None
@@ -131,6 +132,8 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         last = (ask.view.observations or (None,))[-1]
         if last is not None:
             answering.concerning = reading.concerning(last, ask.view.you)
+        if ask.ask == "projection" and last is not None:
+            answering.unanswered = reading.unanswered(last, ask.view.you)
         if ask.ask == "projection":
             answering.was_sorted = reading.last_sorted(ask.view, ask.round)
     if ask.ask == "decision":

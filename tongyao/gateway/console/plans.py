@@ -10,30 +10,40 @@ from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.plan_answers import GivenAnswer, decision_in_words
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.plan import Delivery, Plan, Task
+from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.read_access import PartyView
 
 WIDTH: Final = 330
-_LAYER, _TOP, _RADIUS = 72, 20, 15
+_ROW, _TOP, _RADIUS, _AT = 46, 24, 14, 96
+"""Of the drawing: the distance of two steps, the place of the first, the size of a step, and its distance from the left edge."""
+_NEAR, _FARTHER, _FARTHEST = 22, 7, 78
+"""How far a line swings out to the left of the steps that it passes."""
+_NAME_UNITS: Final = {"en": 6, "zh": 13}
+_NAME_CHARS: Final = {"en": 32, "zh": 15}
 
 
 @dataclass(frozen=True)
 class Node:
-    """A task in the drawing: its number in the list, whose it is, and its place."""
+    """A task in the drawing: its number in the list, its first words, whose it is, and its height."""
 
     number: int
+    name: str
     who: str
-    x: float
     y: float
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The tasks in layers, each below all that must be done before it. `edges` are paths of an SVG."""
+    """The tasks one below the other, each below all that must be done before it. `edges` are paths of an SVG, beside the tasks; `tips` where one
+    ends.
+    """
 
+    x: int
     height: int
     nodes: tuple[Node, ...]
     edges: tuple[str, ...]
+    tips: tuple[float, ...]
 
 
 def task_graph(plan: Plan) -> Drawing | None:
@@ -41,25 +51,33 @@ def task_graph(plan: Plan) -> Drawing | None:
     if not any(task.prerequisites for task in plan.tasks):
         return None
     layers = _layers(plan.tasks)
-    rows = [[at for at, layer in enumerate(layers) if layer == depth] for depth in range(max(layers) + 1)]
-    places: dict[int, tuple[float, float]] = {}
-    for depth, row in enumerate(rows):
-        gap = WIDTH / len(row)
-        for at, number in enumerate(row):
-            places[number] = (round(gap * (at + 0.5), 1), _TOP + depth * _LAYER)
+    order = sorted(range(len(plan.tasks)), key=lambda at: (layers[at], at))
+    heights = {at: _TOP + row * _ROW for row, at in enumerate(order)}
     index = {task.id: at for at, task in enumerate(plan.tasks)}
-    edges = []
+    edges, tips = [], set[float]()
     for at, task in enumerate(plan.tasks):
         for before in task.prerequisites:
             if before in index:
-                (x1, y1), (x2, y2) = places[index[before]], places[at]
-                down, up = y1 + _RADIUS + 18, y2 - _RADIUS
-                middle = round((down + up) / 2, 1)
-                edges.append(f"M{x1} {down}C{x1} {middle} {x2} {middle} {x2} {up}")
+                y1, y2 = heights[index[before]], heights[at]
+                out = _AT - _RADIUS - min(_FARTHEST, _NEAR + _FARTHER * ((y2 - y1) // _ROW))
+                edges.append(f"M{_AT - _RADIUS} {y1}C{out} {y1} {out} {y2} {_AT - _RADIUS - 6} {y2}")
+                tips.add(y2)
     nodes = tuple(
-        Node(at + 1, task.assignee if task.has_doer else "?", *places[at]) for at, task in enumerate(plan.tasks)
+        Node(at + 1, _name(plan.tasks[at]), plan.tasks[at].assignee if plan.tasks[at].has_doer else "?", heights[at])
+        for at in order
     )
-    return Drawing(_TOP + (len(rows) - 1) * _LAYER + _RADIUS + 24, nodes, tuple(edges))
+    return Drawing(_AT, _TOP + (len(order) - 1) * _ROW + _RADIUS + 16, nodes, tuple(edges), tuple(sorted(tips)))
+
+
+def _name(task: Task) -> str:
+    """The first words of a task, as much as stands beside it."""
+    title = task.title.strip()
+    language = language_of(title)
+    short = cut(title, _NAME_UNITS[language])
+    while len(short) > _NAME_CHARS[language] and " " in short:
+        short = short.rpartition(" ")[0]
+    short = short[: _NAME_CHARS[language]].rstrip(" ,.;:，、；：。…")
+    return short if len(short) >= len(title.rstrip(".。")) else f"{short} …"
 
 
 def _layers(tasks: Sequence[Task]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -82,7 +83,40 @@ def concerning(observation: Observation, alias: str) -> list[str]:
     notes = (*observation.frameworks, *observation.third_party_value, *observation.ignored)
     found += [one.text for one in observation.contributions if one.alias == alias]
     found += [note.text for note in notes if alias in note.about]
-    return [text for text in dict.fromkeys(found) if text.strip()]
+    shown = Quotes()
+    return [shown.once(text) for text in dict.fromkeys(found) if text.strip()]
+
+
+_UNANSWERED: Final = 3
+
+
+def unanswered(observation: Observation, alias: str) -> list[str]:
+    """What others said and nobody took up: this reader might."""
+    found = [one.text for one in observation.ignored if alias not in one.about and one.text.strip()]
+    return list(dict.fromkeys(found))[:_UNANSWERED]
+
+
+_QUOTED: Final = re.compile(r"“([^“”]{24,2000})”")
+_AGAIN_UNITS: Final = 6
+
+
+class Quotes:
+    """Of texts that are read one after the other: what was quoted before is quoted again by its first words."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def once(self, text: str) -> str:
+        """The text; `“I can sew straps of the old …”` where the whole sentence stands in an earlier one, or earlier in this one."""
+        return _QUOTED.sub(self._shorter, text)
+
+    def _shorter(self, found: re.Match[str]) -> str:
+        words = found[1].strip().rstrip(".。")
+        if words not in self._seen:
+            self._seen.add(words)
+            return found[0]
+        short = cut(words, _AGAIN_UNITS if language_of(words) == "en" else 2 * _AGAIN_UNITS)
+        return f"“{short.rstrip(' ,.;:，、；：。…')} …”" if len(short) < len(words) else found[0]
 
 
 def _new(pair: Pair) -> bool:
@@ -142,12 +176,12 @@ def observed(view: PartyView, number: int = 0) -> Observed | None:
     found = [one for one in view.observations or () if number in (0, one.round)]
     if not found:
         return None
-    seen, sources, notes = found[-1], sources_of(view), list[list[Source]]()
+    seen, sources, notes, quotes = found[-1], sources_of(view), list[list[Source]](), Quotes()
 
     def said(text: str, ids: tuple[str, ...]) -> Statement:
         if ids:
             notes.append(cited(ids, sources))
-        return Statement(text, len(notes) if ids else 0)
+        return Statement(quotes.once(text), len(notes) if ids else 0)
 
     def gaps(kind: GapKind) -> list[Statement]:
         return [said(one.text, one.sources) for one in seen.gaps if one.kind is kind]
@@ -175,9 +209,10 @@ def observed(view: PartyView, number: int = 0) -> Observed | None:
 
 def _both_say(one: Translation) -> str:
     """In the language of the observation, whatever that of the page."""
+    a, b = one.a_words.rstrip(".。"), one.b_words.rstrip(".。")
     if language_of(one.text) == "zh":
-        return f"{one.a} 说“{one.a_words}”，{one.b} 说“{one.b_words}”。{one.text}"
-    return f"{one.a} says “{one.a_words}”, {one.b} says “{one.b_words}”. {one.text}"
+        return f"{one.a} 说“{a}”，{one.b} 说“{b}”。{one.text}"
+    return f"{one.a} says “{a}”, {one.b} says “{b}”. {one.text}"
 
 
 def _colon(text: str) -> str:

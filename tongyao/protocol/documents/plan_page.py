@@ -33,6 +33,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "notes": "Sources",
         "people": "People are called by aliases. ",
         "demander": "brought this",
+        "bare": "took part in the rounds",
         "contributions": "Does:",
         "benefits": "Gets:",
         "costs": "Costs, and does not do:",
@@ -74,6 +75,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "notes": "出处",
         "people": "参与的人都用代号。",
         "demander": "提出这件事的人",
+        "bare": "参加过各轮",
         "contributions": "做的：",
         "benefits": "得到：",
         "costs": "付出的、不做的：",
@@ -164,6 +166,7 @@ class _Layout:
 
     def _about(self) -> tuple[Group, ...]:
         known = people(self._plan, self._language)
+        known |= {role.alias: self._words["bare"] for role in self._plan.roles if not role.role}
         named = words_of_people(known, self._language)
         return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']}{named}"),)))
 

@@ -93,10 +93,9 @@ async def announce_child(
         raise NotAnnounced("depth")
     pid = child_id(parent_id, residual_id)
     lineage = Lineage(root=parent.root, parent=parent_id, residual=residual_id, depth=depth)
-    title = title_for_another_room(residual.title, residual.tension.language)
     titled = lineage.model_copy(
-        update={"title": title}
-    )  # in the text alone: what a workflow is started with holds no words
+        update={"title": _title(residual)}
+    )  # in the text alone: a workflow is started without words
     tension = residual.tension.model_copy(update={"lineage": titled})
     asked = await repositories.lineage.tensions(parent.root)
     announced = asked.pop(pid, None) is not None
@@ -156,7 +155,7 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
         for plan in record.plans:
             for residual in plan.residuals:
                 if residual.id == residual_id:
-                    return residual.model_copy(update={"tension": for_another_room(residual.tension)})
+                    return _for_another_room(residual)
         raise NotAnnounced("unknown")
     revision, alias = hole
     declined = {
@@ -170,7 +169,20 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
     found = plan_hole(plans[0], alias, record.tension, lineage)
     if found is None:
         raise NotAnnounced("nothing")
-    return found.model_copy(update={"tension": for_another_room(found.tension)})
+    return _for_another_room(found)
+
+
+def _for_another_room(residual: Residual) -> Residual:
+    """Without the aliases of the process it comes from; its title stays as it reads there."""
+    tension = for_another_room(residual.tension)
+    if tension.lineage is not None:
+        titled = tension.lineage.model_copy(update={"title": _title(residual)})
+        tension = tension.model_copy(update={"lineage": titled})
+    return residual.model_copy(update={"tension": tension})
+
+
+def _title(residual: Residual) -> str:
+    return title_for_another_room(residual.title, residual.tension.language)
 
 
 async def _left_out(repositories: Repositories, parent_id: str, residual_id: str, *, again: bool) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.model.intent_parts import lens_over
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import MISSING
@@ -125,7 +126,11 @@ async def _tension_page(
         title=reading.title_of(view),
         parent=access.process.parent_id,
         pieces=shown,
-        unlit=[text.strip() for text, letter in shown if not letter and sum(map(str.isalnum, text)) > _LEAST_SAID],
+        unlit=[
+            text.strip()
+            for text, letter in shown
+            if not letter and sum(map(str.isalnum, text)) > _LEAST_SAID and lens_over(text) is None
+        ],
         of_profile=[one for one in quoted if one.source == "profile"],
         ask=ask,
         left=_seconds_left(ask),

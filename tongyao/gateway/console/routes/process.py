@@ -27,6 +27,7 @@ from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
+from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
 
@@ -43,6 +44,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     "leave": {"kind": "leave"},
 }
 """What the buttons of the page send."""
+_WHILE: Final = {
+    "confirm_tension": (Phase.CONFIRMING, Phase.DISCOVERING),
+    "select_participants": (Phase.SELECTING, Phase.CONSENTING),
+    "conclude": (Phase.CRYSTALLIZING,),
+}
+"""The phases in which it is still news that one of these was applied."""
 
 
 @router.get("/{process_id}", openapi_extra=action(Action.READ_PROCESS))
@@ -91,6 +98,8 @@ async def _page(
         except Problem:
             receipt = None  # of another process, or of somebody else
     behind = receipt is not None and await not_shown_yet(visit.context, process_id, message) is not None
+    if receipt is not None and receipt.kind in _WHILE and view.phase not in _WHILE[receipt.kind] and not behind:
+        receipt = None  # the page itself says what came of it
     shown = await summary(visit.context, access)
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
     limit = int(access.process.settings.get("max_rounds") or 7)
