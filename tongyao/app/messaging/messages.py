@@ -207,7 +207,9 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         phase = access.process.phase if access.role is not Role.INVITED else ""
         raise Refused(stored.verdict, stored.id, phase=phase, language=access.process.language)
     if isinstance(body, AnswerPlanBody) and body.contact.strip():
-        await keep_contact(context, access, body.contact)  # also when repeated: an earlier try may have stopped before this
+        await keep_contact(
+            context, access, body.contact
+        )  # also when repeated: an earlier try may have stopped before this
     return _receipt(stored, repeated=kept.verdict is not None)
 
 

@@ -36,7 +36,9 @@ async def show_inbox(
     """`done`: what was just answered; `of`: in which process; `round`: in which words count that came late."""
     asks, total = await waiting(visit)
     home = await home_of(visit, asks)
-    return page(visit, "inbox.html", asks=asks, total=total, done=_since(done, of, asks, home), of=of, round=round, home=home)
+    return page(
+        visit, "inbox.html", asks=asks, total=total, done=_since(done, of, asks, home), of=of, round=round, home=home
+    )
 
 
 def _since(done: str, of: str, asks: list[Answering], home: Home) -> str:
