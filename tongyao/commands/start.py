@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tongyao.commands.shared.terminal import run
+from tongyao.commands.shared.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -49,7 +50,7 @@ def start(
     for one in setting or []:
         name, equals, value = one.partition("=")
         if not equals:
-            raise BadInput("setting", f"--setting {one!r}: write NAME=VALUE", field="setting")
+            raise BadInput("setting", say("file.no_value", given=repr(one)), field="setting")
         changes[name.strip()] = value.strip()
     named = [
         {"profile_id": one, "endpoint": endpoint}

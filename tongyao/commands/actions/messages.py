@@ -142,7 +142,7 @@ async def _caller(context: AppContext, row: ProcessRow, sender: str) -> Caller:
     seats = await context.repositories.seats.seats(row.id)
     person = next((seat.person for seat in seats if seat.alias == alias), None)
     if person is None:
-        raise NotFound("no_such_seat", f"{row.id} has no {alias}")
+        raise NotFound("no_such_seat", say("wrong.no_such_seat", process=row.id, given=alias))
     return Caller(Role.PARTICIPANT, person, process_id=row.id, alias=alias)
 
 

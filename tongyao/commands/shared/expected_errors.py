@@ -12,15 +12,16 @@ from tongyao.runtime.errors import LocalServiceError, NotReady, NotRunning, Temp
 from tongyao.runtime.settings import SettingsError
 
 _ON_DISK = {
-    errno.ENOSPC: "the disk is full: make room, or set TONGYAO_HOME to a directory on another disk",
-    errno.EDQUOT: "the disk quota is used up: make room, or set TONGYAO_HOME to a directory on another disk",
-    errno.EROFS: "the disk is read-only: set TONGYAO_HOME to a directory that can be written",
-    errno.EACCES: "this user may not write there: change its permissions, or name another place",
-    errno.ENOENT: "there is no such place, and it cannot be made: name another one",
-    errno.ENOTDIR: "a part of this path is a file: name another place (TONGYAO_HOME for the state)",
-    errno.EEXIST: "there is a file of this name: name another place (TONGYAO_HOME for the state)",
-    errno.EPERM: "this user may not write there: change its permissions, or name another place",
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "quota_full",
+    errno.EROFS: "read_only",
+    errno.EACCES: "no_access",
+    errno.ENOENT: "no_place",
+    errno.ENOTDIR: "part_is_file",
+    errno.EEXIST: "is_there",
+    errno.EPERM: "no_access",
 }
+"""Names of texts in `commands/texts/file.toml`."""
 
 
 def exit_code_of(error: Exception) -> int | None:
@@ -52,5 +53,5 @@ def message_of(error: Exception) -> str:
     if isinstance(error, Problem) and language() == "zh" and "zh" in error.details:
         return str(error.details["zh"])
     if isinstance(error, OSError) and error.errno in _ON_DISK:
-        return f"{error.filename or 'cannot write'}: {_ON_DISK[error.errno]}"
+        return f"{error.filename or say('file.cannot_write')}: {say(f'file.{_ON_DISK[error.errno]}')}"
     return str(problem_of(error) or error)

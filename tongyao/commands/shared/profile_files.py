@@ -10,6 +10,7 @@ from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.commands.shared.references import digest_of_file, find_person, stem_id
 from tongyao.commands.shared.terminal import errors
+from tongyao.commands.shared.words import say
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
 
@@ -22,11 +23,11 @@ def read_text(path: Path, *, field: str) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except IsADirectoryError:
-        raise BadInput("not_a_file", f"{path} is a folder: name the files in it", field=field) from None
+        raise BadInput("not_a_file", say("file.folder", file=path), field=field) from None
     except OSError as error:
-        raise BadInput("no_such_file", f"cannot read {path}: {error.strerror}", field=field) from None
+        raise BadInput("no_such_file", say("file.unreadable", file=path, error=error.strerror), field=field) from None
     except UnicodeDecodeError as error:
-        raise BadInput("not_utf8", f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8", field=field) from None
+        raise BadInput("not_utf8", say("file.no_utf8_at", file=path, byte=error.start), field=field) from None
 
 
 async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
@@ -41,7 +42,7 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
     if not scene:
         await context.repositories.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
     elif scene not in {known.id for known in await context.repositories.profiles.scenes()}:
-        raise NotFound("no_such_scene", f"there is no scene {scene!r}: `tongyao field import` makes one", field="scene")
+        raise NotFound("no_such_scene", say("file.no_scene", scene=repr(scene)), field="scene")
     profile_id = await _id_for(context, path, scene)
     await register_profile(
         context,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tongyao.app.errors import BadInput
 from tongyao.commands.shared.common import app_context
+from tongyao.commands.shared.words import say
 from tongyao.protocol.model.tension import MISSING
 
 _HEADINGS: Final = {
@@ -35,9 +36,7 @@ async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     async with app_context() as context:
         record = await context.repositories.record(process)
     if record.tension is None:
-        raise BadInput(
-            "no_tension_yet", f"{process} has no tension to revise yet: it is {record.phase.value}", field="process"
-        )
+        raise BadInput("no_tension_yet", say("sent.no_tension_yet", process=process), field="process")
     present = record.tension.model_dump(include=set(_HEADINGS))
     return _without_missing({**present, **changes})
 
@@ -57,7 +56,7 @@ def tension_of_text(text: str) -> dict[str, Any]:
     pieces = _LINE.split(text.replace(_NOTE, ""))
     found = dict(zip(pieces[1::2], pieces[2::2], strict=True))
     if not found:
-        raise BadInput("no_headings", "keep the headings `## T: …`, `## I: …`, `## B: …`, `## E: …`", field="tension")
+        raise BadInput("no_headings", say("file.no_headings"), field="tension")
     tension: dict[str, Any] = {_PARTS[letter]: written.strip() for letter, written in found.items()}
     lines = [_BULLET.sub("", line).strip() for line in tension.get("barriers", "").splitlines()]
     return _without_missing({**tension, "barriers": [line for line in lines if line]})
@@ -73,7 +72,7 @@ def edited(text: str) -> str:
             subprocess.run([*shlex.split(command), str(file)], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise BadInput(
-                "no_editor", f"the editor {command!r} did not work ({error}): set EDITOR", field="edit"
+                "no_editor", say("file.no_editor", command=repr(command), error=error), field="edit"
             ) from None
         return file.read_text(encoding="utf-8")
 
