@@ -6,10 +6,11 @@ import errno
 from pathlib import Path
 
 import pytest
+from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import Refused
 from tongyao.commands.shared.expected_errors import exit_code_of, message_of
-from tongyao.commands.shared.terminal import EXIT_FAILED
+from tongyao.commands.shared.terminal import EXIT_FAILED, EXIT_UNREACHABLE
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 
@@ -39,3 +40,21 @@ def test_a_refusal_is_told_in_the_language_of_the_process_alone(language: str, s
     told = message_of(Refused(Verdict.refused(Refusal.ENDED), "", language=language))
     assert told.startswith(f"refused: {said}")
     assert told.isascii() == (language == "en")
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (RPCStatusCode.CANCELLED, EXIT_UNREACHABLE),
+        (RPCStatusCode.DEADLINE_EXCEEDED, EXIT_UNREACHABLE),
+        (RPCStatusCode.INVALID_ARGUMENT, None),
+    ],
+    ids=lambda one: str(one),
+)
+def test_a_server_that_does_not_answer_in_time_is_one_line_and_a_defect_is_none(
+    status: RPCStatusCode, code: int | None
+) -> None:
+    error = RPCError("Timeout expired", status, b"")
+    assert exit_code_of(error) == code
+    if code is not None:
+        assert message_of(error).startswith("Temporal did not answer in time (Timeout expired)")

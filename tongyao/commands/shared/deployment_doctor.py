@@ -186,7 +186,8 @@ async def _keys(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
         cursor = await connection.execute("SELECT id FROM master_keys ORDER BY first_used, id")
         known = [row["id"] for row in await cursor.fetchall()]
     uses = await master_keys.uses(pool, keys)
-    text = ", ".join(say("deployment.keys_one", id=one.id, n=one.data_keys) for one in uses) + f"; {encrypts}"
+    own = ", ".join(say("deployment.keys_one", id=one.id, n=one.data_keys) for one in uses)
+    text = say("deployment.keys_found", keys=own, encrypts=encrypts)
     wrapping = [one for one in known if one not in keys.ids]
     if known and not set(known) & set(keys.ids):
         text = say("deployment.keys_other", keys=text, ids=", ".join(known))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 
 from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
@@ -38,6 +39,8 @@ def exit_code_of(error: Exception) -> int | None:
             return EXIT_UNREACHABLE
         case OSError() if error.errno in _ON_DISK:
             return EXIT_FAILED
+        case _ if _not_answered(error):
+            return EXIT_UNREACHABLE
         case _:
             return None
 
@@ -54,4 +57,15 @@ def message_of(error: Exception) -> str:
         return str(error.details["zh"])
     if isinstance(error, OSError) and error.errno in _ON_DISK:
         return f"{error.filename or say('file.cannot_write')}: {say(f'file.{_ON_DISK[error.errno]}')}"
+    if _not_answered(error):
+        return say("wrong.temporal_silent", error=error)
     return str(problem_of(error) or error)
+
+
+def _not_answered(error: Exception) -> bool:
+    """Whether a call to Temporal got no answer in time. Its library is not imported for this: only who called it can fail so."""
+    service = sys.modules.get("temporalio.service")
+    if service is None or not isinstance(error, service.RPCError):
+        return False
+    codes = service.RPCStatusCode
+    return error.status in (codes.CANCELLED, codes.DEADLINE_EXCEEDED, codes.UNAVAILABLE)
