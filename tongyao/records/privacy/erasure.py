@@ -7,9 +7,11 @@ is found by `unfinished`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
+from weakref import WeakValueDictionary
 
 from psycopg.types.json import Jsonb
 from pydantic import Field
@@ -23,6 +25,10 @@ _KNOWN: Final = """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(wh
     OR EXISTS (SELECT 1 FROM data_keys WHERE owner = %(who)s)
     OR EXISTS (SELECT 1 FROM processes WHERE demander = %(who)s)
     OR EXISTS (SELECT 1 FROM tombstones WHERE owner = %(who)s)"""
+
+
+_REWRITING: Final = WeakValueDictionary[int, asyncio.Lock]()
+"""By pool. Rewriting takes seconds, a connection, and memory for all words of a person: one person is rewritten at a time."""
 
 
 class PersonUnknown(RecordsError):
@@ -108,7 +114,8 @@ class Erasing:
         `program`: sentences of the program's engines, whose words are nobody's.
         """
         seats = await self.seats(person)
-        async with transaction(self._pool) as connection:
+        lock = _REWRITING.setdefault(id(self._pool), asyncio.Lock())
+        async with lock, transaction(self._pool) as connection:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
             done = await rewrite_without(
                 connection,

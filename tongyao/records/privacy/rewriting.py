@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final
 
@@ -23,6 +25,12 @@ from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text,
 
 SCENE_PROFILES: Final = 200
 """Other profiles of the scene that are read, to distinguish common words from words of the person."""
+SCENE_CHARS: Final = 1_000_000
+"""Characters of all these profiles together: the shortest are read."""
+ROOM_CHARS: Final = 200_000
+"""Of the profile of each of the others in the room, from its beginning."""
+_BESIDE: Final = ThreadPoolExecutor(1, thread_name_prefix="erasing")
+"""Comparing the words of long profiles takes seconds. Nobody else waits for this thread, and the event loop is left free."""
 
 THEIR_WORDS: Final = ("profile", "words", "projection", "intent", "tension", "strategy", "mandate", "feedback")
 """Kinds of texts that are a person's own; answers and deliveries under their key repeat what others said as well."""
@@ -77,15 +85,19 @@ class _Rewriting:
             rows = [row.model_copy(update={"independent": False}) for row in rows]
         texts = await get_texts(self._connection, [row.text_id for row in rows], erased="")
         scene = await _scene_texts(self._connection, process_id, self._person)
-        erasure = Erasure(
-            process_id,
-            seats=self._seats,
-            words=[one.text for one in self._own],
-            elsewhere=[*scene, *(_plain(row.kind, texts[row.text_id]) for row in rows if row.independent)],
-            later=self._said_later(rows, texts),
-            identities=self._names.of(process_id, self._seats),
-            program=self._program,
-        )
+
+        def compared() -> Erasure:
+            return Erasure(
+                process_id,
+                seats=self._seats,
+                words=[one.text for one in self._own],
+                elsewhere=[*scene, *(_plain(row.kind, texts[row.text_id]) for row in rows if row.independent)],
+                later=self._said_later(rows, texts),
+                identities=self._names.of(process_id, self._seats),
+                program=self._program,
+            )
+
+        erasure = await asyncio.get_running_loop().run_in_executor(_BESIDE, compared)
         for row in rows:
             if not await self._structured(row, texts[row.text_id], erasure):
                 goes = erasure.names if row.independent else erasure.touches
@@ -249,18 +261,14 @@ async def _own(connection: Connection, tree: Sequence[str], person: str) -> list
 
 async def _scene_texts(connection: Connection, process_id: str, person: str) -> list[str]:
     """Frozen profiles of the others in the room, and profiles of their scene: the words of everybody."""
-    cursor = await connection.execute(
-        """(SELECT v.text_id FROM seats s JOIN profile_versions v
-                ON v.profile_id = s.profile_id AND v.version = s.profile_version
-            WHERE s.process_id = %(process)s AND s.profile_id <> %(who)s)
-           UNION
-           (SELECT v.text_id FROM processes p JOIN profiles o ON o.scene_id = p.scene_id
-                JOIN profile_versions v ON v.profile_id = o.id AND v.version = o.current_version
-            WHERE p.id = %(process)s AND o.id <> %(who)s AND o.deleted_at IS NULL ORDER BY o.id LIMIT %(limit)s)""",
-        {"process": process_id, "who": person, "limit": SCENE_PROFILES},
-    )
-    ids = [row["text_id"] for row in await cursor.fetchall()]
-    return list((await get_texts(connection, ids, erased="")).values())
+    values = {"process": process_id, "who": person, "limit": SCENE_PROFILES, "chars": SCENE_CHARS}
+    found = []
+    for query, chars in ((_ROOM, ROOM_CHARS), (_SCENE, SCENE_CHARS)):
+        cursor = await connection.execute(query, values)
+        for row in await cursor.fetchall():  # one at a time: each may have two million characters
+            texts = await get_texts(connection, [row["text_id"]], erased="")
+            found += [text[:chars] for text in texts.values()]
+    return found
 
 
 async def _names(connection: Connection, person: str) -> _Names:
@@ -292,6 +300,19 @@ def _plain(kind: str, text: str) -> str:
     said = Projection.model_validate_json(text)
     return "\n".join([said.markdown, *(item.statement for item in said.items)])
 
+
+_ROOM: Final = """
+    SELECT v.text_id FROM seats s JOIN profile_versions v ON (v.profile_id, v.version) = (s.profile_id, s.profile_version)
+    WHERE s.process_id = %(process)s AND s.profile_id <> %(who)s"""
+
+_SCENE: Final = """
+    SELECT text_id FROM (
+        SELECT v.text_id, row_number() OVER shortest AS number, sum(v.chars) OVER shortest AS chars
+        FROM processes p JOIN profiles o ON o.scene_id = p.scene_id
+        JOIN profile_versions v ON v.profile_id = o.id AND v.version = o.current_version
+        WHERE p.id = %(process)s AND o.id <> %(who)s AND o.deleted_at IS NULL
+        WINDOW shortest AS (ORDER BY v.chars, o.id ROWS UNBOUNDED PRECEDING)) AS there
+    WHERE number <= %(limit)s AND chars <= %(chars)s"""
 
 _NAMED: Final = """
     WITH named AS (

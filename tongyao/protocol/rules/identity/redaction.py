@@ -7,7 +7,7 @@ them, or uses words that nobody else in the room had used before hearing of thei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import plan_markdown
@@ -28,6 +28,10 @@ _ID = re.compile(r"(?<![\w./-])(?:[\w.-]+/)*R\d+/(?:P\d{2,3}|catalyst)/\d+|\b(?:
 _ITEM = re.compile(r"(?:(?P<process>.+)/)?R\d+/(?P<alias>P\d{2,3})/\d+")
 _RUN: Final = 4
 """Characters of a CJK run, letters of a word: shorter ones are everybody's."""
+_CJK_CHAR: Final = re.compile(f"[{_CJK}]")
+_PIECE: Final = 20_000
+"""Characters that are searched at a time: while a pattern is searched for, no other thread runs."""
+_LONGEST_WORD: Final = 200
 
 _EVERYBODYS: Final = frozenset(
     "that this with from they have were will what when which than then them there these those your their into about "
@@ -65,8 +69,15 @@ class Erasure:
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
-        heard = _grams(elsewhere).union(*(_grams([said]) - _grams(read) for said, read in later))
-        self._own = _grams(words) - heard - _grams((*OF_DOCUMENTS, *program)) - _EVERYBODYS
+        own = _grams(words)
+        own -= _EVERYBODYS
+        for text in (*OF_DOCUMENTS, *program):
+            own.difference_update(_each_gram(text))
+        for text in elsewhere:  # one after the other: all words of long profiles together take gigabytes
+            own.difference_update(_each_gram(text))
+        for said, read in later:
+            own -= _grams([said]) - _grams(read)
+        self._own = own
         patterns = [_as_name(name) for name in identities if len(name.strip()) > 1]
         if self.alias and self.alias != DEMANDER:
             patterns.append(rf"(?<![A-Za-z0-9]){self.alias}(?![A-Za-z0-9])")
@@ -230,15 +241,37 @@ class Erasure:
         return self._stands_on(residual.sources) or any(map(self.touches, parts))
 
 
-def _grams(texts: Iterable[str]) -> frozenset[str]:
+def _grams(texts: Iterable[str]) -> set[str]:
     """What tells one author from another: longer words and figures, and runs of four CJK characters; no item ids."""
-    found: set[str] = set()
-    for text in texts:
-        plain = normalized("NFKC", _ID.sub(" ", text)).casefold()
-        found |= {word for word in _WORD.findall(plain) if len(word) >= _RUN or (len(word) > 1 and word.isdigit())}
+    return {gram for text in texts for gram in _each_gram(text)}
+
+
+def _each_gram(text: str) -> Iterator[str]:
+    for piece in _pieces(text):
+        plain = normalized("NFKC", _ID.sub(" ", piece)).casefold()
+        for word in _WORD.findall(plain):
+            if len(word) >= _RUN or (len(word) > 1 and word.isdigit()):
+                yield word
         for run in _CJK_RUN.findall(plain):
-            found |= {run[at : at + _RUN] for at in range(len(run) - _RUN + 1)}
-    return frozenset(found)
+            for at in range(len(run) - _RUN + 1):
+                yield run[at : at + _RUN]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """`text` in pieces, cut between words. A run of CJK characters that is cut is continued with its last three in the next piece."""
+    start = 0
+    while len(text) - start > _PIECE:
+        end = start + _PIECE
+        cut = next((at for at in range(end, end - _LONGEST_WORD, -1) if _is_edge(text[at])), end)
+        yield text[start:cut]
+        start = cut
+        while cut - start < _RUN - 1 and _CJK_CHAR.match(text[start - 1]):
+            start -= 1
+    yield text[start:]
+
+
+def _is_edge(char: str) -> bool:
+    return char.isspace() or _CJK_CHAR.match(char) is not None
 
 
 def _as_name(name: str) -> str:
