@@ -231,6 +231,31 @@ async def the_plan_and_after(look: Looker, house: Ferry, folder: Path) -> None:
     await look.at("report", report.as_uri())
 
 
+async def what_stayed_open(look: Looker, house: Ferry, folder: Path) -> None:
+    """Other people are looked for, for what the plan left open; the demander checks the words first."""
+    demander = house.tokens["P00"]
+    await house.start(residuals="ask", confirm_children=True)
+    await house.until_answering()
+    [ask, *_] = [
+        one
+        for one in await house.stack.repositories.inbox.of_process(house.pid, open_only=True)
+        if one.ask == "residual"
+    ]
+    await house.stack.say(house.pid, "approve_residual", residual=ask.subject)
+    await house.stack.when(lambda: house.stack.repositories.lineage.children(house.pid))
+    [child] = await house.stack.repositories.lineage.children(house.pid)
+    here = f"/console/processes/{child.id}"
+    await house.stack.until(child.id, "confirming")
+    await look.at("child-tension", f"{here}/tension", demander)
+    await look.at("child-process", here, demander)
+    await house.stack.say(child.id, "confirm_tension")
+    await house.stack.until(child.id, "selecting")
+    await look.at("child-people", f"{here}/people", demander)
+    await look.at("processes-tree", "/console/processes", demander)
+    await house.stack.say(child.id, "cancel")
+    await end(house)
+
+
 async def operations(look: Looker, house: Ferry, folder: Path) -> None:
     operator, engine = await house.harness.operator(), house.harness.engine
     await look.at("operators-quiet", "/console/operators", operator)
@@ -255,5 +280,13 @@ async def operations(look: Looker, house: Ferry, folder: Path) -> None:
 Stage = Callable[[Looker, Ferry, Path], Awaitable[None]]
 STAGES: Final[dict[str, Stage]] = {
     one.__name__: one
-    for one in (coming_in_and_errors, before_the_rounds, in_the_rounds, a_decision, the_plan_and_after, operations)
+    for one in (
+        coming_in_and_errors,
+        before_the_rounds,
+        in_the_rounds,
+        a_decision,
+        the_plan_and_after,
+        what_stayed_open,
+        operations,
+    )
 }

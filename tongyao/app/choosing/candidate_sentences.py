@@ -91,7 +91,7 @@ def nearest_sentence(text: str, part: str) -> str:
     sentences = [
         sentence
         for block in _BLOCK.split(text)
-        for found in SENTENCE.finditer(" ".join(block.split()).lstrip("-*> "))
+        for found in SENTENCE.finditer(_plain(block))
         if (sentence := found.group().strip())
     ]
 
@@ -100,6 +100,11 @@ def nearest_sentence(text: str, part: str) -> str:
         return len(wanted & said), min(len(said), _TELLING)
 
     return _shortened(max(sentences, key=telling, default=""))
+
+
+def _plain(block: str) -> str:
+    """On one line, without Markdown's marks of headings, lists and bold."""
+    return " ".join(block.split()).replace("**", "").replace("__", "").lstrip("-*># ")
 
 
 def _shortened(sentence: str) -> str:

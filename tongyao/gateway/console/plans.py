@@ -63,7 +63,7 @@ def task_graph(plan: Plan) -> Drawing | None:
                 edges.append(f"M{_AT - _RADIUS} {y1}C{out} {y1} {out} {y2} {_AT - _RADIUS - 6} {y2}")
                 tips.add(y2)
     nodes = tuple(
-        Node(at + 1, _name(plan.tasks[at]), plan.tasks[at].assignee if plan.tasks[at].has_doer else "?", heights[at])
+        Node(at + 1, _name(plan.tasks[at]), plan.tasks[at].assignee if plan.tasks[at].has_doer else "", heights[at])
         for at in order
     )
     return Drawing(_AT, _TOP + (len(order) - 1) * _ROW + _RADIUS + 16, nodes, tuple(edges), tuple(sorted(tips)))
@@ -74,7 +74,7 @@ def _name(task: Task) -> str:
     title = task.title.strip()
     language = language_of(title)
     short = cut(title, _NAME_UNITS[language])
-    while len(short) > _NAME_CHARS[language] and " " in short:
+    while language == "en" and len(short) > _NAME_CHARS[language] and " " in short:
         short = short.rpartition(" ")[0]
     short = short[: _NAME_CHARS[language]].rstrip(" ,.;:，、；：。…")
     return short if len(short) >= len(title.rstrip(".。")) else f"{short} …"

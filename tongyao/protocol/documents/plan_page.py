@@ -167,7 +167,7 @@ class _Layout:
     def _about(self) -> tuple[Group, ...]:
         known = people(self._plan, self._language)
         known |= {role.alias: self._words["bare"] for role in self._plan.roles if not role.role}
-        named = words_of_people(known, self._language)
+        named = words_of_people(dict(sorted(known.items())), self._language)
         return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']}{named}"),)))
 
     def _claims(self, claims: Iterable[Claim]) -> tuple[Group, ...]:

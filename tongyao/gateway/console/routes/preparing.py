@@ -15,7 +15,7 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.candidates import nearest_first
-from tongyao.app.choosing.child_cost import child_cost
+from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.messaging.given_names import parts_of_line
@@ -200,12 +200,18 @@ async def _people_page(
         people=people,
         before=before,
         parent=parent,
-        cost=await child_cost(visit.context, access) if parent else None,
+        cost=await _cost_before(visit, parent) if parent else None,
         perspectives=PERSPECTIVES,
         ask=await _asked(visit, process_id, "select_participants"),
         chosen=[one.id for one in people if one.id in taken] if chosen is None else chosen,
         problem=problem,
     )
+
+
+async def _cost_before(visit: Visit, parent: str) -> ChildCost | None:
+    """What a process costs like the one from which this one came, and what is left for it."""
+    access = await authorize_in_process(visit.context.repositories, visit.caller, parent, Action.READ_PROCESS)
+    return await child_cost(visit.context, access)
 
 
 async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
