@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongyao.gateway.console.reading import concerning
+from tongyao.gateway.console.reading import Quotes, concerning, unanswered
 from tongyao.protocol.model.observation import (
     Contribution,
     Effect,
@@ -46,3 +46,15 @@ def test_what_others_are_to_somebody_comes_first_and_their_own_words_last() -> N
 
 def test_what_nobody_has_looked_at_is_told_to_everybody_and_what_nobody_has_to_nobody() -> None:
     assert concerning(SEEN, "P04") == ["Nobody said who holds the key."]
+
+
+def test_what_others_said_and_nobody_took_up_is_told_to_who_did_not_say_it() -> None:
+    assert unanswered(SEEN, "P03") == ["P02 asked for a ladder; nobody answered."]
+    assert unanswered(SEEN, "P02") == []
+
+
+def test_a_sentence_that_was_quoted_before_is_quoted_again_by_its_first_words() -> None:
+    shown, said = Quotes(), "I can sew straps of old canvas for the posts at the bank."
+    assert shown.once(f"P01 says “{said}”.") == f"P01 says “{said}”."
+    assert shown.once(f"Your “{said}” meets a post.") == "Your “I can sew straps of old …” meets a post."
+    assert shown.once("“Short.” and “Short.”") == "“Short.” and “Short.”"

@@ -13,7 +13,7 @@ from tests.console.conftest import PHONE, Console
 from tests.console.looking import looks_right
 from tests.console.tour import STAGES, Act, opened, people_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 class Inspector:

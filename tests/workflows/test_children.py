@@ -12,6 +12,7 @@ from temporalio.client import Client
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.workflows.conftest import TEXTS, Opened
+from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.errors import BadInput
 from tongyao.app.start import start_child
 from tongyao.llm.engine import Bound
@@ -68,6 +69,29 @@ async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(stack:
     sources = {source for claim in record.plans[-1].claims() for source in claim.sources}
     assert any(source.startswith(f"{child.id}/R") for source in sources), "what came from the child is named"
     assert {delivery.plan_revision for delivery in record.deliveries} == {1, 2}
+
+
+async def test_a_child_asks_others_first_under_its_own_title_after_the_demander_has_read_its_words(
+    stack: Opened,
+) -> None:
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
+        scene = "children-others"
+        await here.people({"dee": "I drive a crane."}, scene=scene)
+        pid = await in_scene(here, scene, wait_for_children=True, confirm_children=True)
+        await here.until(pid, "awaiting_children")
+        before = await here.repositories.lineage.asked_in(pid)
+        assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
+        await here.when(lambda: here.repositories.lineage.children(pid))
+        [child] = await here.repositories.lineage.children(pid)
+        await here.until(child.id, "confirming")
+        assert (await here.repositories.record(child.id)).title == CRANE["title"]
+        assert (await here.say(child.id, "confirm_tension")).accepted
+        await here.end(pid)
+        found = await nearest_first(here.repositories, child.id)
+
+    others = [one for one in found if one not in before]
+    assert len(before) == 3 and len(others) == 2, "the two who were not asked for the parent"
+    assert found[:2] == others and set(found[2:]) <= before, "they come first, and the others fill what room is left"
 
 
 async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(stack: Opened) -> None:
