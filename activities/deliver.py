@@ -44,7 +44,7 @@ class Delivering:
 
     async def _one(self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str) -> None:
         """Ask for one delivery and store it; where none can be had, the participant's part as the plan states it."""
-        request = request_access.for_delivery(record, alias, plan)
+        request = await asyncio.to_thread(request_access.for_delivery, record, alias, plan)
         profile = record.participant(alias).profile
         owner = profile.profile_id if profile else f"process:{record.process_id}"
         question = run.question(request, owner=owner, alias=alias, revision=plan.revision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from temporalio import activity
 
@@ -11,7 +12,9 @@ from activities.record import write_outbox
 from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, DiscoverInput, DiscoverOutput, ProposeInput
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
+from tongyao.records.privacy.texts import TextErased
 from tongyao.records.process.seats import CandidateRow
+from tongyao.records.repositories import IDENTITIES, found_text_id
 
 
 class Discovering:
@@ -38,7 +41,7 @@ class Discovering:
                 tension, scene=what.scene, limit=what.limit - len(others), excluded=[*excluded, *others]
             )
             found += [one.model_copy(update={"rank": one.rank + len(found)}) for one in again]
-        await repositories.seats.find(what.process_id, found)
+        await self._keep(what.process_id, found)
         return _found(found)
 
     @activity.defn(name=PROPOSE.name)
@@ -53,8 +56,18 @@ class Discovering:
                 lack.tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
             )
             found = [_explained(one, lack, what.round) for one in near]
-        await repositories.seats.find(what.process_id, found, round_number=what.round)
+        await self._keep(what.process_id, found, round_number=what.round)
         return _found(found)
+
+    async def _keep(self, process_id: str, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
+        """Store the candidates, and what names them as it is now: a name changed later would change what others said."""
+        repositories = self._deps.repositories
+        await repositories.seats.find(process_id, found, round_number=round_number)
+        people = dict.fromkeys(one.profile_id for one in found)
+        for (person, _), face in (await repositories.profiles.summaries([(one, None) for one in people])).items():
+            words = IDENTITIES.dump_json(face.identities).decode()
+            with suppress(TextErased):
+                await repositories.texts.first(person, "identities", words, id=found_text_id(process_id, person))
 
 
 def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:

@@ -42,7 +42,7 @@ class Formulating:
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
             record = await repositories.record(run.process)
-            request = request_access.for_formulation(record, await self._material(record))
+            request = await asyncio.to_thread(request_access.for_formulation, record, await self._material(record))
             owner = run.process.demander
             try:
                 draft = within_limits(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 
 from temporalio import activity
 
@@ -14,7 +16,7 @@ from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
-from tongyao.protocol.model.tension import MOST_NAMES
+from tongyao.protocol.model.tension import MOST_NAMES, NumberedName
 from tongyao.protocol.rules.identity.names import all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
@@ -103,15 +105,21 @@ class Freezing:
             face = faces.get((seat.person, seat.profile_version))
             if seat.profile is None or seat.profile not in texts or face is None:
                 continue
-            found = await asyncio.to_thread(self._deps.find_names, texts[seat.profile])
-            # Its owner is named by others only: a number between those of this profile would tell whose it is.
-            own = all_forms(face.identities)
-            others = [one for one in found if not own & set(forms_of(one.name, alone=False))]
-            new = numbered(others[:MOST_NAMES], known, after=after)
-            if new:
+            number = partial(self._numbered, texts[seat.profile], face.identities, tuple(known), after)
+            if new := await asyncio.to_thread(number):
                 id = names_text_id(process_id, seat.alias)
                 await repositories.texts.first(seat.person, "names", NAMES.dump_json(new).decode(), id=id)
                 known += new
+
+    def _numbered(
+        self, text: str, identities: Sequence[str], known: Sequence[NumberedName], after: int
+    ) -> tuple[NumberedName, ...]:
+        """The names in a profile that the process does not know yet. Takes tenths of a second: not for the event loop."""
+        found = self._deps.find_names(text)
+        # Its owner is named by others only: a number between those of this profile would tell whose it is.
+        own = all_forms(identities)
+        others = [one for one in found if own.isdisjoint(forms_of(one.name, alone=False))]
+        return numbered(others[:MOST_NAMES], known, after=after)
 
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from functools import partial
@@ -37,7 +38,8 @@ class Observing:
             began = time.monotonic()
             record = (await repositories.record(run.process)).model_copy(update={"round": what.round})
             strategy = await repositories.texts.get(run.settings.strategy) if run.settings.strategy else ""
-            request = request_access.for_catalyst(record, strategy=strategy, round_limit=what.round_limit)
+            make = partial(request_access.for_catalyst, record, strategy=strategy, round_limit=what.round_limit)
+            request = await asyncio.to_thread(make)
             question = run.question(request, round=what.round)
             try:
                 draft = await calls.ask_and_review(question, partial(_review, request), guards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from temporalio import activity
@@ -44,7 +45,8 @@ class Planning:
             record = await repositories.record(row, before_plan=what.revision)
             open_points = _open_points(record) if what.unconverged else ()
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
-            request = request_access.for_planner(
+            request = await asyncio.to_thread(
+                request_access.for_planner,
                 record,
                 materials=await self._materials(record, row, what.readable),
                 converged=not what.unconverged,

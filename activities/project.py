@@ -148,7 +148,8 @@ class Projecting:
             material = await self._material(record, profile, source_text)
         else:  # erased: only the demander may have no profile, and then nobody is their proxy
             return _silent(what, turn, Outcome.LEFT)
-        request = request_access.for_endpoint(
+        request = await asyncio.to_thread(
+            request_access.for_endpoint,
             record,
             turn.alias,
             material=material,

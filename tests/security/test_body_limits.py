@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
 from tests.gateway.conftest import GatewayHarness, until_served
 from tests.security.conftest import limited
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.access.body_limit import Structure
+from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import listen, serve, url_of
 
 BIG = "x" * 70_000
@@ -147,6 +150,49 @@ async def test_a_body_of_many_wrong_values_is_not_checked_one_by_one(
         "POST", path.format(pid="c-1"), joined["token"], content=body % ",".join(["{}"] * 15_000), headers=headers
     )
     assert (refused.status_code, refused.json()["code"]) == (413, "too_many_parts")
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument"),
+    [
+        ("demand", "participants"),
+        ("demand", "settings"),
+        ("join", "email"),
+        ("decide", "message"),
+        ("set_consent", "consent"),
+        ("agents", "limit"),
+    ],
+)
+async def test_json_in_a_text_for_a_tool_has_no_more_parts_than_a_body(
+    whole: GatewayHarness, monkeypatch: pytest.MonkeyPatch, tool: str, argument: str
+) -> None:
+    """The MCP library reads it as JSON, and checks each value: two megabytes took half a minute and two gigabytes."""
+    read: list[str] = []
+
+    def loads(text: str) -> object:
+        read.append(text)
+        return json.loads(text)
+
+    monkeypatch.setattr("mcp.server.mcpserver.utilities.func_metadata.json", SimpleNamespace(loads=loads))
+    bomb = f"[{'[],' * 10_000}0]"
+    with pytest.raises(ToolError, match="too many values"):
+        await make_server(whole.context).call_tool(tool, {argument: bomb})
+    assert not read
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tension": json.dumps({"transition": "A boat floats.", "exchange": "I can [row], {carry}. " * 200})},
+        {"intent": "I mend nets, [here] and there, {always}. " * 400},
+    ],
+    ids=["an object", "a long text"],
+)
+async def test_what_a_client_sends_as_text_for_a_tool_is_read(whole: GatewayHarness, given: dict[str, str]) -> None:
+    """Some clients send lists and objects so. A long text for a text is none of them."""
+    with pytest.raises(ToolError) as refused:  # nobody calls
+        await make_server(whole.context).call_tool("demand", {"key": "k", "intent": "I want a boat.", **given})
+    assert "bad_arguments" not in str(refused.value)
 
 
 @pytest.mark.parametrize("depth", [100, 900, 30_000])

@@ -113,3 +113,24 @@ def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
     for label in ("How things stand: “one oven”", "没有人说拿什么来对付：「一只炉子」", "Declining needs no reason."):
         assert not erasure.touches(label)
     assert erasure.touches("How things stand: “one oven, upstairs”"), "what is quoted there is somebody's"
+
+
+async def test_not_what_others_answered_to_a_plan_without_having_read_these_words(gateway: GatewayHarness) -> None:
+    answer = "Please wait until the harvest is finished, then begin."
+    room = await Room.open(gateway)
+    taker = await gateway.join(room.scene, OF_NOBODY + answer)
+    others = [await room.person() for _ in range(2)]
+    pid = await room.demand(*map(by_hand, [*others, taker]), tension=TENSION)
+    for number, words in ((1, FIRST), (2, SECOND)):
+        for person in (*others, taker):
+            await asked(gateway, person["token"], "projection", number)
+            said = {"nothing_new": True} if person is taker or number == 2 else {"text": words}
+            sent = await room.send(pid, person["token"], kind="submit_projection", round=number, **said)
+            assert sent.status_code == 200, sent.text
+    await asked(gateway, others[0]["token"], "answer")
+    told = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": answer}
+    assert (await room.send(pid, others[0]["token"], **told)).status_code == 200
+    await erased(gateway, taker)
+    view = (await gateway.ask("GET", f"/processes/{pid}", room.stranger["token"])).json()
+    assert list(view["answer_words"].values()) == [answer]
+    await room.close(pid)

@@ -51,3 +51,24 @@ async def test_a_preview_does_not_tell_who_is_in_the_room(gateway: GatewayHarnes
     )
     assert read.text == f"Ida Quist, Jo Vandal, Vandal and {alias} know Una Bell: […]."
     await room.close(pid)
+
+
+async def test_nobody_who_was_only_found_blanks_words_by_renaming_themself(gateway: GatewayHarness) -> None:
+    scene = await gateway.scene()
+    text = "I restore wheels and have a lathe. I want to learn milling."
+    found = [await gateway.join(scene, text, name=name) for name in ("Jo Vandal", "Kim Astor", "Moritz Kahn")]
+    ida = await gateway.join(scene, "I run a mill and want its wheel to turn.", name="Ida Quist")
+    body = {"intent": "I want the wheel of my mill to turn.", "scene": scene, "settings": {"auto_confirm": True}}
+    started = await gateway.ask("POST", "/processes", ida["token"], json=body)
+    assert started.status_code == 201, started.text
+    await asked(gateway, ida["token"], "select_participants")
+    pid = started.json()["id"]
+    for one in found:
+        changed = await gateway.ask(
+            "PUT", f"/profiles/{one['profile_id']}", one["token"], json={"name": "水车", "text": text}
+        )
+        assert changed.status_code == 200, changed.text
+    names = read_access.anonymizer(await gateway.context.repositories.record(pid))
+    assert names.text("我会修理水车。") == "我会修理水车。"
+    assert names.text("I know Jo Vandal and Kim Astor.") == "I know [somebody] and [somebody]."
+    await gateway.stack.handle(pid).cancel()

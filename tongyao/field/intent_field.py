@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from pydantic import Field, ValidationError
 
@@ -53,7 +54,8 @@ class IntentField:
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
-        self._loading = asyncio.Lock()
+        self._loading = WeakValueDictionary[str, asyncio.Lock]()
+        """One for each scene: nobody waits for a scene in which they do not search."""
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
@@ -117,7 +119,7 @@ class IntentField:
 
         `strict`: raises `SceneUnknown`; else a scene that is not there is empty.
         """
-        async with self._loading:
+        async with self._loading.setdefault(scene, asyncio.Lock()):
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
             await self.indexer.catch_up(scene, live, most=FRESH_PEOPLE)
             lexical = next((index for index in live if index.kind == "lexical"), None)

@@ -108,8 +108,10 @@ class Repositories:
         summaries = await self.profiles.summaries([*everybody, *known])
         aliases = [DEMANDER, *(seat.alias for seat in seats)]
         named = {identities_text_id(row.id, alias): alias for alias in aliases}
-        kept = await self.texts.known([*named, *(names_text_id(row.id, seat.alias) for seat in seats)])
+        of_found = {found_text_id(row.id, one): one for one, _ in known}
+        kept = await self.texts.known([*named, *of_found, *(names_text_id(row.id, seat.alias) for seat in seats)])
         frozen = {named[id]: IDENTITIES.validate_json(kept.pop(id)) for id in named if id in kept}
+        others = {of_found[id]: IDENTITIES.validate_json(kept.pop(id)) for id in of_found if id in kept}
         tension = texts.get(row.tension_text_id or "")
         seated = tuple(
             _named(_seated(seat, summaries.get((seat.person, seat.profile_version)), row.language), frozen)
@@ -137,7 +139,9 @@ class Repositories:
             tension_is_own=row.parent_id is None or bool(revised),
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
-            others=tuple(name for one in known if one in summaries for name in summaries[one].identities),
+            others=tuple(
+                name for one in known if one in summaries for name in others.get(one[0], summaries[one].identities)
+            ),
             projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
             observations=tuple(
                 Observation.model_validate_json(texts[one.text_id]) for one in observations if texts[one.text_id]
@@ -224,6 +228,11 @@ IDENTITIES: Final = TypeAdapter(tuple[str, ...])
 def identities_text_id(process_id: str, alias: str) -> str:
     """The id of what names whoever sits under an alias, or the demander: a name that is changed later changes no record."""
     return text_id("identities", process_id, alias)
+
+
+def found_text_id(process_id: str, person: str) -> str:
+    """The id of what names somebody whom the field found, as they were named then."""
+    return text_id("identities", process_id, f"found/{person}")
 
 
 def _named(one: Participant, frozen: Mapping[str, tuple[str, ...]]) -> Participant:

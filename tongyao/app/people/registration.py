@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from tongyao.app.authorization import Caller
@@ -18,6 +19,10 @@ from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 
 _ID: Final = re.compile(r"[\w][\w.@:-]{0,119}")
+_LONG: Final = 100_000
+"""Characters of a text that takes a moment to read."""
+_LONG_ONES: Final = ThreadPoolExecutor(1, thread_name_prefix="long-profiles")
+"""A thread of their own: searches and registrations do not wait for them."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -43,7 +48,9 @@ async def register_profile(
         raise BadInput(
             "profile_id", f"{profile_id!r} cannot be an id: letters, digits, and . @ : - _, at most 120", field="id"
         )
-    clean, grade, language = await asyncio.to_thread(_read, text, profile_id, context.profile_max_chars)
+    clean, grade, language = await asyncio.get_running_loop().run_in_executor(
+        _LONG_ONES if len(text) > _LONG else None, _read, text, profile_id, context.profile_max_chars
+    )
     try:
         async with counting(context, profile_id):
             if caller is not None:

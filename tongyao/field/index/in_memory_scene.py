@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +16,9 @@ from tongyao.field.perspectives import Match, TensionScores
 from tongyao.field.relevance import relevant
 from tongyao.field.scene import MODEL_WEIGHT, Scene, VectorSpace
 from tongyao.protocol.model.tension import Tension
+
+_FITTING: Final = ThreadPoolExecutor(2, thread_name_prefix="scenes")
+"""Threads of their own: a scene of very long profiles takes minutes, and others wait for the common ones."""
 
 
 class InMemoryScene:
@@ -26,7 +32,8 @@ class InMemoryScene:
         cls, texts: dict[str, str], samples: set[str], store: IndexStore, models: Sequence[tuple[Index, Encoder]]
     ) -> InMemoryScene:
         """Fit the lexical encoder on `texts` (id → profile); read the vectors of `models` from their indexes."""
-        scene = await asyncio.to_thread(Scene.of, texts, samples=samples)
+        fit = partial(Scene.of, texts, samples=samples)
+        scene = await asyncio.get_running_loop().run_in_executor(_FITTING, fit)
         spaces = list(scene.spaces)
         for index, encoder in models:
             stored = await store.chunks(index, list(texts), terms=False)

@@ -1,4 +1,8 @@
-"""Arguments that a tool does not take are refused by a sentence: which argument, what was wrong, what to do."""
+"""Arguments that a tool does not take are refused by a sentence: which argument, what was wrong, what to do.
+
+The SDK reads an argument that should be a list, a number or an object, and came as a string, as JSON. To whoever counted the parts of the
+request that was one text, so it is counted here.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
 
 from tongyao.app.errors import location, reason
+from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 
 _SHOWN: Final = 3
 
@@ -22,6 +27,8 @@ class ToolServer(MCPServer):
         takes: Mapping[str, Mapping[str, Any]] = known.get(name, {}).get("properties", {})
         if name in known and (strange := [one for one in arguments if one not in takes]):
             raise ToolError(_refusal(name, [_unknown(one, takes) for one in strange[:_SHOWN]]))
+        if long := [one for one, given in arguments.items() if _has_too_many_parts(given, takes.get(one, {}))]:
+            raise ToolError(_refusal(name, [_too_long(one) for one in long[:_SHOWN]]))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -36,6 +43,19 @@ def _refusal(tool: str, sentences: list[str]) -> str:
 
 def _unknown(argument: str, takes: Mapping[str, object]) -> str:
     return f"`{argument[:40]}` is no argument of this tool: leave it out, or name it as the tool does ({', '.join(takes)})."
+
+
+def _has_too_many_parts(given: object, takes: Mapping[str, Any]) -> bool:
+    """Whether a text would be read as JSON of too many values. `takes`: the schema of the argument; one that is a text is not read."""
+    if not isinstance(given, str) or (takes.get("type") == "string" and not {"enum", "const"} & set(takes)):
+        return False
+    structure = Structure()
+    structure.read(given.encode("utf-8", "replace"))
+    return structure.parts > MOST_PARTS
+
+
+def _too_long(argument: str) -> str:
+    return f"`{argument}`: too many values; send at most {MOST_PARTS:,} characters outside of its texts."
 
 
 def _wrong(error: ValidationError, takes: Mapping[str, Mapping[str, Any]]) -> list[str]:

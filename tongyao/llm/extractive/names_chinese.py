@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Final, Literal
 
 import jieba.posseg
 
 from tongyao.llm.extractive import chinese_cues as cues
+from tongyao.llm.extractive.stretches import Stretches
 from tongyao.protocol.rules.identity.common_words import CHINESE, SURNAMES
 
 Kind = Literal["person", "firm"]
@@ -30,14 +33,31 @@ _QUOTED_FIRM: Final = re.compile(
 _SELF_HEAD: Final = re.compile(
     r"(?:^|\n)[#*\s]{0,8}(?P<name>[\u4e00-\u9fff]{2,4})(?=\s{0,8}[，,｜|（(·—\n]|[*]|\s\s|\u3000|$)"
 )
+_SHOP_CHARS: Final = 7
+"""Of `cues.SHOP_AFTER`."""
 _PERSON_TAGS: Final = ("nr", "nrfg", "nrt")
+
+
+class _Text:
+    """A text, and what follows each two characters of it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def followers(self) -> Mapping[str, set[str]]:
+        """For each two characters of the text the characters that stand behind them."""
+        found = defaultdict[str, set[str]](set)
+        for first, second, third in zip(self.text, self.text[1:], self.text[2:], strict=False):
+            found[first + second].add(third)
+        return found
 
 
 class _Words:
     """The words of a run of Chinese characters with their tags and where they begin and end in the text."""
 
-    def __init__(self, text: str, run: re.Match[str]) -> None:
-        self.text, self.begin, self.end = text, run.start(), run.end()
+    def __init__(self, whole: _Text, run: re.Match[str]) -> None:
+        self.whole, self.text, self.begin, self.end = whole, whole.text, run.start(), run.end()
         cut = [(one.word, one.flag) for one in jieba.posseg.cut(run.group())]
         self.words = [word for word, _ in cut]
         self.tags = [tag for _, tag in cut]
@@ -47,6 +67,12 @@ class _Words:
             self.starts.append(at)
             at += len(word)
         self.edges = {*self.starts, self.end}
+        self.number = {start: number for number, start in enumerate(self.starts)}
+        """Which word begins at a place."""
+
+    def tag_at(self, at: int) -> str:
+        """The tag of the word that begins at `at`; empty where none does."""
+        return self.tags[self.number[at]] if at in self.number else ""
 
     def before(self, at: int) -> str:
         """At most six characters before `at`, also those before a blank: 园长　常海燕."""
@@ -66,12 +92,14 @@ def chinese_names(text: str) -> Iterator[Found]:
     for hit in _SELF_HEAD.finditer(read):
         if _FULL_NAME.fullmatch(hit["name"]) and _unknown(hit["name"]) and not _is_place(hit["name"]):
             yield hit.start("name"), hit["name"], "person"
+    whole = _Text(read)
     for run in _RUN.finditer(read):
-        words = _Words(read, run)
+        words = _Words(whole, run)
         firms = list(_firms(words))
         yield from firms
+        in_firms = Stretches((begin, begin + len(firm)) for begin, firm, _ in firms)
         for start, name, kind in (*_full_names(words), *_titled(words), *_familiar(words)):
-            if not any(begin <= start < begin + len(firm) for begin, firm, _ in firms):
+            if start not in in_firms:
                 yield start, name, kind
 
 
@@ -101,7 +129,7 @@ def _full_names(words: _Words) -> Iterator[Found]:
         beside = _told_beside(words, start, start + len(whole))
         if len(whole) == 2 and whole[0] in cues.NO_SURNAME_ALONE:
             beside = _called(words, start)
-        if not beside and _begins_with_a_word(words.text, whole):
+        if not beside and _begins_with_a_word(words.whole, whole):
             continue
         if beside or (is_name and len(word) > 2 and _stands_alone(words, start, start + len(word))):
             yield start, whole, "person"
@@ -120,10 +148,10 @@ def _may_be(words: _Words, start: int, name: str) -> bool:
     before, after = words.before(start), words.after(start + len(name))
     return (
         name not in CHINESE
-        and start + len(name) in words.edges | {words.end}
+        and start + len(name) in words.edges
         and not name.endswith(cues.NO_NAME_END)
         and not _is_place(name)
-        and not (name[0] in cues.NO_SURNAME_ALONE and words.tags[words.starts.index(start)] in cues.FUNCTION_TAGS)
+        and not (name[0] in cues.NO_SURNAME_ALONE and words.tag_at(start) in cues.FUNCTION_TAGS)
         and not (len(name) == 3 and all(one in cues.FOREIGN for one in name))
         and not cues.COUNTED.search(before)
         and not after.startswith(cues.NEVER_AFTER)
@@ -136,16 +164,16 @@ def _stands_alone(words: _Words, start: int, end: int) -> bool:
     return not words.after(end).startswith(cues.PLACE_AFTER)
 
 
-def _begins_with_a_word(text: str, name: str) -> bool:
+def _begins_with_a_word(text: _Text, name: str) -> bool:
     """Whether it is a place (芦埠, of 芦埠镇), or the first two characters are a word: of jieba's dictionary, or by what follows them elsewhere in the text."""
     if len(name) == 2:
-        return any(f"{name}{after}" in text for after in cues.PLACE_AFTER)
+        return not text.followers.get(name, set()).isdisjoint(cues.PLACE_AFTER)
     if len(name) != 3:
         return False
     tag = jieba.posseg.dt.word_tag_tab.get(name[:2])
     if tag is not None and tag not in (*_PERSON_TAGS, "ns") and jieba.dt.FREQ.get(name[:2], 0) >= cues.FREQUENT_WORD:
         return True
-    return len({piece[0] for piece in text.split(name[:2])[1:] if piece and piece[0] != "\n"}) >= cues.FOLLOWERS
+    return len(text.followers.get(name[:2], set()) - {"\n", name[0]}) >= cues.FOLLOWERS
 
 
 def _acts(words: _Words, start: int, end: int) -> bool:
@@ -189,10 +217,14 @@ def _titled(words: _Words) -> Iterator[Found]:
     run = words.text[words.begin : words.end]
     for hit in _TITLED.finditer(run):
         start, end = words.begin + hit.start(), words.begin + hit.end()
-        if start not in words.edges or hit.group() in CHINESE or cues.SHOP_AFTER.match(words.text[end : words.end]):
+        if (
+            start not in words.edges
+            or hit.group() in CHINESE
+            or cues.SHOP_AFTER.match(words.text[end : min(words.end, end + _SHOP_CHARS)])
+        ):
             continue
         surname = hit["surname"]
-        number = words.starts.index(start)
+        number = words.number[start]
         alone = words.words[number] == surname
         if alone and words.tags[number] in cues.FUNCTION_TAGS:
             continue

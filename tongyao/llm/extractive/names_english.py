@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tongyao.llm.extractive import english_cues as cues
+from tongyao.llm.extractive.stretches import Stretches
 from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, ENGLISH
 from tongyao.protocol.rules.identity.sentence_start import begins_sentence
 
@@ -72,9 +73,10 @@ class _Hit:
 
 def english_names(text: str) -> Iterator[Found]:
     """Each name that is found, with its start and kind; the same name may come several times."""
-    titles = [one.span() for one in _WORK.finditer(text)]
-    titles += [one.span() for one in _BARE_TITLE.finditer(text) if _is_title(text, one)]
-    hits = [hit for hit in _hits(text) if not any(begin <= hit.start < end for begin, end in titles)]
+    spans = [one.span() for one in _WORK.finditer(text)]
+    spans += [one.span() for one in _BARE_TITLE.finditer(text) if _is_title(text, one)]
+    titles = Stretches(spans)
+    hits = [hit for hit in _hits(text) if hit.start not in titles]
     ordinary = {one for one in _LOWER.findall(text) if len(one) > 2}
     places = {word.lower() for hit in hits if _is_place(hit) for word in hit.words}
     parts: set[str] = set()
@@ -98,11 +100,14 @@ def _is_part(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
     if (
         len(hit.words) > 1
         or cues.TITLE.fullmatch(hit.name)
-        or word in places | cues.TIMES | cues.PLACES
+        or word in places
+        or word in cues.TIMES
+        or word in cues.PLACES
         or _is_place(hit)
     ):
         return False
-    return not (word in ALSO_NAMES | ENGLISH | ordinary and (hit.begins or word in ENGLISH - ALSO_NAMES))
+    common = word in ENGLISH and word not in ALSO_NAMES
+    return not ((word in ALSO_NAMES or word in ENGLISH or word in ordinary) and (hit.begins or common))
 
 
 def _is_title(text: str, hit: re.Match[str]) -> bool:
@@ -114,7 +119,7 @@ def _is_title(text: str, hit: re.Match[str]) -> bool:
 
 
 def _hits(text: str) -> Iterator[_Hit]:
-    lists = [one.span() for one in _LIST.finditer(text)]
+    lists = Stretches(one.span() for one in _LIST.finditer(text))
     for match in _NAME.finditer(text):
         start, words = match.start(), match.group().split(" ")
         begins = begins_sentence(text, start)
@@ -136,7 +141,7 @@ def _hits(text: str) -> Iterator[_Hit]:
                 begins_sentence(text, at),
                 text[max(0, at - 40) : at],
                 text[end : end + 40],
-                any(first <= at < last for first, last in lists),
+                at in lists,
             )
 
 
@@ -145,7 +150,7 @@ def _drops_first(words: list[str], begins: bool) -> bool:
     first = words[0].lower().rstrip(",.")
     if cues.TITLE.match(words[0]):
         return False
-    if first in cues.TIMES | cues.LANGUAGES and first not in ALSO_NAMES:
+    if (first in cues.TIMES or first in cues.LANGUAGES) and first not in ALSO_NAMES:
         return True
     if len(words) > 1 and first in ALSO_NAMES:
         return False
@@ -233,7 +238,7 @@ def _of_several(hit: _Hit, last: str, places: set[str]) -> Kind | None:
 
 def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind | None:
     lower = word.lower()
-    if lower in cues.LANGUAGES or lower in cues.TIMES - ALSO_NAMES or (lower in ENGLISH and lower not in ALSO_NAMES):
+    if lower in cues.LANGUAGES or ((lower in cues.TIMES or lower in ENGLISH) and lower not in ALSO_NAMES):
         return None
     if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list:
         return None
@@ -242,7 +247,7 @@ def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind 
     if _SHORTENED.match(hit.after):
         return None  # Don't
     in_place = cues.PLACE_BEFORE.search(hit.before) is not None
-    if lower in places | cues.PLACES and (not given or in_place) and not (given and _SHOP.match(hit.after)):
+    if (lower in places or lower in cues.PLACES) and (not given or in_place) and not (given and _SHOP.match(hit.after)):
         return None
     if _SHOP.match(hit.after) and _SHOP_BEFORE.search(hit.before) and not may_be:
         return "firm"
@@ -256,7 +261,11 @@ def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind 
     if may_be:
         strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)
         told = told or cues.ASKED_SURE.search(hit.before) is not None
-        return "person" if strong or (told and not hit.begins and lower in ALSO_NAMES - cues.TIMES) else None
+        return (
+            "person"
+            if strong or (told and not hit.begins and lower in ALSO_NAMES and lower not in cues.TIMES)
+            else None
+        )
     if given:
         return "person"
     if hit.before.lower().endswith((" the ", " a ", " an ")):

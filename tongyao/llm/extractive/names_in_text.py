@@ -11,24 +11,29 @@ from typing import Final
 
 from tongyao.llm.extractive.names_chinese import chinese_names
 from tongyao.llm.extractive.names_english import english_names
-from tongyao.protocol.model.tension import NameFound
+from tongyao.protocol.model.tension import MOST_NAME_CHARS, NameFound
 
 _BETWEEN: Final = re.compile(r"[\s“”\"'‘’]+")
 """What stands between the words of a name."""
 
 MOST_READ: Final = 100_000
 """Characters of a text that are searched."""
+MOST_FOUND: Final = 500
+"""Names of one text: each is compared with all others. People name a few dozen."""
 
 
 def names_in_text(text: str) -> tuple[NameFound, ...]:
-    """Names of persons and firms, each once, in the order in which they stand in `text`."""
+    """Names of persons and firms, each once, in the order in which they stand in `text`; the first `MOST_FOUND`.
+
+    What is longer than a name may be is a list of names or no name, and is left out.
+    """
     found: dict[str, tuple[int, NameFound]] = {}
     read = text[:MOST_READ]
     for start, name, kind in (*chinese_names(read), *english_names(read)):
-        if name not in found or start < found[name][0]:
+        if len(name) <= MOST_NAME_CHARS and (name not in found or start < found[name][0]):
             found[name] = (start, NameFound(name=name, kind=kind))
-    kept = sorted(found.values(), key=lambda one: one[0])
-    return tuple(one for _, one in kept if not any(_is_cut_from(one, other) for _, other in kept))
+    kept = [one for _, one in sorted(found.values(), key=lambda one: one[0])[:MOST_FOUND]]
+    return tuple(one for one in kept if not any(_is_cut_from(one, other) for other in kept))
 
 
 def _is_cut_from(one: NameFound, other: NameFound) -> bool:

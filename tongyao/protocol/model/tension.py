@@ -82,10 +82,14 @@ MOST_NAMES: Final = 60
 """Of one text: more are not kept."""
 
 
+MOST_NAME_CHARS: Final = 80
+"""Of one name."""
+
+
 class NameFound(Value):
     """A name in a text of the process. Others read one mark in its place, the same in every text."""
 
-    name: str = Field(min_length=1, max_length=80)
+    name: str = Field(min_length=1, max_length=MOST_NAME_CHARS)
     kind: Literal["person", "firm"] = "person"
 
 

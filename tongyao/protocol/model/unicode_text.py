@@ -78,6 +78,11 @@ class Folded:
         return [(at[start], at[end] if end < len(at) else len(self.source)) for start, end in found]
 
     @cached_property
+    def has_capitals(self) -> bool:
+        """Whether there is any capital letter in `source`."""
+        return self.source != self.source.lower()
+
+    @cached_property
     def _in_source(self) -> list[int]:
         """For each character of `text` the index in `source` of the character that it comes from."""
         return [index for index, char in enumerate(self.source) for _ in _FOLDS[ord(char)]]

@@ -111,18 +111,27 @@ class _Rewriting:
             )
 
     def _said_later(self, rows: Sequence[_Row], texts: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-        """What others said in a turn, each with the tension and the observations that were there before.
+        """What others said in a turn or of the plan, each with what was there before and its author may have read.
 
         What came after the erasure was asked for is left out: by then observations may have been rewritten, and tell no longer what was read.
         """
         tensions = [one.text for one in self._own if one.kind in ("tension", "intent")]
         tensions += [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
         seen = [(row.created_at, texts[row.text_id]) for row in rows if row.kind == "observation"]
-        return [
-            (_plain(row.kind, texts[row.text_id]), [*tensions, *(text for at, text in seen if at <= row.created_at)])
+        planned = [
+            (row.created_at, _without_markdown(texts[row.text_id]))
             for row in rows
-            if row.in_turn and row.created_at < self._names.asked_at
+            if row.kind in ("plan", "delivery") and texts[row.text_id].startswith("{")
         ]
+        said = [one.text for one in self._own if one.kind in ("projection", "words")]
+        found = []
+        for row in rows:
+            if row.heard and row.created_at < self._names.asked_at:
+                of_plan = row.heard > 1
+                there = [*seen, *planned] if of_plan else seen
+                read = [*tensions, *(text for at, text in there if at <= row.created_at), *(said if of_plan else ())]
+                found.append((_plain(row.kind, texts[row.text_id]), read))
+        return found
 
     async def _structured(self, row: _Row, text: str, erasure: Erasure) -> bool:
         """Rewrite what has a structure; False for what has none."""
@@ -199,14 +208,15 @@ class _Rewriting:
 class _Row(Value):
     """A text of a process, by the id that the tables name. `independent`: written before its author could know of anybody else's words.
 
-    `in_turn`: said in a turn, by a person or a proxy. `created_at`: of the text as it was first.
+    `heard`: what its author had read. 1, of what was said in a turn: the tension and the observations. 2, of an answer to the plan or what came
+    of it: also the plan and what was said in the rounds. 0: nobody said it, or it is not told. `created_at`: of the text as it was first.
     """
 
     text_id: str
     owner: str
     kind: str
     independent: bool
-    in_turn: bool
+    heard: int
     created_at: datetime
 
 
@@ -301,6 +311,11 @@ def _plain(kind: str, text: str) -> str:
     return "\n".join([said.markdown, *(item.statement for item in said.items)])
 
 
+def _without_markdown(text: str) -> str:
+    """The structure of a plan or of a delivery. The Markdown says the same between sentences of the program."""
+    return json.dumps({**json.loads(text), "markdown": ""}, ensure_ascii=False)
+
+
 _ROOM: Final = """
     SELECT v.text_id FROM seats s JOIN profile_versions v ON (v.profile_id, v.version) = (s.profile_id, s.profile_version)
     WHERE s.process_id = %(process)s AND s.profile_id <> %(who)s"""
@@ -316,32 +331,33 @@ _SCENE: Final = """
 
 _NAMED: Final = """
     WITH named AS (
-        SELECT text_id AS id, round = 1 AS independent, true AS in_turn FROM projections WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, false FROM observations WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, false FROM plans WHERE process_id = %(process)s
-        UNION ALL SELECT markdown_text_id, false, false FROM plans WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, false FROM deliveries WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, false FROM answers WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, false FROM feedback WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, false FROM contacts WHERE process_id = %(process)s
-        UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1', m.kind = 'submit_projection'
+        SELECT text_id AS id, round = 1 AS independent, 1 AS heard FROM projections WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, 0 FROM observations WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, 0 FROM plans WHERE process_id = %(process)s
+        UNION ALL SELECT markdown_text_id, false, 0 FROM plans WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, 0 FROM deliveries WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, 2 FROM answers WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, 2 FROM feedback WHERE process_id = %(process)s
+        UNION ALL SELECT text_id, false, 2 FROM contacts WHERE process_id = %(process)s
+        UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1',
+                         CASE m.kind WHEN 'submit_projection' THEN 1 WHEN 'answer_plan' THEN 2 ELSE 0 END
                   FROM messages m WHERE m.process_id = %(process)s
-        UNION ALL SELECT s.text_id, false, false FROM signalled s WHERE s.process_id = %(process)s
-        UNION ALL SELECT r.text_id, false, false FROM replaced_texts r WHERE r.process_id = %(process)s
-        UNION ALL SELECT answer_text_id, round <= 1 AND step IN ('formulate', 'project'), false
+        UNION ALL SELECT s.text_id, false, 0 FROM signalled s WHERE s.process_id = %(process)s
+        UNION ALL SELECT r.text_id, false, 0 FROM replaced_texts r WHERE r.process_id = %(process)s
+        UNION ALL SELECT answer_text_id, round <= 1 AND step IN ('formulate', 'project'), 0
                   FROM model_calls WHERE process_id = %(process)s
-        UNION ALL SELECT draft_text_id, round <= 1 AND step IN ('formulate', 'project'), false
+        UNION ALL SELECT draft_text_id, round <= 1 AND step IN ('formulate', 'project'), 0
                   FROM model_calls WHERE process_id = %(process)s
-        UNION ALL SELECT intent_text_id, depth = 0, false FROM processes WHERE id = %(process)s
-        UNION ALL SELECT tension_text_id, depth = 0, false FROM processes WHERE id = %(process)s
-        UNION ALL SELECT id, false, false FROM texts WHERE owner = %(owner)s)
+        UNION ALL SELECT intent_text_id, depth = 0, 0 FROM processes WHERE id = %(process)s
+        UNION ALL SELECT tension_text_id, depth = 0, 0 FROM processes WHERE id = %(process)s
+        UNION ALL SELECT id, false, 0 FROM texts WHERE owner = %(owner)s)
 """
 
 _TEXTS: Final = (
     _NAMED
     + """
     SELECT (array_agg(o.id ORDER BY (o.id <> t.id) DESC, o.id))[1] AS text_id, t.owner, t.kind,
-           bool_or(named.independent) AS independent, bool_or(named.in_turn) AS in_turn, min(o.created_at) AS created_at
+           bool_or(named.independent) AS independent, max(named.heard) AS heard, min(o.created_at) AS created_at
     FROM named JOIN texts o USING (id) JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id)
     WHERE t.body IS NOT NULL AND t.owner <> %(who)s
     GROUP BY t.id, t.owner, t.kind ORDER BY t.id"""

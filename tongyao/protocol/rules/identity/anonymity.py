@@ -151,7 +151,7 @@ class Anonymizer:
         for known, whose in self._spaced.get(tuple(word for word, _, _ in words), ()):
             if any(start - end > _LONGEST_GAP for (_, _, end), (_, start, _) in pairwise(words)):
                 return None
-            if known.cased and not whose.written_small and not _capital(form, words[0][1]) and _has_capitals(form):
+            if known.cased and not whose.written_small and not _capital(form, words[0][1]) and form.has_capitals:
                 continue
             if known.capital and not _capital(form, words[0][1]):
                 continue
@@ -216,10 +216,6 @@ def _mark(word: str, author: str, whose: _Known) -> str:
     if whose.numbered is not None:
         return numbered_mark(whose.numbered.number, whose.numbered.kind, chinese=_is_unspaced(word))
     return SOMEBODY_ZH if _is_unspaced(word) else SOMEBODY
-
-
-def _has_capitals(form: Folded) -> bool:
-    return form.source != form.source.lower()
 
 
 def _capital(form: Folded, start: int) -> bool:

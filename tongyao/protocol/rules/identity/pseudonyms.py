@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tongyao.protocol.model.tension import MOST_NAMES, NameFound, NumberedName, Tension, TensionDraft
-from tongyao.protocol.rules.identity.names import forms_of, problem_with
+from tongyao.protocol.rules.identity.names import Form, forms_of, problem_with
 
 MARKED: Final = re.compile(r"\[(?:person|firm|某人|某单位) (\d+)\]")
 """What a text has in the place of a numbered name."""
@@ -27,26 +27,38 @@ def numbered(
 
     `after`: numbers up to it are taken already, by marks that stand in a text.
     """
-    told = list(known)
+    told = {one: _Written.of(one) for one in known}
     highest = max((after, *(one.number for one in known)))
     new: list[NumberedName] = []
     for found in names:
-        same = next((one for one in told if _same(one, found)), None)
+        written = _Written.of(found)
+        same = next((one for one, its in told.items() if _same(one, its, found, written)), None)
         number = same.number if same else highest + 1
         highest = max(highest, number)
         one = NumberedName(number=number, name=found.name, kind=same.kind if same else found.kind)
         if one not in told:
-            told.append(one)
+            told[one] = written
             new.append(one)
     return tuple(new)
 
 
-def _same(known: NumberedName, found: NameFound) -> bool:
+class _Written(NamedTuple):
+    """The forms of a name: the whole alone, and with those of its parts. They are made once for each name, and compared for each two."""
+
+    whole: frozenset[Form]
+    parts: frozenset[Form]
+
+    @classmethod
+    def of(cls, one: NameFound) -> _Written:
+        return cls(frozenset(forms_of(one.name, alone=False)), frozenset(forms_of(one.name)))
+
+
+def _same(known: NumberedName, written: _Written, found: NameFound, found_written: _Written) -> bool:
     if known.name == found.name:
         return True
-    person = known.kind == found.kind == "person"
-    whole, parts = set(forms_of(found.name, alone=False)), set(forms_of(known.name, alone=person))
-    return bool(whole & parts) or (person and bool(set(forms_of(known.name, alone=False)) & set(forms_of(found.name))))
+    if known.kind == found.kind == "person":
+        return not (found_written.whole.isdisjoint(written.parts) and written.whole.isdisjoint(found_written.parts))
+    return not found_written.whole.isdisjoint(written.whole)
 
 
 def marks_in(tension: Tension) -> int:
