@@ -84,3 +84,22 @@ def test_titles_places_languages_labels_and_ordinary_words_are_no_names(text: st
 )  # fmt: skip
 def test_first_names_nicknames_and_firms_without_a_usual_ending_are_found(text: str, names: set[str]) -> None:
     assert {one.name for one in names_in_text(text)} == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The only nurse on Tarsk gave notice in May.",
+        "The bus leaves Quillow at six, and nobody in the evening reaches Quillow.",
+        "A ferry serving Hennoy comes twice a day. Hennoy's quay is short.",
+    ],
+)
+def test_a_place_that_people_live_on_or_a_boat_leaves_is_no_person(text: str) -> None:
+    assert names_in_text(text) == ()
+
+
+def test_who_is_left_or_spoken_of_after_on_is_still_a_person_where_their_name_says_so() -> None:
+    assert [one.name for one in names_in_text("Everything depends on Margaret. I left Oswald at home.")] == [
+        "Margaret",
+        "Oswald",
+    ]

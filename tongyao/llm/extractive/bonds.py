@@ -82,10 +82,10 @@ def _met(hearing: Hearing, need: Voice, giving: str) -> Bond | None:
     ranked = sorted(answers, key=lambda voice: -hearing.bearing(need, voice))
     if not ranked:
         return None
-    met = hearing.shared(need, ranked[0])
+    met = hearing.met(need, ranked[0])
     score, further = hearing.bearing(need, ranked[0]), list[Voice]()
     for voice in ranked[1:]:
-        more = hearing.shared(need, voice) - met
+        more = hearing.met(need, voice) - met
         if gained := hearing.weigh(more):
             score, met = score + ELSEWHERE * gained, met | more
             further.append(voice)

@@ -34,15 +34,20 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"全包|提供|擅长|拿手|在行|教过|带过|做过|办成|顺路|手艺",
         r"空着|闲着|有空|没事做|用不上|用不完|多出来|剩(?:下|的|了)|堆(?:在|着)|白送|送(?:人|给)|不(?:要|收)钱|免费|便宜",
         r"都(?:行|能|会|可以|愿意)|愿意(?!出)|肯教|不怕",
+        r"我们?(?:家|这边|这儿|这里|店|厂|院|社|队|班|组|校)?(?:里|上)?的?[^，。；：！？、不没想希盼要求怎谁]{1,12}(?:能|可以)(?!不)",
+        r"(?<!没)(?<!没有)(?:空(?:位|座|房|屋|地|档)|余(?:量|地|力))",
         r"\b(?:I|we|you|they|he|she|anybody|anyone|somebody|someone|children|people)(?: also| still| both)? (?:can|could)\b",
-        r"\b(?:I|we) (?:offer|also offer|bring|teach|lend|know how|fix|repair|mend|make|build|bake|cook|grow|sew|drive|play|tune|train)\b",
-        r"\b(?:I|we)(?:'d| would| will|'ll)(?: also| gladly| happily)? (?!like|love|need|want|rather|prefer|have to|be\b)\w+",
+        r"\b(?:my|our)(?: (?!(?:who|which|that|whoever|where|when|if|as|so|is|are|was|were) )[\w'’-]{1,30}){1,5} (?:can|could)(?: also| still| both| gladly| happily)? (?!not\b|be\b(?! (?:used|borrowed|had|lent|shared))|no\b|never\b|hardly\b)\w+",
+        r"\bof us (?:can|could) (?!not\b)\w+|\b(?:you|they|anybody|anyone|everybody|everyone|people) (?:may\b(?! not| be\b)|are welcome)|\bwelcome to (?:use|borrow|have|take|come)\b",
+        r"\b(?:I|we) (?:offer|also offer|give(?! up| in\b)|provide|supply|share|host|bring|teach|lend|know how|fix|repair|mend|make|build|bake|cook|grow|sew|drive|play|tune|train)\b",
+        r"\b(?:I|we)(?:'d| would| will|'ll)(?: also| gladly| happily)? (?!like|love|need|want|rather|prefer|have\b|be\b|withdraw|refuse|quit|cancel)\w+",
         r"^\W*(?:can|could) (?!not|'t)\w+",
-        r"\bcan (?:offer|give|provide|teach|lend|be (?:used|borrowed|had))\b",
+        r"\bcan (?:offer|give|provide|teach|lend|host|spare|seat|sleep|store|be (?:used|borrowed|had|lent|shared))\b",
         r"\b(?:happy|glad|willing|free) to\b",
         r"\bfor (?:free|nothing)\b|\bfree of charge\b",
         r"\b(?:spare|unused|left over|leftover|surplus|give away|giving away|get rid of|lying around|going begging)\b",
-        r"\b(?:stands?|standing|sits?|sitting|is|are) (?:there )?(?:empty|idle|unused|free)\b",
+        r"\b(?:stands?|standing|sits?|sitting|stays?|lies|is|are) (?:there |mostly |always |often )?(?:empty|idle|unused|free(?! (?:of|from)\b))\b",
+        r"(?<!no )(?<!little )(?<!any )\b(?:room|space|places?|seats?|beds?) (?:left|over|to spare)\b",
         r"\bdon't mind\b|\bno trouble\b",
         r"\bI(?:'ve| have) (?:built|taught|run|led|trained|done|made|worked)\b",
         r"\bexperienced? in\b|\btrained (?:as|at|in)\b|\bused to (?!it\b|that\b)",
@@ -60,7 +65,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"(?:要|如果|假如)是?有(?:个|人|地方|谁)",
         r"想(?:问|要(?:一|个|几|些)|有(?:一|个|人)|换|买|学|请|租)|就愁|发愁|愁(?:没|的)|盼",
         r"\b(?:I|we|they|it|she|he)(?:'d| would)? (?:still |really |also |only )?(?:need|lack|require|want someone|miss)\b",
-        r"\b(?:look|search|hop)(?:ing|s)? for (?!ward)",
+        r"(?<!can )(?<!could )\b(?:look|search|hop)(?:ing|s)? for (?!ward)",
         r"\bin search of\b|\bseeking\b|\bwanted\b|\b(?:I|we) could (?:do with|use)\b|\bin need of\b",
         r"^\W*(?:and|also|or) for (?:someone|somebody|anyone|a|an)\b",
         r"\bneeds? (?:a|an|to be|some|someone|somebody|our|my|their|help|more)\b",
@@ -208,7 +213,7 @@ _HAVING = _any(
 """Whoever speaks says that something is theirs."""
 
 _NAMING = _any(
-    r"^\W*(?:an?|some|several|\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b"
+    r"^(?!\W*an? (?:[\w'’-]{1,30} ){1,4}?[\w'’-]{0,30}[^su\W]s that\b)\W*(?:an?|some|several|\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b"
     r"(?! (?:[\w'’-]+ ){0,5}(?:is|are|was|were|has|had|have|can|could|will|would|must|may|does|did|costs?|needs?|comes?|goes|lasts?)\b| of (?:us|them|you|my|our|the)\b)"
     r"(?: [\w'’-]+){1,4}?(?:[,.;]|$| (?:of|that|which|with|from|in|for|where|on)\b)",
 )
@@ -224,6 +229,12 @@ NOTHING_NEW = _any(
     r"^\W*(?:我)?(?:这边)?(?:暂时|目前)?(?:没有|没)(?:什么)?(?:新的?|别的|更多)?(?:信息|内容|补充|要说的|可说的)*了?\W*$",
     r"^\W*(?:I have )?(?:nothing|no)(?: more| new| else| further)?(?: information| to add| to say)*\W*$",
 )
+
+_CONDITION = _any(
+    r"(?<!tell )(?<!know )(?<!ask )(?<!see )(?<!as )\b(?:if|unless|provided(?! (?:by|for|with)\b)|as long as|on condition that|in return for|in exchange for)\b[^,;:.!?]{0,160}",
+    r"(?:如果|要是|只要|除非|假如)[^，。；：！？就]{0,40}",
+)
+"""What somebody makes their condition, or wants in return."""
 
 _FOR_FREE = re.compile(r"不(?:要|收|用)钱|don't mind", re.IGNORECASE)
 _LABEL = _any(
@@ -261,10 +272,40 @@ def cues_in(text: str) -> frozenset[Cue]:
         found = (found | {Cue.LIMIT}) - {Cue.NEED}
     if Cue.OFFER in found and not any(
         _IN_SENTENCE[Cue.OFFER].search(clause) and not _REFUSED.search(_FOR_FREE.sub("", clause))
-        for clause in _CLAUSE.split(text)
+        for clause in _CLAUSE.split(without_conditions(text))
     ):
         found.discard(Cue.OFFER)
     return frozenset(found)
+
+
+def without_conditions(text: str) -> str:
+    """`text` without what it makes a condition: "I come if the van is free" says nothing of a van that could be had."""
+    return _CONDITION.sub(" ", text)
+
+
+_HABIT = _any(
+    r"\b(?:I|we)(?:'ve| have) (?:built|taught|run|led|trained|done|made|worked)\b|\bused to\b",
+    r"\b(?:I|we) (?:teach|fix|repair|mend|make|build|bake|cook|grow|sew|drive|play|tune|train)\b",
+    r"教过|带过|做过|办成|擅长|拿手|在行|手艺",
+)
+"""What somebody does or has done: it shows an ability, and offers nothing to anybody."""
+
+_SEEKING = _any(
+    r"^\W*(?:and |but |so )?(?:I|we)(?:'m| am|'re| are)?(?: also| still| really)? (?:looking for|searching for|seeking|need|want|would like|'d like)\b",
+    r"^我们?(?:还|也|正)?(?:在找|想找|要找|需要|缺)",
+)
+"""Whoever begins so says what they look for, also where somebody "who can …" is looked for."""
+
+
+def offers_now(text: str) -> bool:
+    """Whether a sentence offers something, and does not only tell what somebody does, has done or looks for."""
+    return not _SEEKING.search(text) and Cue.OFFER in cues_in(text) and Cue.OFFER in cues_in(_HABIT.sub(" ", text))
+
+
+def seeks(text: str) -> bool:
+    """Whether a sentence says what somebody lacks, and offers nothing in the same breath."""
+    cues = cues_in(text)
+    return Cue.NEED in cues and (Cue.OFFER not in cues or bool(_SEEKING.search(text)))
 
 
 def names_something(text: str) -> bool:

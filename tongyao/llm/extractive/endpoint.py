@@ -24,12 +24,13 @@ from tongyao.llm.extractive.alignment import (
 )
 from tongyao.llm.extractive.cues import Cue
 from tongyao.llm.extractive.formulation import sentences_of
+from tongyao.llm.extractive.hearing import telling
 from tongyao.llm.extractive.likeness import Likeness, tokens, weight_of
 from tongyao.llm.extractive.own_words import sorted_words
 from tongyao.llm.extractive.sentences import Sentence
 from tongyao.protocol.model.projection import Dimension, ItemDraft, Projection, ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
-from tongyao.protocol.model.sizes import cut, language_of, units
+from tongyao.protocol.model.sizes import language_of, units
 
 TOGETHER: Final = 45
 """Units of a sentence with the one that says more of it, at most."""
@@ -201,7 +202,7 @@ def _answering(
     found = []
     for sentence, near_to in aligned:
         words = frozenset(likeness.tokens(sentence.text))
-        met = max((sum(map(weight_of, words & wanted)) for wanted in asked), default=0.0)
+        met = max((sum(map(telling, words & wanted)) for wanted in asked), default=0.0)
         if sentence in chosen or said_kind(sentence) not in (Cue.OFFER, None):
             continue
         if met >= ANSWERS[request.language]:
@@ -246,7 +247,7 @@ def _item(request: EndpointRequest, choice: Choice) -> ItemDraft:
     if request.words is not None:
         text = choice.sentence.text
         return ItemDraft(dimension=choice.dimension, claim=text, targets=list(choice.targets), quotes=[text])
-    quote = cut(choice.sentence.text, QUOTE)
+    quote = wording.beginning(choice.sentence.text, QUOTE)
     return ItemDraft(
         dimension=choice.dimension,
         premise=quote,

@@ -110,7 +110,8 @@ NUMBERED: Final = re.compile(r"^(?: No\.?)? \d")
 PLACE_BEFORE: Final = re.compile(
     r"(?:\b(?:in|at|near|around|above|below|between|outside|towards?|through|across|beyond|via|into|over|throughout|within|upon)\s(?:\w+ and\s)?|"
     r"\b(?:ferry|bus|train|road|way|trains?|flights?|flew|drives?|drove|driven|moved?|goes?|went|gone|going|travels?|travelled|came back|sail(?:s|ed)?|walk(?:s|ed)?|route|back) (?:to|from)\s|\briver\s|"
-    r"\b(?:town|village|city|isle|island|county|borough|port|parish|north|south|east|west|edge|outskirts|streets) of\s|"
+    r"\b(?:town|village|city|isle|island|county|borough|port|parish|north|south|east|west|edge|outskirts|streets|coast|shore|(?:north|south|east|west)(?:ern)? side) of\s|"
+    r"\b(?:boat|ferry|bus|coach|tram|train|flight|plane|ship|sailing|crossing)s? (?:(?:that|which) )?(?:leaves?|leaving|reach(?:es|ing)?|serves?|serving)\s|"
     r"\b(?:man|woman|people|those|depot|train|bus|comes?|came|someone|somebody|families|refugees|letters?|miles|shipped|imported) from\s)$",
     re.IGNORECASE,
 )
@@ -143,6 +144,8 @@ SPEAKS: Final = re.compile(
     r"looks|looked|takes|took|runs|ran|needs|passed away|and (?:her|his|their)\b|the (?:\w+ )?(?:man|woman|butcher|baker|driver|plumber|cook|clerk|vet|nurse|farmer|mechanic|smith|carpenter|painter|porter|gardener|milkman|postman)))"
     r"(?![a-z])"
 )
+STANDS_ON: Final = re.compile(r"\b(?:on|onto|off|along)\s$", re.IGNORECASE)
+"""Before an island or a street: of "the nurse on Tarsk gave notice" the verb tells about the nurse."""
 SAYS: Final = re.compile(
     r"^\s(?:says?|said|asks?|asked|lends?|lent|taught|teaches|told|tells|thinks?|thought|promised|rang|swears?|swore|agreed|refuses|refused|married|retired)\b|^(?:,? and I| and me)\b"
 )

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tongyao.llm.extractive import wording
-from tongyao.llm.extractive.cues import Cue, cues_in
+from tongyao.llm.extractive.cues import Cue, cues_in, offers_now, seeks, without_conditions
 from tongyao.llm.extractive.likeness import Likeness, stem, tokens, weight_of
 from tongyao.llm.extractive.stopping import check
 from tongyao.protocol.model.projection import Dimension, Item
-from tongyao.protocol.model.requests import CatalystRequest, Language
+from tongyao.protocol.model.requests import CatalystRequest, Language, PlannerRequest
 from tongyao.protocol.rules.identity.common_words import ENGLISH
 
 BY_SAYERS: Final = {2: 1.0, 3: 0.8}
@@ -34,7 +38,7 @@ EVERYDAY: Final = 0.6
 """A common English word weighs so much less: alone it joins nothing, two of them do."""
 
 BY_ONE_PLAIN: Final = 0.6
-"""What one word counts that a need shares with a statement which offers nothing: alone it joins nothing."""
+"""What one word counts that a need shares with a statement which offers nothing: alone it joins nothing. So with a line of the tension."""
 
 MEETS: Final = 0.1
 """Likeness (cosine) from which two voices with two words in common speak of the same thing."""
@@ -44,6 +48,11 @@ MEETS_BY_ONE: Final = 0.4
 
 _EVERYDAY: Final = frozenset(map(stem, ENGLISH))
 _HAVING: Final = re.compile(r"\b(?:I|we)(?:'ve| have| own| hold| keep)\b|\bthere(?:'s| is| are)\b|有", re.IGNORECASE)
+
+
+def telling(word: str) -> float:
+    """What a word says of the subject: `weight_of`, and less for a common English word."""
+    return weight_of(word) * (EVERYDAY if word in _EVERYDAY else 1.0)
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Voice:
 class Hearing:
     """All voices of an exchange, how alike any two of them are, and what the words that they share weigh."""
 
-    def __init__(self, request: CatalystRequest) -> None:
+    def __init__(self, request: CatalystRequest | PlannerRequest) -> None:
         self.language = request.language
         self.voices = [
             Voice(projection.alias, item, turn.round, said, cues_in(said))
@@ -101,11 +110,11 @@ class Hearing:
             if (said := wording.said_in(item))
         ]
         texts = [voice.said for voice in self.voices]
-        targets = request.tension.targets().values()
-        self._alike = Likeness([*texts, *targets]).between(texts, texts)
+        self._targets = list(request.tension.targets().values())
         self._place = {voice.item.id: place for place, voice in enumerate(self.voices)}
         self._words = [frozenset(tokens(text)) for text in texts]
-        self._of_tension = frozenset(word for text in targets for word in tokens(text))
+        self._given = [frozenset(tokens(without_conditions(text))) for text in texts]
+        self._of_tension = frozenset(word for text in self._targets for word in tokens(text))
         self._sayers: dict[str, set[str]] = {}
         for voice, words in zip(self.voices, self._words, strict=True):
             for word in words:
@@ -114,14 +123,33 @@ class Hearing:
     def of(self, alias: str) -> list[Voice]:
         return [voice for voice in self.voices if voice.alias == alias]
 
+    @cached_property
+    def _alike(self) -> NDArray[np.float64]:
+        texts = [voice.said for voice in self.voices]
+        return Likeness([*texts, *self._targets]).between(texts, texts)
+
     def alike(self, a: Voice, b: Voice) -> float:
         return float(self._alike[self._place[a.item.id], self._place[b.item.id]])
 
     def shared(self, a: Voice, b: Voice) -> frozenset[str]:
         """The words of both; of words inside longer ones only the longest."""
         check()
-        words = self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]]
-        return frozenset(word for word in words if not any(word != other and _inside(word, other) for other in words))
+        return _longest(self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]])
+
+    def met(self, need: Voice, answer: Voice) -> frozenset[str]:
+        """The words of a need that a statement has too, and not as its condition: who comes "if the van is free" has no van."""
+        check()
+        return _longest(self._words[self._place[need.item.id]] & self._given[self._place[answer.item.id]])
+
+    def touching(self, voice: Voice, line: str) -> frozenset[str]:
+        """The words that a statement shares with a line of the tension, but for those of its conditions; empty where they say little.
+
+        How many people say a word does not count: everybody was asked about the line. What somebody only tells needs more of its words.
+        """
+        words = _longest(self._given[self._place[voice.item.id]] & frozenset(tokens(line)))
+        weight = sum(map(telling, words))
+        told_only = not (seeks(voice.said) or offers_now(voice.said) or _HAVING.search(voice.said))
+        return words if weight * (BY_ONE_PLAIN if told_only else 1.0) >= MEETS_NEED[self.language] else frozenset()
 
     def meet(self, a: Voice, b: Voice) -> bool:
         """Whether two voices speak of the same thing: by two words of theirs, or by one that makes up much of both."""
@@ -138,7 +166,7 @@ class Hearing:
         How rare an English word is, is not known. So one word joins a need with an offer, and not with a plain statement; and
         for an offer the words of the tension count in full, since it speaks to everybody who needs the thing.
         """
-        words = self.shared(need, answer)
+        words = self.met(need, answer)
         if self.language == "zh":
             return self.weigh(words)
         weight = self.weigh(words, of_tension=1.0 if Cue.OFFER in answer.cues else OF_THE_TENSION)
@@ -148,12 +176,15 @@ class Hearing:
     def weigh(self, words: Iterable[str], *, of_tension: float = OF_THE_TENSION) -> float:
         """How much it says that two people use these words: 1 for each rare one that nobody else in the room has."""
         return sum(
-            weight_of(word)
-            * (EVERYDAY if word in _EVERYDAY else 1.0)
+            telling(word)
             * BY_SAYERS.get(len(self._sayers[word]), BY_MANY)
             * (of_tension if word in self._of_tension else 1.0)
             for word in words
         )
+
+
+def _longest(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in words if not any(word != other and _inside(word, other) for other in words))
 
 
 def _inside(word: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Final
 
@@ -85,6 +85,21 @@ def tokens(text: str) -> list[str]:
         else:
             found += [stem(word) for word in _parts(run) if _subject(word)]
     return found
+
+
+def words_for(text: str, wanted: Collection[str]) -> list[str]:
+    """The words of `text`, as they stand there, whose `tokens` are among `wanted`; each token once."""
+    found: dict[str, str] = {}
+    for run in _RUN.findall(text):
+        if "\u3400" <= run[0] <= "\u9fff":
+            for word in tokens(run):
+                if word in wanted:
+                    found.setdefault(word, word)
+        else:
+            told = [word for word in tokens(run) if word in wanted]
+            if told and not set(told) <= set(found):
+                found.update(dict.fromkeys(told, run))
+    return list(dict.fromkeys(found.values()))
 
 
 def _parts(word: str) -> list[str]:

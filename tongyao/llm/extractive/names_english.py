@@ -256,7 +256,7 @@ def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind 
     told = (
         cues.KIN.search(hit.before) is not None
         or cues.NAMED_BEFORE.search(hit.before) is not None
-        or cues.SPEAKS.match(hit.after) is not None
+        or (cues.SPEAKS.match(hit.after) is not None and cues.STANDS_ON.search(hit.before) is None)
     )
     if may_be:
         strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)

@@ -1,12 +1,15 @@
-"""What a plan is assembled from: the items of those who stayed, and the last word on every pair."""
+"""What a plan is assembled from: the items of those who stayed, the last word on every pair, and what touches the tension."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tongyao.llm.extractive import wording
-from tongyao.llm.extractive.cues import Cue, cues_in, names_something
+from tongyao.llm.extractive.cues import Cue, cues_in, names_something, seeks
+from tongyao.llm.extractive.hearing import Hearing
+from tongyao.llm.extractive.likeness import words_for
 from tongyao.protocol.model.observation import Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import PlannerRequest
@@ -42,6 +45,34 @@ class Record:
             pair for pair in (self.last.pairs if self.last else ()) if pair.a in self.items and pair.b in self.items
         ]
         self._item = {item.id: item for items in self.items.values() for item in items}
+        self._hearing = Hearing(request)
+        self._voice = {voice.item.id: voice for voice in self._hearing.voices}
+        self._touched: dict[str, dict[str, list[str]]] = {}
+
+    def touched(self, item: Item) -> dict[str, list[str]]:
+        """Lines of the tension that a statement shares enough words with, each with these words as the statement has them.
+
+        A need may touch what the demander offers (E). How things stand (I) is touched by everybody who lives there: it does not count.
+        """
+        if item.id not in self._touched:
+            found: dict[str, list[str]] = {}
+            voice = self._voice.get(item.id)
+            for target, line in self.tension.targets().items() if voice else ():
+                if target == "I" or (target == "E" and not needs(item)):
+                    continue
+                words = self._hearing.touching(voice, line) if voice else frozenset()
+                if words:
+                    found[target] = words_for(wording.said_in(item), words)
+            self._touched[item.id] = found
+        return self._touched[item.id]
+
+    def common(self, a: Item, b: Item) -> list[str]:
+        """The words that two statements share, as the first has them."""
+        return words_for(wording.said_in(a), self._hearing.shared(self._voice[a.id], self._voice[b.id]))
+
+    def touches(self, sources: Iterable[str]) -> bool:
+        """Whether one of these items touches a line of the tension."""
+        return any(self.touched(item) for source in sources if (item := self.item(source)))
 
     def of(self, alias: str, *dimensions: Dimension) -> list[Item]:
         return [item for item in self.items[alias] if item.dimension in dimensions]
@@ -57,7 +88,11 @@ class Record:
             for item in self.of(alias, Dimension.CAPABILITY)
             if not needs(item) and (item in bonded or Cue.OFFER in cues_in(wording.said_in(item)))
         ]
-        return sorted(found, key=lambda item: (item not in bonded, not faces(item)))
+        return sorted(found, key=lambda item: (not self.touched(item), item not in bonded, not faces(item)))
+
+    def gives(self, alias: str) -> list[Item]:
+        """What somebody offers, then what they have: what touches a line of the tension first."""
+        return sorted([*self.offers(alias), *self.belongings(alias)], key=lambda item: not self.touched(item))
 
     def belongings(self, alias: str) -> list[Item]:
         """Abilities that are no offers by their words and name something that their owner has, as the items of a list do.
@@ -81,29 +116,49 @@ class Record:
         """What an item says, as a quotation."""
         return wording.repeated(wording.said_in(item), self.language, units)
 
+    def takes_part(self, alias: str) -> bool:
+        """Whether something that somebody gives or needs touches the tension, or a relation that does rests on their words."""
+        own = self.items[alias]
+        return any(self.touched(item) for item in (*self.gives(alias), *filter(needs, own))) or any(
+            source.split("/")[1] == alias
+            for pair in self.concerning(Relation.COMPLEMENTARY, Relation.ALIGNED)
+            for source in pair.sources
+        )
+
+    def concerning(self, *relations: Relation) -> list[Pair]:
+        """Relations between two people in which the words of one touch the tension."""
+        return [pair for pair in self.pairs if pair.relation in relations and self.touches(pair.sources)]
+
+    def beside(self, *relations: Relation) -> list[Pair]:
+        """The other relations: what these two have with each other is nothing that was asked for."""
+        return [pair for pair in self.pairs if pair.relation in relations and not self.touches(pair.sources)]
+
     def bonded(self, alias: str) -> list[Item]:
-        """What of somebody's words a relation rests on."""
-        ids = [source for pair in self.pairs if pair.relation is not Relation.OFFSETTING for source in pair.sources]
+        """What of somebody's words a relation that concerns the tension rests on."""
+        pairs = self.concerning(Relation.COMPLEMENTARY, Relation.ALIGNED)
+        ids = [source for pair in pairs for source in pair.sources]
         return [item for item in self.items[alias] if item.id in ids]
 
-    def related(self, relation: Relation) -> list[Pair]:
-        return [pair for pair in self.pairs if pair.relation is relation]
-
+    @cached_property
     def dependencies(self) -> list[Dependency]:
-        """In a complementary pair the needing side waits for the offering one."""
+        """Of complementary pairs that concern the tension: the needing side waits for the offering one."""
         found = []
-        for pair in self.related(Relation.COMPLEMENTARY):
+        for pair in self.concerning(Relation.COMPLEMENTARY):
             sides = [item for source in pair.sources if (item := self.item(source)) is not None]
             need = next((item for item in sides if needs(item)), None)
             offer = next((item for item in sides if need and self.owner(item.id) != self.owner(need.id)), None)
-            if need and offer:
+            if need and offer and self.common(need, offer):
                 found.append(Dependency(self.owner(need.id), self.owner(offer.id), need, offer, pair))
         return found
 
     def phrase(self, alias: str) -> str:
         """A few words of somebody's own by which a reader knows them again; empty when they said nothing."""
-        said = [*self.offers(alias), *self.items[alias]]
-        return self.said_short(said[0]) if said else ""
+        given = self.gives(alias)
+        group: Sequence[Item] = [item for item in given if self.touched(item)] or given or self.items[alias]
+        if not group:
+            return ""
+        whole = (item for item in group if not wording.phrase(wording.said_in(item)).endswith("…"))
+        return self.said_short(next(whole, group[0]))
 
     def said_short(self, item: Item) -> str:
         words = wording.phrase(wording.said_in(item))
@@ -118,8 +173,8 @@ class Record:
         return [wording.repeated(one, self.language, 18) for one in said]
 
     def uncovered(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Barriers that no offer of those who stayed points at, or that are absent; with the gaps that say so."""
-        covered = {target for alias in self.aliases for item in self.offers(alias) for target in item.targets}
+        """Barriers that nothing which those who stayed give touches, or that are absent; with the gaps that say so."""
+        covered = {target for alias in self.aliases for item in self.gives(alias) for target in self.touched(item)}
         gaps: dict[str, tuple[str, ...]] = {}
         for one in self.absent:
             gaps[one.target] = (*gaps.get(one.target, ()), *one.gaps)
@@ -129,11 +184,14 @@ class Record:
             if target[0] == "B" and (target not in covered or target in gaps)
         ]
 
+    def spoken_of(self, target: str) -> bool:
+        """Whether anybody said something about a line of the tension, offered or not."""
+        return any(target in (*item.targets, *self.touched(item)) for items in self.items.values() for item in items)
+
 
 def needs(item: Item) -> bool:
     """Whether an item says what somebody lacks, and offers nothing in the same breath."""
-    cues = cues_in(wording.said_in(item))
-    return Cue.NEED in cues and Cue.OFFER not in cues
+    return seeks(wording.said_in(item))
 
 
 def faces(item: Item) -> bool:

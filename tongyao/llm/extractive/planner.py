@@ -6,19 +6,16 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from tongyao.llm.extractive import plan_parts, wording
-from tongyao.llm.extractive.plan_record import Record, faces
+from tongyao.llm.extractive.cues import offers_now
+from tongyao.llm.extractive.plan_record import Record
 from tongyao.llm.extractive.plan_text import PLAN
 from tongyao.protocol.guards.deliveries import delivery_of_plan
-from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, TaskDraft
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import DeliveryRequest, PlannerRequest
 
 TASKS_EACH: Final = 2
 RESIDUALS: Final = 4
-
-TASK: Final = 24
-"""Units of the words by which a task is told."""
 
 
 def plan(request: PlannerRequest) -> PlanDraft:
@@ -39,9 +36,7 @@ def plan(request: PlannerRequest) -> PlanDraft:
         about=plan_parts.about(record),
         panorama=[*plan_parts.possible(record), *plan_parts.of_children(request)],
         roles=[plan_parts.role(record, alias) for alias in record.aliases],
-        offsets=[
-            ClaimDraft(text=pair.text, sources=[*pair.sources, pair.id]) for pair in record.related(Relation.OFFSETTING)
-        ],
+        offsets=plan_parts.against(record),
         residuals=[*gaps, *collisions][:RESIDUALS],
         tasks=_tasks(record),
         order=_order(record),
@@ -58,41 +53,46 @@ def deliver(request: DeliveryRequest) -> DeliveryDraft:
 def _tasks(record: Record) -> list[TaskDraft]:
     """The demander's own first, then what was offered, each waiting for what its owner said to need; never in a circle.
 
-    A task is something that its owner offered and that faces a barrier or answers somebody's need.
+    A task is something that its owner offered and that touches a line of the tension or answers a need. Of what its owner only said
+    or has, the task is to say whether they give it. Without any of them the demander alone has something to decide.
     """
     words = PLAN[record.language]
-    tasks: list[TaskDraft] = []
-    first: dict[str, str] = {}
-    if "E" in record.tension.targets():
-        tasks.append(
-            TaskDraft(
-                id="task/1",
-                title=words["give"].format(said=wording.repeated(record.tension.exchange, record.language, TASK)),
-                assignee=DEMANDER,
-                sources=["T/E"],
-            )
-        )
-    waits = _acyclic([(one.needing, one.offering) for one in record.dependencies()])
+    waits = _acyclic([(one.needing, one.offering) for one in record.dependencies])
     order = _in_order(waits)
     order += [alias for alias in record.aliases if alias not in order]
-    for alias in order:
-        bonded = record.bonded(alias)
-        for item in [one for one in record.offers(alias) if faces(one) or one in bonded][:TASKS_EACH]:
-            name = f"task/{len(tasks) + 1}"
-            # Whoever is waited for comes earlier in this order, so every prerequisite has its number already.
-            before = [first[other] for other in sorted(waits.get(alias, ())) if other in first]
-            if alias in first:
-                before = [first[alias]]
-            first.setdefault(alias, name)
-            tasks.append(
-                TaskDraft(
-                    id=name,
-                    title=record.said(item, TASK),
-                    assignee=alias,
-                    prerequisites=before,
-                    sources=[item.id, *(f"T/{target}" for target in item.targets if target.startswith("B"))],
-                )
+    answers = {source for one in record.dependencies for source in one.pair.sources}
+    chosen = [
+        (alias, item)
+        for alias in order
+        for item in [one for one in record.gives(alias) if record.touched(one) or one.id in answers][:TASKS_EACH]
+    ]
+    if not chosen:
+        return [TaskDraft(id="task/1", title=words["decide"], assignee=DEMANDER, sources=["T/T"])]
+    tasks: list[TaskDraft] = []
+    if "E" in record.tension.targets():
+        exchange = wording.repeated(record.tension.exchange, record.language)
+        tasks.append(
+            TaskDraft(id="task/1", title=words["give"].format(said=exchange), assignee=DEMANDER, sources=["T/E"])
+        )
+    first: dict[str, str] = {}
+    for alias, item in chosen:
+        name = f"task/{len(tasks) + 1}"
+        # Whoever is waited for comes earlier in this order, so every prerequisite has its number already.
+        before = [first[other] for other in sorted(waits.get(alias, ())) if other in first]
+        if alias in first:
+            before = [first[alias]]
+        first.setdefault(alias, name)
+        offered = offers_now(wording.said_in(item))
+        tasks.append(
+            TaskDraft(
+                id=name,
+                title=record.said(item) if offered else words["say_whether"].format(said=record.said(item)),
+                assignee=alias,
+                prerequisites=before,
+                sources=[item.id, *(f"T/{target}" for target in record.touched(item) if target.startswith("B"))],
+                question=not offered,
             )
+        )
     return tasks
 
 
@@ -124,7 +124,7 @@ def _in_order(waits: dict[str, set[str]]) -> list[str]:
 
 def _order(record: Record) -> list[ClaimDraft]:
     """Who waits for each other: what the tasks' own order cannot show."""
-    waits = {(one.needing, one.offering): one.pair for one in record.dependencies()}
+    waits = {(one.needing, one.offering): one.pair for one in record.dependencies}
     return [
         ClaimDraft(text=PLAN[record.language]["mutual"].format(a=needing, b=offering), sources=[*pair.sources, pair.id])
         for (needing, offering), pair in waits.items()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal
+
+import jieba
 
 from tongyao.llm.extractive.cues import RECOMMENDING
 from tongyao.llm.extractive.sentences import split
@@ -70,20 +73,36 @@ NO_RELATION: Final[dict[Language, str]] = {
 }
 """Where nothing was found: that, and why."""
 
-PHRASE: Final = 12
-"""Units of the few words by which a person or a task is known again."""
+PHRASE: Final = 14
+"""Units of the few words by which a person or a task is known again: they fit into one line of a table."""
 
 SHORT: Final = 3
 """A phrase of fewer units says nothing of anybody."""
 
 _SELF: Final = re.compile(
-    r"^(?:(?:and|but|so|also)\s+)?(?:I|we)(?:'d|'ll| can| could| would| will)?(?: also| happily| gladly)?"
-    r"(?: (?:offer to|offer|give|provide|bring along|know how to))?\s+(?=\S)|^can (?:offer )?"
+    r"^(?:(?:and|but|so|also),? )?(?:I|we) (?:can|could)(?: also| happily| gladly)?(?: (?:offer to|offer|give|provide|bring along))? (?=\S)"
+    r"|^(?:(?:and|but|so|also),? )?(?:I|we) (?:also )?(?:offer to|offer|provide|know how to) (?=\S)|^can (?:offer )?"
+    r"|^(?:and|but|so|also),? (?=\S)"
     r"|^(?:我们?)?(?:还|也|都)?(?:能|可以|会|愿意)(?:提供|拿出|出|给)?|^我们?(?:有|还有)?",
     re.IGNORECASE,
 )
 
-_CLAUSE_ENDS: Final = re.compile(r"(?<=[,;:.，；：。！？、])")
+_SENTENCE_ENDS: Final = re.compile(r"[.!?][”’\"')]?(?= [A-Z“\"(])|[。！？][”’」』）]?")
+_CLAUSE_ENDS: Final = re.compile(r"[,;:](?= )|[，；：、—]| (?=[–—-] )")
+_PHRASE_BEGINS: Final = re.compile(
+    r" (?=(?:so that|as soon as|and|but|or|because|since|so|when|while|if|unless|who|whom|which|that|where|whether|with|without|for|from|in|into|on|onto|"
+    r"at|by|after|before|until|during|about|between|among|over|under|through|to) )",
+    re.IGNORECASE,
+)
+"""A phrase of an English sentence ends before these words."""
+_INCOMPLETE: Final = re.compile(
+    r"(?:^|[\s,])(?:and|but|or|so|as|than|of|the|an?|my|our|your|his|her|their|its|this|that|these|those|to|for|from|in|on|at|by|with|not|no|very|is|are|was|were|be|has|have|had|"
+    r"can|could|will|would|must|may|want|wants|need|needs|used|able|going|who|which|what|how|if|when|because)[,;:]?$",
+    re.IGNORECASE,
+)
+"""What stands before such a boundary and leaves the phrase without its meaning."""
+
+_ENDS: Final = re.compile(r"(?<=[,;:.，；：。！？、])")
 
 _ENDS: Final = " .。；;，,"
 """What ends a sentence and has no place at the end of a quotation inside another one."""
@@ -104,9 +123,42 @@ def said_in(item: Item) -> str:
 
 
 def excerpt(text: str, limit: int = EXCERPT) -> str:
-    """`text` within `limit` units, on one line, with a mark where it was cut."""
+    """`text` within `limit` units, on one line; a longer one ends where a sentence, a clause or a phrase ends, with a mark."""
     line = " ".join(text.split())
-    return line if units(line) <= limit else cut(line, limit) + "…"
+    return line if units(line) <= limit else beginning(line, limit).rstrip(" ,;:，；：、") + "…"
+
+
+def beginning(line: str, limit: int) -> str:
+    """The beginning of `line` within `limit` units: to the end of its last sentence, clause or phrase within them.
+
+    The first of the three kinds that leaves at least half of the room used; where none does, the last phrase or word that fits.
+    """
+    room = cut(line, limit)
+    if len(room) == len(line):
+        return room
+    whole = line[: len(room) + 12]  # so far, for what follows a boundary
+    for kind in (_SENTENCE_ENDS, _CLAUSE_ENDS, _PHRASE_BEGINS):
+        for end in reversed([found.end() for found in kind.finditer(whole) if found.end() <= len(room) + 1]):
+            kept = line[:end].rstrip()
+            if units(kept) * 2 < limit:
+                break
+            if not _INCOMPLETE.search(kept):
+                return kept
+    return _without_word_cut(line, room)
+
+
+def _without_word_cut(line: str, room: str) -> str:
+    """`room`, a beginning of `line`, without the half of a Chinese word at its end, and without words that leave it incomplete."""
+    if language_of(room) == "zh":
+        end = 0
+        for word in jieba.cut(line[: len(room) + 8]):
+            if end + len(word) > len(room):
+                break
+            end += len(word)
+        return line[:end] or room
+    while (found := _INCOMPLETE.search(room)) and found.start() > len(room) // 2:
+        room = room[: found.start()].rstrip()
+    return room
 
 
 def sentences_within(text: str, limit: int) -> str:
@@ -138,16 +190,18 @@ def quoted(text: str, language: Language, limit: int = EXCERPT) -> str:
 
 
 def phrase(text: str) -> str:
-    """A few words of `text`, without the "I can" before them, cut where a clause ends."""
+    """`text` without the "I can" before it: whole where it is short, else to the end of a clause or phrase, with a mark."""
     line = " ".join(text.split())
     rest = _SELF.sub("", line, count=1)
     line = rest if units(rest) >= SHORT else line
-    words = ""
-    for clause in _CLAUSE_ENDS.split(line):
-        if words and units(words + clause) > PHRASE:
-            break
-        words += clause
-    short = cut(words, PHRASE)
-    whole = short.strip() == line
-    short = short.rstrip(" ,;:.，；：。、!！")
-    return short if whole else short + "…"
+    if units(line) <= PHRASE:
+        return line.rstrip(" ,;:.，；：。、!！")
+    return excerpt(line, PHRASE)
+
+
+def listed(words: Sequence[str], language: Language) -> str:
+    """Words as quotations in a row."""
+    if language == "zh":
+        return "、".join(f"“{word}”" for word in words)
+    told = [f"“{word}”" for word in words]
+    return "".join(told) if len(told) < 2 else f"{', '.join(told[:-1])} and {told[-1]}"
