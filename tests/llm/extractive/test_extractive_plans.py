@@ -10,6 +10,7 @@ from tongyao.llm.extractive.cues import Cue, cues_in
 from tongyao.llm.extractive.wording import PHRASE, excerpt, phrase
 from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.plan import PlanDraft
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.tension import Tension
 
@@ -22,7 +23,7 @@ TENSION_ZH = Tension(
 
 
 async def ran(*profiles: str, tension: Tension = TENSION) -> Ran:
-    language = "zh" if tension is TENSION_ZH else "en"
+    language: Language = "zh" if tension is TENSION_ZH else "en"
     return await process(language, tension, {str(number): text for number, text in enumerate(profiles)})
 
 

@@ -102,8 +102,6 @@ _INCOMPLETE: Final = re.compile(
 )
 """What stands before such a boundary and leaves the phrase without its meaning."""
 
-_ENDS: Final = re.compile(r"(?<=[,;:.，；：。！？、])")
-
 _ENDS: Final = " .。；;，,"
 """What ends a sentence and has no place at the end of a quotation inside another one."""
 
