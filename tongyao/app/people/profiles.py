@@ -262,7 +262,9 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
     repositories = context.repositories
     profile = await repositories.profiles.get(profile_id)
     kept = await _all_versions(context, profile_id)
-    texts = await repositories.texts.get_many([one.text_id for one in kept], erased="[erased]")
+    texts: dict[str, str] = {}
+    for one in kept:  # one at a time: each may have two million characters, and others have their turn in between
+        texts |= await repositories.texts.get_many([one.text_id], erased="[erased]")
     said = await said_for(context, caller, profile_id)
     return {
         "profile": {

@@ -17,7 +17,7 @@ from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.app.people.sessions import find_session
 from tongyao.gateway.access.addresses import ClientAddresses
 from tongyao.gateway.access.authentication import SESSION, authenticate, bearer_token, caller_of
-from tongyao.gateway.access.body_limit import WORDS_BYTES, most_bytes
+from tongyao.gateway.access.body_limit import MOST_FIELDS, WORDS_BYTES, most_bytes
 from tongyao.gateway.access.cookies import keep_own_cookies
 from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
@@ -46,6 +46,8 @@ class Admission:
         state["address"] = address = self._addresses.of(scope)
         try:
             await self._limits.count_address(address)
+            if scope["query_string"].count(b"&") >= MOST_FIELDS:
+                raise HttpProblem(414, "too_many_parts", f"the query has more than {MOST_FIELDS} parameters")
             caller = await self._caller_of(scope, address)
             state["caller"] = caller
             name, most = self._share_of(scope, caller, address)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people import consents, erasure, profiles
 from tongyao.gateway.api.common import Caller, Context, Key, action, address_of, rate_limits_of
+from tongyao.gateway.long_json import long_json
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.rules.consent import Origin
 
@@ -51,10 +52,10 @@ async def list_versions(profile_id: Id, context: Context, caller: Caller) -> lis
     return await profiles.list_versions(context, caller, profile_id)
 
 
-@router.get("/{profile_id}/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
-async def export_profile(profile_id: Id, context: Context, caller: Caller) -> dict[str, Any]:
+@router.get("/{profile_id}/export", response_model=dict[str, Any], openapi_extra=action(Action.READ_PROFILE_TEXT))
+async def export_profile(profile_id: Id, context: Context, caller: Caller) -> Response:
     """A copy of everything kept of a person that is theirs: profile, consents, what was said for them, their answers, what they asked for."""
-    return await profiles.export_profile(context, caller, profile_id)
+    return long_json(await profiles.export_profile(context, caller, profile_id))
 
 
 @router.get("/{profile_id}/mandate", openapi_extra=action(Action.MANDATE))

@@ -15,7 +15,7 @@ from starlette.datastructures import FormData
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Unauthenticated
+from tongyao.app.errors import BadInput, Unauthenticated
 from tongyao.app.people.sessions import find_session
 from tongyao.gateway.access.authentication import SESSION, caller_of
 from tongyao.gateway.access.rate_limits import RateLimits
@@ -28,6 +28,8 @@ BASE: Final = "/console"
 LANGUAGE: Final = "tongyao_language"
 ZONE: Final = "tongyao_zone"
 _FORM_SECONDS: Final = 7 * 24 * 3600
+_MOST_LINES: Final = 200
+"""Of a field that becomes a list: a form may have half a million lines, and each would be made a value before the list is refused."""
 _FORM: Final = re.compile(r"(application/x-www-form-urlencoded(; ?charset=utf-8)?)?", re.IGNORECASE)
 """The type of every form of ours. A multipart form could name a codec whose decoder takes quadratic time."""
 
@@ -120,6 +122,22 @@ def place_of(request: Request) -> str:
 def text_in(form: FormData, name: str) -> str:
     """A field of a form, with the line breaks of our own; empty where it is missing."""
     return _text(form, name).replace("\r\n", "\n")
+
+
+def lines_in(form: FormData, name: str) -> list[str]:
+    """The lines of a field, without blank ones. Raises `BadInput` where there are too many."""
+    return _few(text_in(form, name).split("\n", _MOST_LINES), name)
+
+
+def words_in(form: FormData, name: str) -> list[str]:
+    """What stands in a field between spaces and commas. Raises `BadInput` as `lines_in`."""
+    return _few(text_in(form, name).replace(",", " ").split(None, _MOST_LINES), name)
+
+
+def _few(parts: list[str], name: str) -> list[str]:
+    if len(parts) > _MOST_LINES:
+        raise BadInput("too_many_lines", f"this has too many lines: at most {_MOST_LINES}", field=name)
+    return [part for part in map(str.strip, parts) if part]
 
 
 def _text(form: FormData, name: str) -> str:

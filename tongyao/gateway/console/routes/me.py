@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -24,7 +23,8 @@ from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.api.common import action
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, place_of, text_in
+from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, place_of, text_in
+from tongyao.gateway.long_json import long_json
 from tongyao.protocol.model.projection import Item, Projection, Span
 
 router = APIRouter(prefix="/me")
@@ -98,14 +98,11 @@ async def _change(visit: Visit, do: str, form: FormData) -> None:
 
 
 def _mandate(form: FormData) -> profiles.MandateBody:
-    def lines(name: str) -> list[str]:
-        return [line.strip() for line in text_in(form, name).split("\n") if line.strip()]
-
     return profiles.MandateBody.model_validate(
         {
             "may_speak": text_in(form, "may_speak") == "yes",
-            "topics": lines("topics"),
-            "never": lines("never"),
+            "topics": lines_in(form, "topics"),
+            "never": lines_in(form, "never"),
             "addition": text_in(form, "addition"),
         }
     )
@@ -126,12 +123,7 @@ async def export(visit: SignedIn) -> Response:
     """Everything that is kept of the visitor and is theirs, as a file."""
     async with _one_at_a_time(visit.caller.person):
         found = await profiles.export_profile(visit.context, visit.caller, visit.caller.person)
-        whole = json.dumps(found, ensure_ascii=False, indent=1, default=str)
-    return Response(
-        whole,
-        media_type="application/json",
-        headers={"Content-Disposition": 'attachment; filename="tongyao-export.json"'},
-    )
+    return long_json(found, indent=1, headers={"Content-Disposition": 'attachment; filename="tongyao-export.json"'})
 
 
 async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Problem | None = None) -> Response:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from fastapi.responses import Response
+from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
-from tongyao.app.errors import BadInput, NotFound, Problem, Refused
+from tongyao.app.errors import BadInput, NotFound, Problem, Refused, not_valid
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.party_events import read_history
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
@@ -61,10 +62,12 @@ async def download_report(visit: SignedIn, process_id: Id) -> Response:
 async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """Take a residual back to the field: a process of its own begins with it."""
     residual = text_in(form, "residual")
-    body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": residual})
     key = checked_key(text_in(form, "key"))
     try:
+        body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": residual})
         await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
+    except ValidationError as error:
+        return await _plan(visit, process_id, problem=not_valid(error))
     except (BadInput, Refused) as problem:
         return await _plan(visit, process_id, problem=problem)
     return go_to(f"/processes/{process_id}/plan#{_place_of(residual)}")

@@ -29,7 +29,7 @@ from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
 from tongyao.protocol.model.intent_parts import lens_over
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
@@ -71,20 +71,18 @@ async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Respons
 
 
 def _written(form: FormData) -> dict[str, Any]:
-    barriers = [line.strip() for line in text_in(form, "barriers").split("\n") if line.strip()]
     return {
         "transition": text_in(form, "transition").strip(),
         "initial_state": text_in(form, "initial_state").strip() or MISSING,
-        "barriers": barriers or [MISSING],
+        "barriers": lines_in(form, "barriers") or [MISSING],
         "exchange": text_in(form, "exchange").strip() or MISSING,
-        "names": _names(text_in(form, "names")),
+        "names": _names(lines_in(form, "names")),
     }
 
 
-def _names(written: str) -> list[dict[str, str]]:
+def _names(lines: list[str]) -> list[dict[str, str]]:
     """One a line."""
-    found = (parts_of_line(line) for line in filter(None, map(str.strip, written.split("\n"))))
-    return list({one["name"]: one for one in found}.values())
+    return list({one["name"]: one for one in map(parts_of_line, lines)}.values())
 
 
 async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
@@ -165,9 +163,9 @@ async def show_people(visit: SignedIn, process_id: Id) -> Response:
 @router.post("/people", openapi_extra=action(Action.SEND_MESSAGE))
 async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response:
     chosen = [one for one in form.getlist("person") if isinstance(one, str)]
-    chosen += [one for one in text_in(form, "others").replace(",", " ").split() if one not in chosen]
-    people = [{"profile_id": one, "endpoint": text_in(form, f"endpoint-{one}") or "proxy"} for one in chosen]
     try:
+        chosen += [one for one in words_in(form, "others") if one not in chosen]
+        people = [{"profile_id": one, "endpoint": text_in(form, f"endpoint-{one}") or "proxy"} for one in chosen]
         if not people:
             raise BadInput("nobody_chosen", "choose at least two people")
         receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
