@@ -114,7 +114,7 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
 
     monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
     shown = await tongyao("show", process)
-    assert "[各轮进行中]" in shown.stdout and "等答复" in shown.stdout
+    assert "[各轮进行中]" in shown.stdout and "正在答复方案" in shown.stdout
     assert "在等P01：第 1 轮等他们发言" in shown.stdout
     assert f"tongyao say {process} --as P01 --round 1" in shown.stdout
     why = (await tongyao("why", process)).stdout.replace("\n", "")
