@@ -92,9 +92,11 @@ def test_first_names_nicknames_and_firms_without_a_usual_ending_are_found(text: 
         "The only nurse on Tarsk gave notice in May.",
         "The bus leaves Quillow at six, and nobody in the evening reaches Quillow.",
         "A ferry serving Hennoy comes twice a day. Hennoy's quay is short.",
+        "Our nurse looks after three islands (Tarsk, Outer Venn, Quillow) on her own.",
+        "Two villages: Upper Sallow and Dray Hollin, share one bus.",
     ],
 )
-def test_a_place_that_people_live_on_or_a_boat_leaves_is_no_person(text: str) -> None:
+def test_a_place_that_people_live_on_or_a_boat_leaves_or_a_list_of_places_names_is_no_person(text: str) -> None:
     assert names_in_text(text) == ()
 
 

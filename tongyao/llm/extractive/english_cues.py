@@ -107,6 +107,13 @@ FIRM: Final = re.compile(
 PLACE: Final = re.compile(rf"(?:{'|'.join(PLACE_WORDS)})$", re.IGNORECASE)
 NUMBERED: Final = re.compile(r"^(?: No\.?)? \d")
 """Flat 9, Unit 6, Level 4."""
+PLACES_LISTED: Final = re.compile(
+    r"\b(?:islands|isles|villages|hamlets|towns|cities|parishes|valleys|ports|harbou?rs|lakes|rivers|suburbs|districts|stations|stops)"
+    r"(?: \(|: | of )(?:[^().:]{0,40}(?:, | and |, and ))?$",
+    re.IGNORECASE,
+)
+"""Three islands (Hale, Inner Toft …: what stands in the list is a place."""
+
 PLACE_BEFORE: Final = re.compile(
     r"(?:\b(?:in|at|near|around|above|below|between|outside|towards?|through|across|beyond|via|into|over|throughout|within|upon)\s(?:\w+ and\s)?|"
     r"\b(?:ferry|bus|train|road|way|trains?|flights?|flew|drives?|drove|driven|moved?|goes?|went|gone|going|travels?|travelled|came back|sail(?:s|ed)?|walk(?:s|ed)?|route|back) (?:to|from)\s|\briver\s|"

@@ -188,6 +188,7 @@ def _is_place(hit: _Hit) -> bool:
     return (
         (len(hit.words) > 1 and cues.PLACE.fullmatch(hit.words[-1]) is not None)
         or cues.PLACE_BEFORE.search(hit.before) is not None
+        or cues.PLACES_LISTED.search(hit.before) is not None
         or _OWNS.match(hit.after) is not None
     )
 
