@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
+from typing import Final
 
 from temporalio import activity
 
@@ -16,17 +20,24 @@ from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
-from tongyao.protocol.model.tension import MOST_NAMES, NumberedName
+from tongyao.protocol.model.tension import MOST_NAMES, NameFound, NumberedName
 from tongyao.protocol.rules.identity.names import all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
 
+_NAMES: Final = ThreadPoolExecutor(2, "names")
+"""Threads of their own: a long profile takes seconds, in which nobody else's step may wait for a common thread."""
+
+_MOST_KEPT: Final = 512
+"""Profiles whose names a worker keeps: whoever seats the same people again and again makes no work by it."""
+
 
 class Freezing:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
+        self._found: OrderedDict[bytes, Sequence[NameFound]] = OrderedDict()
 
     @activity.defn(name=FREEZE.name)
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
@@ -105,21 +116,22 @@ class Freezing:
             face = faces.get((seat.person, seat.profile_version))
             if seat.profile is None or seat.profile not in texts or face is None:
                 continue
-            number = partial(self._numbered, texts[seat.profile], face.identities, tuple(known), after)
+            found = await self._names_in(texts[seat.profile])
+            number = partial(_numbered, found, face.identities, tuple(known), after)
             if new := await asyncio.to_thread(number):
                 id = names_text_id(process_id, seat.alias)
                 await repositories.texts.first(seat.person, "names", NAMES.dump_json(new).decode(), id=id)
                 known += new
 
-    def _numbered(
-        self, text: str, identities: Sequence[str], known: Sequence[NumberedName], after: int
-    ) -> tuple[NumberedName, ...]:
-        """The names in a profile that the process does not know yet. Takes tenths of a second: not for the event loop."""
-        found = self._deps.find_names(text)
-        # Its owner is named by others only: a number between those of this profile would tell whose it is.
-        own = all_forms(identities)
-        others = [one for one in found if own.isdisjoint(forms_of(one.name, alone=False))]
-        return numbered(others[:MOST_NAMES], known, after=after)
+    async def _names_in(self, text: str) -> Sequence[NameFound]:
+        """The names in a profile: found once, and kept under the digest of its text."""
+        digest = sha256(text.encode()).digest()
+        if digest not in self._found:
+            found = await asyncio.get_running_loop().run_in_executor(_NAMES, self._deps.find_names, text)
+            self._found[digest] = found
+            while len(self._found) > _MOST_KEPT:
+                self._found.popitem(last=False)
+        return self._found[digest]
 
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""
@@ -140,3 +152,13 @@ def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
         fallback=(Fallback.LAPSE if fallback is Fallback.PROXY else fallback).value,
         joined_round=what.round,
     )
+
+
+def _numbered(
+    found: Sequence[NameFound], identities: Sequence[str], known: Sequence[NumberedName], after: int
+) -> tuple[NumberedName, ...]:
+    """The names found in a profile that the process does not know yet."""
+    # Its owner is named by others only: a number between those of this profile would tell whose it is.
+    own = all_forms(identities)
+    others = [one for one in found if own.isdisjoint(forms_of(one.name, alone=False))]
+    return numbered(others[:MOST_NAMES], known, after=after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from temporalio.client import Client
@@ -62,3 +63,25 @@ async def test_a_name_has_one_mark_in_the_tension_and_in_every_profile(temporal:
     assert f"[person {numbers['Rosa Lund']}] and [person 1] own my boat." in materials
     assert record.tension is not None
     assert record.tension.names == before.names, "a revision that says nothing of names hides the same ones"
+
+
+async def test_the_names_in_a_profile_are_looked_for_once_however_often_its_owner_is_seated(
+    temporal: Client, database_url: str
+) -> None:
+    looked = Counter[str]()
+
+    def look(text: str) -> Sequence[NameFound]:
+        looked[text] += 1
+        return find_names(text)
+
+    engine = ScriptedEngine(Script(verdicts=["exhausted"]))
+    async with open_stack(temporal, database_url, engine, find_names=look) as here:
+        people = await here.people(PROFILES)
+        for intent in (INTENT, f"{INTENT} On paper."):
+            pid = await here.start(people, intent=intent, auto_confirm=False)
+            await here.until(pid, "confirming")
+            await here.say(pid, "confirm_tension")
+            record = await here.end(pid)
+            assert sorted(one.name for one in record.names) == sorted(KNOWN)
+
+    assert {name: looked[text] for name, text in PROFILES.items()} == dict.fromkeys(PROFILES, 1)
