@@ -81,7 +81,7 @@ async def test_whoever_speaks_through_an_agent_gets_the_token_for_it(stack: Stac
     await stack.until(process, "confirming")
     early = (await tongyao("switch", process, "--as", "ada", "human")).exception
     assert isinstance(early, NotFound)
-    assert f"{process} is at confirming: nobody has a seat yet" in str(early)
+    assert f"{process}: waits to be confirmed. Nobody has a seat yet" in str(early)
     await tongyao("cancel", process)
 
 

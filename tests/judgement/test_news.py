@@ -92,6 +92,30 @@ def test_a_pair_of_which_nothing_was_found_before_is_news_once_it_is_related_on_
     assert news(rounds).links == (("P01", "P02"),)
 
 
+def stated_in(round_number: int, alias: str, target: str) -> tuple[Exchange, ...]:
+    """In `round_number` somebody says something new, and it is stated that it bears on a part of the tension."""
+    said = item(f"R{round_number}/{alias}/1", quote=(200, 240), targets=(target,))
+    stated = (contribution(1, round_number, alias, target, said.id),)
+    quiet = [exchange(number, [], seen(number)) for number in range(2, round_number)]
+    return rounds_of(*quiet, exchange(round_number, [said], seen(round_number, contributions=stated)))
+
+
+def test_from_round_four_a_contribution_to_a_part_that_somebody_has_touched_is_no_news() -> None:
+    assert news(stated_in(3, "P02", "B1")).links == (("P02", "B1"),)
+    late = news(stated_in(4, "P02", "B1"))
+    assert (late.links, late.first_links) == ((), 1)
+
+
+def test_from_round_four_a_part_that_nobody_had_touched_and_a_pair_are_news() -> None:
+    assert news(stated_in(4, "P02", "B4")).links == (("P02", "B4"),)
+    said = item("R4/P02/1", quote=(200, 240))
+    related = PAIR.model_copy(update={"id": "R4/catalyst/1", "sources": ("R1/P01/1", said.id)})
+    rounds = rounds_of(
+        exchange(2, [], seen(2)), exchange(3, [], seen(3)), exchange(4, [said], seen(4, pairs=(related,)))
+    )
+    assert news(rounds).links == (("P01", "P02"),)
+
+
 def re_aimed(answers: tuple[str, ...], targets: tuple[str, ...] = ("B3",)) -> tuple[Exchange, ...]:
     """Round 2 names a framework and a gap; in round 3 P01 aims the quote of R1/P01/1 at `targets`."""
     framework = Note(id="R2/catalyst/1", name="three ways a handover breaks", text="…")

@@ -100,7 +100,9 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
 
 
 async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | None:
-    options = ("approve_residual", "replan") if ask.ask == "hole" else ("approve_residual",)
+    plan = await repositories.plans.latest(ask.process_id)
+    may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a plan is made anew once
+    options = ("approve_residual", "replan") if may_replan else ("approve_residual",)
     try:
         residual = await residual_of(repositories, ask.process_id, ask.subject)
     except NotAnnounced:

@@ -47,7 +47,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
                 f'tongyao answer {id} propose {of} --text "…"',
             ]
         case "decision" if _after_answers(ask, row):
-            return [await _replan(repositories, id), f"tongyao conclude {id}"]
+            return [*await _replan(repositories, id), f"tongyao conclude {id}"]
         case "decision":
             proposed = await repositories.seats.candidates(id, round_number=ask.round)
             people = "".join(f" --participant {one}" for one in dict.fromkeys(one.profile_id for one in proposed))
@@ -56,7 +56,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
             return [*(f"tongyao decide {id} {one}" for one in choices), add]
         case "residual" | "hole":
             subject = shlex.quote(ask.subject)
-            again = [await _replan(repositories, id)] if ask.ask == "hole" else []
+            again = await _replan(repositories, id) if ask.ask == "hole" else []
             return [f"tongyao branch {id} {subject}", f"tongyao branch {id} {subject} --no", *again]
         case "consent":
             person = ask.person or ask.subject
@@ -99,8 +99,11 @@ async def _nearest(repositories: Repositories, process_id: str) -> Sequence[str]
     return (await nearest_first(repositories, process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
 
 
-async def _replan(repositories: Repositories, process_id: str) -> str:
-    """A new plan without everybody who declined, with everything that was proposed for the plan that holds."""
+async def _replan(repositories: Repositories, process_id: str) -> list[str]:
+    """A new plan without everybody who declined, with everything that was proposed for the plan that holds; none after the second plan."""
+    plan = await repositories.plans.latest(process_id)
+    if plan is not None and plan.revision > 1:
+        return []
     answers = await repositories.plans.answers(process_id)
     latest = max((one.revision for one in answers), default=0)
     options = {"decline": "--without", "propose": "--proposal"}
@@ -109,4 +112,4 @@ async def _replan(repositories: Repositories, process_id: str) -> str:
         for one in answers
         if one.revision == latest and one.decision in options and one.alias != DEMANDER
     ]
-    return f"tongyao replan {process_id}{''.join(said)}"
+    return [f"tongyao replan {process_id}{''.join(said)}"]

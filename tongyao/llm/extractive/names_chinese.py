@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import defaultdict
@@ -14,6 +15,8 @@ import jieba.posseg
 from tongyao.llm.extractive import chinese_cues as cues
 from tongyao.llm.extractive.stretches import Stretches
 from tongyao.protocol.rules.identity.common_words import CHINESE, SURNAMES
+
+jieba.setLogLevel(logging.WARNING)
 
 Kind = Literal["person", "firm"]
 Found = tuple[int, str, Kind]

@@ -23,6 +23,9 @@ Link = tuple[str, str]
 REPEATS_FROM_ROUND: Final = 3
 """From this round on a proxy's item needs a new quote, or an answer to something by its id."""
 
+TOUCHED_FROM_ROUND: Final = 4
+"""From this round on a participant and a part of the tension are news only if nobody's contribution to that part was stated before."""
+
 _ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2}(?![\d/])")
 
 
@@ -38,7 +41,7 @@ class News(Value):
     first_links: int = 0
     """Links stated for the first time."""
     links: tuple[Link, ...] = ()
-    """Of these, the links that are news: they cite an item of this round with a new or re-aimed quote."""
+    """Of these, the links that are news: they cite an item of this round with a new or re-aimed quote, and `TOUCHED_FROM_ROUND` holds."""
 
 
 def news(rounds: Sequence[Exchange]) -> News:
@@ -51,13 +54,20 @@ def news(rounds: Sequence[Exchange]) -> News:
         before |= _links(exchange.observation).keys()
     first = {link: cited for link, cited in _links(last.observation).items() if link not in before}
     fresh = quoting | aiming
+    touched = {link[1] for link in before} if last.round >= TOUCHED_FROM_ROUND else set()
     return News(
         round=last.round,
         items=len(items_of(rounds[-1:])),
         new_quotes=len(quoting),
         re_aimed=len(aiming),
         first_links=len(first),
-        links=tuple(sorted(link for link, cited in first.items() if not fresh.isdisjoint(cited))),
+        links=tuple(
+            sorted(
+                link
+                for link, cited in first.items()
+                if not fresh.isdisjoint(cited) and (link[1] not in touched or _ALIAS.fullmatch(link[1]))
+            )
+        ),
     )
 
 
