@@ -54,7 +54,7 @@ def confirm(
     from tongyao.commands.actions import messages as actions
 
     if hide or show:
-        actions.report(*run(actions.renamed(process, hide or [], show or [])))
+        actions.stop_if_waiting(run(actions.renamed(process, hide or [], show or []))[0])
     actions.send(process, "confirm_tension", key)
 
 

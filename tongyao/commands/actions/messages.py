@@ -83,9 +83,7 @@ def send(process: str, kind: str, key: str | None, *, sender: str = DEMANDER, ab
 
 def report(receipt: Receipt, then: str) -> None:
     """One line of what happened, one of what comes next."""
-    if receipt.state == "waiting":
-        console.print(say("sent.waiting", id=receipt.id), style="yellow")
-        raise typer.Exit(EXIT_PENDING)
+    stop_if_waiting(receipt)
     said = (receipt.zh if language() == "zh" else receipt.en) or receipt.kind
     if receipt.repeated:
         said = say("sent.repeated", said=said)
@@ -93,6 +91,13 @@ def report(receipt: Receipt, then: str) -> None:
     if receipt.id.startswith("c-"):
         then = say("waits.next_alone", command=f"tongyao watch {receipt.id}")
     console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def stop_if_waiting(receipt: Receipt) -> None:
+    """Exits with `EXIT_PENDING`, and says so, where a message is stored and not applied yet."""
+    if receipt.state == "waiting":
+        console.print(say("sent.waiting", id=receipt.id), style="yellow")
+        raise typer.Exit(EXIT_PENDING)
 
 
 async def _deliver(process: str, body: MessageBody, key: str, sender: str, about: str) -> tuple[Receipt, str]:

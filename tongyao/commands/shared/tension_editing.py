@@ -16,16 +16,11 @@ from tongyao.commands.shared.common import app_context
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.tension import MISSING
 
-_HEADINGS: Final = {
-    "transition": "T: the change that is wanted",
-    "initial_state": "I: where you stand, facts",
-    "barriers": "B: what stands in the way, one line each",
-    "exchange": "E: what you can give",
-}
+_LETTERS: Final = {"transition": "T", "initial_state": "I", "barriers": "B", "exchange": "E"}
 _BULLET: Final = re.compile(r"^\s{0,8}[-*]\s{1,8}")
-_LINE: Final = re.compile(r"^## ([TIBE]):.*$", re.MULTILINE)
-_PARTS: Final = {heading[0]: name for name, heading in _HEADINGS.items()}
-_NOTE: Final = "<!-- Change what you like, save, close. An empty part is [data_insufficient]. -->"
+_LINE: Final = re.compile(r"^## ([TIBE])[:：].*$", re.MULTILINE)
+_PARTS: Final = {letter: name for name, letter in _LETTERS.items()}
+_NOTE: Final = re.compile(r"^<!--[^>]{0,400}-->$", re.MULTILINE)
 
 
 async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,23 +32,23 @@ async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         record = await context.repositories.record(process)
     if record.tension is None:
         raise BadInput("no_tension_yet", say("sent.no_tension_yet", process=process), field="process")
-    present = record.tension.model_dump(include=set(_HEADINGS))
+    present = record.tension.model_dump(include=set(_LETTERS))
     return _without_missing({**present, **changes})
 
 
 def tension_as_text(tension: Mapping[str, Any]) -> str:
     """What the editor opens: a heading for each part, a line for each barrier."""
-    parts = [_NOTE]
-    for name, heading in _HEADINGS.items():
+    parts = [f"<!-- {say('file.edit_note')} -->"]
+    for name, letter in _LETTERS.items():
         value = tension.get(name, "")
         text = value if isinstance(value, str) else "\n".join(f"- {' '.join(one.split())}" for one in value)
-        parts.append(f"## {heading}\n\n{text}".rstrip())
+        parts.append(f"## {letter}: {say(f'file.edit_{name}')}\n\n{text}".rstrip())
     return "\n\n".join(parts) + "\n"
 
 
 def tension_of_text(text: str) -> dict[str, Any]:
     """The tension that somebody wrote in the editor. Raises `BadInput` when the headings are gone."""
-    pieces = _LINE.split(text.replace(_NOTE, ""))
+    pieces = _LINE.split(_NOTE.sub("", text, count=1))
     found = dict(zip(pieces[1::2], pieces[2::2], strict=True))
     if not found:
         raise BadInput("no_headings", say("file.no_headings"), field="tension")

@@ -14,7 +14,6 @@ from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.read_access import PartyView
 
-WIDTH: Final = 330
 _ROW, _TOP, _RADIUS, _AT = 46, 24, 14, 96
 """Of the drawing: the distance of two steps, the place of the first, the size of a step, and its distance from the left edge."""
 _NEAR, _FARTHER, _FARTHEST = 22, 7, 78
