@@ -108,9 +108,13 @@ def test_a_word_that_its_author_had_read_before_goes_and_one_that_they_had_not_s
 
 
 def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
-    words = ["I can carry heavy things upstairs and stand for hours. 我说到做到，没有人说拿什么来对付我。"]
+    words = ["I can carry heavy things upstairs and stand for hours. 我说到做到，手上这些也许正是前者要的。"]
     erasure = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["I bake bread."], program=OWN_SENTENCES)
-    for label in ("How things stand: “one oven”", "没有人说拿什么来对付：「一只炉子」", "Declining needs no reason."):
+    for label in (
+        "How things stand: “one oven”",
+        "后者有的，也许正是前者要的：「一只炉子」",
+        "Declining needs no reason.",
+    ):
         assert not erasure.touches(label)
     assert erasure.touches("How things stand: “one oven, upstairs”"), "what is quoted there is somebody's"
 

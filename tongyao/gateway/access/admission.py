@@ -46,7 +46,7 @@ class Admission:
         state["address"] = address = self._addresses.of(scope)
         try:
             await self._limits.count_address(address)
-            if scope["query_string"].count(b"&") >= MOST_FIELDS:
+            if scope.get("query_string", b"").count(b"&") >= MOST_FIELDS:
                 raise HttpProblem(414, "too_many_parts", f"the query has more than {MOST_FIELDS} parameters")
             caller = await self._caller_of(scope, address)
             state["caller"] = caller

@@ -68,7 +68,7 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "unmet": "{said} (wished for; no offer for it was found here)",
         "waits": "{other} gives this: {offer}",
         "give": "Decide who gets what is offered in return: {said}",
-        "decide": "Decide whether other people are asked, or the wish is said in other words.",
+        "decide": "Decide: either other people are asked, or the wish is said in other words.",
         "say_whether": "Say whether you would give this here: {said}",
         "mutual": "{a} and {b} each wait for the other's share; the record does not say who is first.",
         "not_spoken_of": "Nobody here has said anything about this: {said}",

@@ -95,8 +95,11 @@ class _Rewriting:
                 later=self._said_later(rows, texts),
                 identities=self._names.of(process_id, self._seats),
                 program=self._program,
+                quoted=own_tensions if self._seats.get(process_id) == DEMANDER else (),
             )
 
+        own_tensions = [one.text for one in self._own if one.kind in ("tension", "intent")]
+        own_tensions += [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
         erasure = await asyncio.get_running_loop().run_in_executor(_BESIDE, compared)
         for row in rows:
             if not await self._structured(row, texts[row.text_id], erasure):

@@ -32,6 +32,7 @@ _CJK_CHAR: Final = re.compile(f"[{_CJK}]")
 _PIECE: Final = 20_000
 """Characters that are searched at a time: while a pattern is searched for, no other thread runs."""
 _LONGEST_WORD: Final = 200
+_RUN_WORDS: Final = 5
 
 _EVERYBODYS: Final = frozenset(
     "that this with from they have were will what when which than then them there these those your their into about "
@@ -41,6 +42,12 @@ _EVERYBODYS: Final = frozenset(
     "participant contributes offers offer knows know keeps keep brings bring capability direction boundary barrier "
     "tension transition exchange plan task tasks round nothing something anything someone nobody everybody".split()
 )
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Every five words in a row, in small letters."""
+    words = _WORD.findall(normalized("NFKC", text).casefold())
+    return (" ".join(words[at : at + _RUN_WORDS]) for at in range(len(words) - _RUN_WORDS + 1))
 
 
 class Erasure:
@@ -56,6 +63,7 @@ class Erasure:
         later: Iterable[tuple[str, Sequence[str]]] = (),
         identities: Iterable[str] = (),
         program: Iterable[str] = (),
+        quoted: Iterable[str] = (),
     ) -> None:
         """
         Args:
@@ -66,15 +74,20 @@ class Erasure:
                 is their own.
             identities: what names the person.
             program: sentences that an engine of the program writes around people's words. They are nobody's.
+            quoted: of a demander, their intent and tension: five words of them in a row are theirs, also where each of the words is
+                everybody's.
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
         own = _grams(words)
         own -= _EVERYBODYS
+        self._runs = {run for text in quoted for run in _runs(text)}
         for text in (*OF_DOCUMENTS, *program):
             own.difference_update(_each_gram(text))
         for text in elsewhere:  # one after the other: all words of long profiles together take gigabytes
             own.difference_update(_each_gram(text))
+            if self._runs:
+                self._runs.difference_update(_runs(text))
         for said, read in later:
             own -= _grams([said]) - _grams(read)
         self._own = own
@@ -89,7 +102,9 @@ class Erasure:
 
     def touches(self, text: str) -> bool:
         """Whether `text` names them, or speaks with words that are theirs alone."""
-        return self.names(text) or not _grams([text]).isdisjoint(self._own)
+        if self.names(text) or not _grams([text]).isdisjoint(self._own):
+            return True
+        return bool(self._runs) and not self._runs.isdisjoint(_runs(text))
 
     def is_theirs(self, item_id: str) -> bool:
         """Whether an item id, as it is written in this process, is of something they said."""
