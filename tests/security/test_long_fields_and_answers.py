@@ -97,7 +97,7 @@ async def test_others_have_their_turn_while_a_long_answer_is_made() -> None:
             await asyncio.sleep(0)
 
     beside = asyncio.create_task(others())
-    body = b"".join([bytes(piece) async for piece in answer.body_iterator])  # type: ignore[arg-type]
+    body = b"".join([bytes(piece) async for piece in answer.body_iterator])  # type: ignore[arg-type]  # reason: its pieces may be str by their type
     beside.cancel()
     assert json.loads(body) == {"texts": texts}
     assert turns >= len(texts)

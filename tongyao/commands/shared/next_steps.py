@@ -100,7 +100,7 @@ async def _nearest(repositories: Repositories, process_id: str) -> Sequence[str]
 
 
 async def _replan(repositories: Repositories, process_id: str) -> list[str]:
-    """A new plan without everybody who declined, with everything that was proposed for the plan that holds; none after the second plan."""
+    """A new plan without everybody who declined, with everything that was proposed for the plan that holds. The second plan cannot be made anew."""
     plan = await repositories.plans.latest(process_id)
     if plan is not None and plan.revision > 1:
         return []

@@ -95,11 +95,9 @@ class _Rewriting:
                 later=self._said_later(rows, texts),
                 identities=self._names.of(process_id, self._seats),
                 program=self._program,
-                quoted=own_tensions if self._seats.get(process_id) == DEMANDER else (),
+                quoted=self._tensions(rows, texts) if self._seats.get(process_id) == DEMANDER else (),
             )
 
-        own_tensions = [one.text for one in self._own if one.kind in ("tension", "intent")]
-        own_tensions += [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
         erasure = await asyncio.get_running_loop().run_in_executor(_BESIDE, compared)
         for row in rows:
             if not await self._structured(row, texts[row.text_id], erasure):
@@ -113,13 +111,17 @@ class _Rewriting:
                 "DELETE FROM relations WHERE process_id = %s AND %s IN (a, b)", [process_id, alias]
             )
 
+    def _tensions(self, rows: Sequence[_Row], texts: Mapping[str, str]) -> list[str]:
+        """The intent and the tension of the process, and those that the person wrote."""
+        own = [one.text for one in self._own if one.kind in ("tension", "intent")]
+        return own + [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
+
     def _said_later(self, rows: Sequence[_Row], texts: Mapping[str, str]) -> list[tuple[str, list[str]]]:
         """What others said in a turn or of the plan, each with what was there before and its author may have read.
 
         What came after the erasure was asked for is left out: by then observations may have been rewritten, and tell no longer what was read.
         """
-        tensions = [one.text for one in self._own if one.kind in ("tension", "intent")]
-        tensions += [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
+        tensions = self._tensions(rows, texts)
         seen = [(row.created_at, texts[row.text_id]) for row in rows if row.kind == "observation"]
         planned = [
             (row.created_at, _without_markdown(texts[row.text_id]))

@@ -32,7 +32,7 @@ _CJK_CHAR: Final = re.compile(f"[{_CJK}]")
 _PIECE: Final = 20_000
 """Characters that are searched at a time: while a pattern is searched for, no other thread runs."""
 _LONGEST_WORD: Final = 200
-_RUN_WORDS: Final = 5
+_PHRASE_WORDS: Final = 5
 
 _EVERYBODYS: Final = frozenset(
     "that this with from they have were will what when which than then them there these those your their into about "
@@ -44,10 +44,12 @@ _EVERYBODYS: Final = frozenset(
 )
 
 
-def _runs(text: str) -> Iterator[str]:
+def _phrases(text: str) -> Iterator[str]:
     """Every five words in a row, in small letters."""
-    words = _WORD.findall(normalized("NFKC", text).casefold())
-    return (" ".join(words[at : at + _RUN_WORDS]) for at in range(len(words) - _RUN_WORDS + 1))
+    for piece in _pieces(text):
+        words = _WORD.findall(normalized("NFKC", piece).casefold())
+        for at in range(len(words) - _PHRASE_WORDS + 1):
+            yield " ".join(words[at : at + _PHRASE_WORDS])
 
 
 class Erasure:
@@ -81,13 +83,13 @@ class Erasure:
         self.alias = self._seats.get(process_id, "")
         own = _grams(words)
         own -= _EVERYBODYS
-        self._runs = {run for text in quoted for run in _runs(text)}
+        self._phrases = {phrase for text in quoted for phrase in _phrases(text)}
         for text in (*OF_DOCUMENTS, *program):
             own.difference_update(_each_gram(text))
         for text in elsewhere:  # one after the other: all words of long profiles together take gigabytes
             own.difference_update(_each_gram(text))
-            if self._runs:
-                self._runs.difference_update(_runs(text))
+            if self._phrases:
+                self._phrases.difference_update(_phrases(text))
         for said, read in later:
             own -= _grams([said]) - _grams(read)
         self._own = own
@@ -104,7 +106,7 @@ class Erasure:
         """Whether `text` names them, or speaks with words that are theirs alone."""
         if self.names(text) or not _grams([text]).isdisjoint(self._own):
             return True
-        return bool(self._runs) and not self._runs.isdisjoint(_runs(text))
+        return bool(self._phrases) and not self._phrases.isdisjoint(_phrases(text))
 
     def is_theirs(self, item_id: str) -> bool:
         """Whether an item id, as it is written in this process, is of something they said."""
