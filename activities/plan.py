@@ -86,7 +86,7 @@ class Planning:
         )
 
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
-        """An answer or its repair; else a block of JSON in the text; else a minimal plan from the record, and True."""
+        """An answer or its repair. Without one, a block of JSON in the text. Without that, a minimal plan from the record, and True."""
         request = question.request
         try:
             settled, _ = await self._deps.model_calls.ask(question)

@@ -48,7 +48,7 @@ SLOW_SECONDS: Final = (0.05, 0.2)
 
 @dataclass(frozen=True)
 class Fault:
-    """`target`: a part, a line, or a step; empty where there is no choice. `seconds`: how long it lasts; `amount`: how slow, or which jump."""
+    """`target`: a part, a line or a step, empty where there is no choice. `seconds`: how long it lasts. `amount`: how slow, or which jump."""
 
     kind: Kind
     target: str = ""

@@ -17,7 +17,7 @@ from tongyao.protocol.model.process import DEMANDER
 
 @dataclass
 class Ferry:
-    """`people`: by alias, `P00` the demander; `tokens`: of the same; `human`: who speaks for themself."""
+    """`people`: by alias, `P00` the demander. `tokens`: of the same. `human`: who speaks for themself."""
 
     harness: GatewayHarness
     scene: str

@@ -35,7 +35,7 @@ READ = """() => ({
 
 @dataclass(frozen=True)
 class Measures:
-    """`bytes`: as transferred, of everything; `first`: milliseconds to the first content; `moved`: the layout shift score."""
+    """`bytes`: as transferred, of everything. `first`: milliseconds to the first content. `moved`: the layout shift score."""
 
     bytes: int
     first: float

@@ -43,7 +43,7 @@ class Looker(Protocol):
     """What is done at each page."""
 
     async def at(self, name: str, path: str, secret: str = "", *, act: Act | None = None) -> None:
-        """Look at a page. `secret`: a token of who looks; `act`: what they do on it first; a path may be a whole address."""
+        """Look at a page. `secret`: a token of who looks. `act`: what they do on it first. A path may be a whole address."""
 
     async def printed(self, name: str, path: str, secret: str) -> None:
         """Look at it as a printer gets it."""

@@ -1,4 +1,4 @@
-"""A plan that stands validates; what is broken is named; whatever a planner answers, a plan that stands comes out."""
+"""A sound plan validates, and what is broken is named. Whatever a planner answers, a sound plan comes out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.llm.extractive.extractive_process import formulated, process
 from tongyao.evals.cases import load
 from tongyao.llm.errors import Unreadable
-from tongyao.llm.rendering import plan_text
+from tongyao.llm.plan_rendering import plan_text
 from tongyao.llm.structured_output.parsing import read
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery

@@ -9,7 +9,7 @@ from tongyao.protocol.model.messages import Author, SubmitProjection
 
 
 def round_over(life: Life, *said: str, verdict: str = "more", **observed: object) -> None:
-    """Everybody who is asked in person says `said`; proxies reply; the catalyst observes."""
+    """Everybody who is asked in person says `said`, proxies reply, and the catalyst observes."""
     for alias, words in zip(sorted(life.asked_in_person()), said, strict=False):
         life.says(alias, words)
     while life.runs("project"):
@@ -64,7 +64,7 @@ def test_words_that_came_between_rounds_count_though_the_proxy_took_over_since()
 
 
 def test_words_say_in_which_round_they_count_when_their_own_has_closed() -> None:
-    """While the catalyst reads round 1 in the next one; once round 2 is open in that one; before that in their own."""
+    """In the next round while the catalyst reads round 1, in round 2 once it is open, before that in their own."""
 
     def words(number: int) -> SubmitProjection:
         author = Author(role="participant", alias="P01")

@@ -1,4 +1,4 @@
-"""Every message × phase × author has a verdict; asking changes nothing; what is applied can be stored."""
+"""Every message × phase × author has a verdict. Asking for it changes nothing. What is applied can be stored."""
 
 from __future__ import annotations
 

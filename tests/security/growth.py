@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from re import _constants as constants  # type: ignore[attr-defined]  # isort: skip
-from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
+from re import _constants as constants  # type: ignore[attr-defined]  # isort: skip  # reason: the only parser of patterns
+from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip  # reason: the same
 
 MEASURABLE: Final = 0.004
 """Seconds below which a ratio of two times says nothing."""

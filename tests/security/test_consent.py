@@ -228,7 +228,7 @@ async def test_who_said_never_is_neither_asked_nor_read_and_a_withdrawal_holds_a
     rounds = [call for call in gateway.engine.received if call.mentions(other["canary"]) and call.key.step == "project"]
     assert all(call.key.round == 1 for call in rounds if call.key.process == pid)
     plans = [call for call in gateway.engine.received if call.key.step == "plan" and call.key.process == pid]
-    assert before and plans and not plans[-1].request.materials.keys() - {"P01", "P02"}  # type: ignore[attr-defined]
+    assert before and plans and not plans[-1].request.materials.keys() - {"P01", "P02"}  # type: ignore[attr-defined]  # reason: a plan's request
     switched = await room.send(pid, other["token"], kind="switch_endpoint", endpoint="proxy")
     assert (switched.status_code, switched.json()["code"]) == (422, "consent_never")
 

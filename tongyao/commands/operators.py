@@ -1,4 +1,7 @@
-"""`log`: what operators did; `project-again`: the records made anew from a workflow; `signal`: a payload signed (docs/operations.md §6)."""
+"""`log` (what operators did), `project-again` (the records made anew from a workflow) and `signal` (a payload signed).
+
+docs/operations.md §6.
+"""
 
 from __future__ import annotations
 

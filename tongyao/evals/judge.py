@@ -14,6 +14,7 @@ from pydantic import Field
 from tongyao.evals.cases import Case
 from tongyao.llm import prompts, rendering
 from tongyao.llm.engine import Answer
+from tongyao.llm.plan_rendering import plan_text
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Draft, Value
@@ -110,7 +111,7 @@ def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
         *(block.text for block in rendering.catalyst(request)[:-1]),
     ]
     if record.plans:
-        parts.append(rendering.data("plan", rendering.plan_text(record.plans[0], record.language)))
+        parts.append(rendering.data("plan", plan_text(record.plans[0], record.language)))
     return "\n\n".join((*parts, '<task step="judge" />'))
 
 

@@ -6,6 +6,7 @@ in both languages; the Chinese prompts give each with its label.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from tongyao.protocol.model.requests import Language
@@ -80,6 +81,12 @@ _CHINESE: Final = {
 def line(text: str) -> str:
     """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
     return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
+
+
+def with_sources(text: str, sources: Iterable[str]) -> str:
+    """`text` as one line, with the ids of its sources behind it."""
+    named = ", ".join(sources)
+    return f"{line(text)} [{named}]" if named else line(text)
 
 
 def label(word: str, language: Language) -> str:

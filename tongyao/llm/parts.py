@@ -104,7 +104,7 @@ def _chosen(parts: dict[str, bool]) -> tuple[str, ...]:
 
 
 def turn_kind(request: EndpointRequest) -> str:
-    """`sort` for a person's own words; `first` where the speaker was not asked before; else `later`."""
+    """`sort` for a person's own words, `first` where the speaker was not asked before, otherwise `later`."""
     return "sort" if request.words is not None else "later" if request.own else "first"
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from tongyao.llm.labels import label, line, round_figures, this_round, why_ended
+from tongyao.llm.labels import label, line, round_figures, this_round, why_ended, with_sources
 from tongyao.llm.parts import (
     framework_to_answer,
     mandate_lines,
@@ -24,8 +23,9 @@ from tongyao.llm.parts import (
     turns_of,
     with_own_sources,
 )
+from tongyao.llm.plan_rendering import plan_text
 from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
-from tongyao.protocol.model.plan import Absence, Claim, Plan, Standing, Task
+from tongyao.protocol.model.plan import Absence
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -309,22 +309,22 @@ def _observation(seen: Observation, language: Language) -> str:
     lines = [f"{label('verdict', language)}: {seen.verdict}"]
     lines += [
         f"{pair.id} {pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}: "
-        f"{_with_sources(pair.text, pair.sources)}{_second(pair, language)}"
+        f"{with_sources(pair.text, pair.sources)}{_second(pair, language)}"
         for pair in seen.pairs
         if pair.stated_in == seen.round
     ]
     lines += [
         f"{part.id} {part.alias} {label(part.effect, language)} {part.target}{_hedge(part.basis, language)}: "
-        f"{_with_sources(part.text, part.sources)}"
+        f"{with_sources(part.text, part.sources)}"
         for part in seen.contributions
     ]
     lines += [
         f"{told.id} {label('translation', language)} {told.a} ⟨{line(told.a_words)}⟩ ~ {told.b} ⟨{line(told.b_words)}⟩: "
-        f"{_with_sources(told.text, told.sources)}"
+        f"{with_sources(told.text, told.sources)}"
         for told in seen.translations
     ]
     lines += [
-        f"{gap.id} {label('gap', language)} {label(gap.kind, language)} {gap.target}: {_with_sources(gap.text, gap.sources)}"
+        f"{gap.id} {label('gap', language)} {label(gap.kind, language)} {gap.target}: {with_sources(gap.text, gap.sources)}"
         for gap in seen.gaps
     ]
     for name, notes in (
@@ -340,7 +340,7 @@ def _second(pair: Pair, language: Language) -> str:
     if pair.second is None:
         return ""
     kind = f"{label('also', language)} {label(pair.second.relation, language)}"
-    return f" ‖ {kind}: {_with_sources(pair.second.text, pair.second.sources)}"
+    return f" ‖ {kind}: {with_sources(pair.second.text, pair.second.sources)}"
 
 
 def _hedge(basis: Basis, language: Language) -> str:
@@ -350,61 +350,7 @@ def _hedge(basis: Basis, language: Language) -> str:
 def _note(title: str, note: Note) -> str:
     name = f" ⟨{line(note.name)}⟩" if note.name else ""
     about = f" ({', '.join(note.about)})" if note.about else ""
-    return f"{note.id} {title}{name}{about}: {_with_sources(note.text, note.sources)}"
-
-
-def _with_sources(text: str, sources: Iterable[str]) -> str:
-    named = ", ".join(sources)
-    return f"{line(text)} [{named}]" if named else line(text)
-
-
-def plan_text(plan: Plan, language: Language) -> str:
-    """A plan's structure; its Markdown says the same for people and would only be read twice."""
-    lines = [*_claims("about", plan.about, language), *_claims("panorama", plan.panorama, language)]
-    for role in plan.roles:
-        tier = f" ({line(role.tier)})" if role.tier else ""
-        lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}{tier}")
-        for name in ("contributions", "benefits", "costs", "dependencies"):
-            lines += _claims(name, getattr(role, name), language, before=f"  {role.alias} ")
-    lines += [_task_of_plan(task, language) for task in plan.tasks]
-    lines += _claims("order", plan.order, language) + _claims("offset", plan.offsets, language)
-    for residual in plan.residuals:
-        tension = residual.tension
-        told = f"T {line(tension.transition)} I {line(tension.initial_state)} "
-        told += f"B {line('; '.join(tension.barriers))} E {line(tension.exchange)}"
-        title = f"{residual.id} {label('residual', language)} {line(residual.title)}"
-        lines.append(f"{title}: {_with_sources(told, residual.sources)}")
-    lines += [f"{label('open', language)}: {line(point)}" for point in plan.open_points]
-    return "\n".join(lines)
-
-
-_STANDING: Final[Mapping[Standing, str]] = {
-    "agreed": "agreed",
-    "decides": "for whoever brought this to decide",
-    "asked": "a question to them",
-    "offered": "offered by one side",
-    "unasked": "offered by nobody",
-}
-
-
-def _task_of_plan(task: Task, language: Language) -> str:
-    after = f" {label('after', language)} {', '.join(task.prerequisites)}" if task.prerequisites else ""
-    who = f"{task.assignee} ({line(task.outside)})" if task.outside else task.assignee
-    when = f" {label('when', language)} {line(task.when)}" if task.when else ""
-    said = _with_sources(task.title, task.sources)
-    return (
-        f"{label('task', language)} {task.id} [{who}; {label(_STANDING[task.standing], language)}]{after}{when}: {said}"
-    )
-
-
-def _claims(name: str, claims: Iterable[Claim], language: Language, before: str = "") -> list[str]:
-    title = f"{before}{label(name, language)}"
-    return [f"{title}{_standing_of(claim, language)}: {_with_sources(claim.text, claim.sources)}" for claim in claims]
-
-
-def _standing_of(claim: Claim, language: Language) -> str:
-    word = "unsupported" if not claim.supported else "concluded" if claim.concluded else ""
-    return f" ({label(word, language)})" if word else ""
+    return f"{note.id} {title}{name}{about}: {with_sources(note.text, note.sources)}"
 
 
 def _absence(absence: Absence, language: Language) -> str:

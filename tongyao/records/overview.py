@@ -1,4 +1,4 @@
-"""Figures for operators over all processes: what runs, waits, is suspended, failed; model calls; messages to people."""
+"""Figures for operators over all processes: what runs, waits, is suspended or failed, model calls, messages to people."""
 
 from __future__ import annotations
 

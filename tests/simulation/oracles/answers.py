@@ -62,11 +62,14 @@ class Answers(Oracle):
 
     def _open(self, state: State) -> list[str]:
         """Proposals, and declines whose hole nobody has decided on."""
-        holes = {alias: state.residuals.get(f"plan/{state.plan_revision}/hole/{alias}") for alias in state.answers}
+        holes = (state.residuals.get(f"plan/{state.plan_revision}/hole/{alias}") for alias in state.answers)
+        undecided = {
+            alias for alias, hole in zip(state.answers, holes, strict=True) if hole is None or hole.status == "open"
+        }
         return [
             alias
             for alias, given in state.answers.items()
-            if given == "propose" or (given == "decline" and (holes[alias] is None or holes[alias].status == "open"))  # type: ignore[union-attr]
+            if given == "propose" or (given == "decline" and alias in undecided)
         ]
 
     def _children(self, state: State) -> list[str]:

@@ -135,7 +135,7 @@ class Rounds(Oracle):
             self._enough(state, len(silent), before)
 
     def _enough(self, state: State, count: int, before: Frozen) -> None:
-        """At least the quorum; of those added, at least one; and two in the room, where more than one was chosen for it."""
+        """At least the quorum, at least one of those added, and two in the room where more than one was chosen for it."""
         least = 1 if before["round"] else state.start.settings.quorum
         there = sum(seat["active"] and alias != "P00" for alias, seat in before["seats"].items())
         left_alone = before["others_expected"] >= 2 and there + count < 2

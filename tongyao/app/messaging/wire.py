@@ -184,7 +184,7 @@ class SwitchEndpointBody(Body):
 
 
 class ExtendDeadlineBody(Body):
-    """More time: for a participant's turn; for your own turn once; for yourself as the demander with `P00`."""
+    """More time: for a participant's turn, once for your own turn, or for yourself as the demander with `P00`."""
 
     kind: Literal["extend_deadline"]
     alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")

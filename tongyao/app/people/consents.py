@@ -34,7 +34,7 @@ _ALONE: Final = (
 
 
 class ConsentBody(Body):
-    """`ask`: I am asked each time; `allow`: a proxy may speak for me in this scene; `never`: it may not, do not ask."""
+    """`ask`: I am asked each time. `allow`: a proxy may speak for me in this scene. `never`: it may not, and I am not asked."""
 
     consent: Consent
 

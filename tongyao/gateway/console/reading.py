@@ -43,7 +43,7 @@ class Source:
 
 
 def title_of(view: PartyView) -> str:
-    """Of a child what stayed open; else the first words of the intent, or of the tension's transition; empty where none may be read."""
+    """What stayed open, for a child. Otherwise the first words of the intent or of the tension's transition. Empty where none may be read."""
     return title_of_text(view.title or view.intent or (view.tension.transition if view.tension else ""))
 
 

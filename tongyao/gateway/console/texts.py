@@ -42,6 +42,6 @@ def known(key: str) -> bool:
 
 
 def preferred(chosen: str | None, accepted: str | None) -> Language:
-    """The language a person chose; else the first of their browser's that there is; else English."""
+    """The language a person chose. Without a choice, the first of their browser's that there is, or English."""
     asked = [chosen or "", *(one.strip().lower()[:2] for one in (accepted or "").split(","))]
     return "zh" if next((one for one in asked if one in LANGUAGES), "en") == "zh" else "en"

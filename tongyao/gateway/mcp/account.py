@@ -55,7 +55,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         consent: Annotated[
             Literal["ask", "allow", "never"],
             Field(
-                description="ask: I am asked each time; allow: it may, in this scene; never: it may not, do not ask."
+                description="ask: I am asked each time. allow: it may, in this scene. never: it may not, and I am not asked."
             ),
         ],
         token: Token = "",

@@ -74,7 +74,7 @@ def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """The object that `text` is; else the one in a fence; else the longest one in its prose; else a repaired one."""
+    """The object that `text` is, or the first of these: the one in a fence, the longest one in its prose, a repaired one."""
     bare = _THOUGHTS.sub("", text).strip()
     start, end = bare.find("{"), bare.rfind("}")
     candidates = [bare, *(match.group(1) for match in _FENCE.finditer(bare))]

@@ -19,8 +19,8 @@ OUTSIDE: Final = "outside"
 
 
 Standing = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""How a task stands with its doer: both sides said it; the demander is to decide; it asks the doer something; the doer alone
-offered it; the doer has not offered it."""
+"""How a task stands with its doer, in order: both sides said it, the demander is to decide, it asks the doer something, the doer
+alone offered it, the doer has not offered it."""
 
 
 class Absence(Value):
@@ -70,7 +70,7 @@ class Task(Value):
     id: str
     title: str
     assignee: str = Field(
-        description="An alias; `P00`, the demander; `outside`, somebody who is not in the room; `nobody`."
+        description="An alias, `P00` (the demander), `outside` (somebody who is not in the room) or `nobody`."
     )
     outside: str = Field(default="", description="With the assignee `outside`: who that is, by function.")
     when: str = Field(default="", description="The date or node it hangs on; empty where the record names none.")

@@ -83,7 +83,7 @@ class NewProfile(Value):
 
 
 class ProfileSummary(Value):
-    """One version of a profile as a room needs it; `identities` as `Profiles.identities`; `erased`: or being erased."""
+    """One version of a profile as a room needs it. `identities`: as `Profiles.identities` returns. `erased`: or being erased."""
 
     version: int
     language: str

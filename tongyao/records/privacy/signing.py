@@ -39,7 +39,8 @@ class Signer:
         self, process_id: str, kind: str, payload: dict[str, object], nonce: str, expires: int
     ) -> str:
         """Base64. Raises `KeyMissing`, `ValueError`."""
-        signature = (await self._private()).sign(signal_bytes(process_id, kind, payload, nonce, expires))  # type: ignore[arg-type]
+        signed = signal_bytes(process_id, kind, payload, nonce, expires)  # type: ignore[arg-type]  # reason: JSON by its readers
+        signature = (await self._private()).sign(signed)
         return base64.b64encode(signature).decode("ascii")
 
     async def _private(self) -> Ed25519PrivateKey:

@@ -33,7 +33,7 @@ async def show_inbox(
     of: Annotated[str, Query(max_length=200)] = "",
     round: Annotated[int, Query(ge=0, le=1_000)] = 0,
 ) -> Response:
-    """`done`: what was just answered; `of`: in which process; `round`: in which words count that came late."""
+    """`done`: what was just answered. `of`: in which process. `round`: in which words count that came late."""
     asks, total = await waiting(visit)
     home = await home_of(visit, asks)
     return page(

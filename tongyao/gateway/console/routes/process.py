@@ -1,4 +1,4 @@
-"""The page of one process while it goes on, and afterwards; what a visitor can do about it; and its news as a stream."""
+"""The page of one process while it goes on and afterwards, what a visitor can do about it, and its news as a stream."""
 
 from __future__ import annotations
 

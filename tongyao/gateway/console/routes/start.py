@@ -1,4 +1,4 @@
-"""Starting a process: one box, one button; what the intent may still lack; what it may cost."""
+"""Starting a process: one box and one button, what the intent may still lack, and what it may cost."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def child_sources(child: Record) -> Mapping[str, str]:
 
 
 def _author(item: str) -> str:
-    """`P02` of `R1/P02/3`; the demander of a part of the tension; nobody of what the catalyst saw."""
+    """`P02` of `R1/P02/3`, the demander for a part of the tension, nobody for what the catalyst saw."""
     middle = item.split("/")[1] if "/" in item else ""
     return DEMANDER if item.startswith("T/") else middle if middle.startswith("P") else ""
 

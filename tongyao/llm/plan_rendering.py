@@ -1,0 +1,59 @@
+"""A plan → the text a model reads: in the request for a delivery, in a parent's planning, and before a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tongyao.llm.labels import label, line, with_sources
+from tongyao.protocol.model.plan import Claim, Plan, Standing, Task
+from tongyao.protocol.model.requests import Language
+
+
+def plan_text(plan: Plan, language: Language) -> str:
+    """A plan's structure; its Markdown says the same for people and would only be read twice."""
+    lines = [*_claims("about", plan.about, language), *_claims("panorama", plan.panorama, language)]
+    for role in plan.roles:
+        tier = f" ({line(role.tier)})" if role.tier else ""
+        lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}{tier}")
+        for name in ("contributions", "benefits", "costs", "dependencies"):
+            lines += _claims(name, getattr(role, name), language, before=f"  {role.alias} ")
+    lines += [_task_of_plan(task, language) for task in plan.tasks]
+    lines += _claims("order", plan.order, language) + _claims("offset", plan.offsets, language)
+    for residual in plan.residuals:
+        tension = residual.tension
+        told = f"T {line(tension.transition)} I {line(tension.initial_state)} "
+        told += f"B {line('; '.join(tension.barriers))} E {line(tension.exchange)}"
+        title = f"{residual.id} {label('residual', language)} {line(residual.title)}"
+        lines.append(f"{title}: {with_sources(told, residual.sources)}")
+    lines += [f"{label('open', language)}: {line(point)}" for point in plan.open_points]
+    return "\n".join(lines)
+
+
+_STANDING: Final[Mapping[Standing, str]] = {
+    "agreed": "agreed",
+    "decides": "for whoever brought this to decide",
+    "asked": "a question to them",
+    "offered": "offered by one side",
+    "unasked": "offered by nobody",
+}
+
+
+def _task_of_plan(task: Task, language: Language) -> str:
+    after = f" {label('after', language)} {', '.join(task.prerequisites)}" if task.prerequisites else ""
+    who = f"{task.assignee} ({line(task.outside)})" if task.outside else task.assignee
+    when = f" {label('when', language)} {line(task.when)}" if task.when else ""
+    said = with_sources(task.title, task.sources)
+    return (
+        f"{label('task', language)} {task.id} [{who}; {label(_STANDING[task.standing], language)}]{after}{when}: {said}"
+    )
+
+
+def _claims(name: str, claims: Iterable[Claim], language: Language, before: str = "") -> list[str]:
+    title = f"{before}{label(name, language)}"
+    return [f"{title}{_standing_of(claim, language)}: {with_sources(claim.text, claim.sources)}" for claim in claims]
+
+
+def _standing_of(claim: Claim, language: Language) -> str:
+    word = "unsupported" if not claim.supported else "concluded" if claim.concluded else ""
+    return f" ({label(word, language)})" if word else ""
