@@ -104,7 +104,7 @@ STATUSES: Final[dict[int, tuple[str, str, str]]] = {
     404: (OPERATOR, "not_found", "no such model or address: mend the setting, then resume"),
     408: (RETRY, "timeout", "the service gave up waiting"),
     409: (RETRY, "conflict", "the service saw a conflict"),
-    413: (FAIL, "too_large", "the request is too large: have long profiles retrieved earlier"),
+    413: (FAIL, "too_large", "the request is too large: choose a model with a larger context window, or shorten the profiles"),
     422: (FAIL, "bad_request", "the service refuses this request as it is"),
     425: (RETRY, "too_early", "the service asks to come again"),
     429: (RETRY, "rate_limited", "the rate limit is reached"),
