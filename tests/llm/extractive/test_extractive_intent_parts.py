@@ -46,3 +46,20 @@ def test_other_headings_announce_nothing() -> None:
         None,
         None,
     ]
+
+
+def test_what_the_demander_does_not_want_is_neither_a_barrier_nor_given_and_money_is() -> None:
+    profile = (
+        "- 我能腾出一张长桌。\n- 我自己出八百块钱，多了没有。\n- 我不想办成卖东西的集市，也不要拉横幅拍照的活动。\n"
+    )
+    request = FormulationRequest(
+        language="zh",
+        began=date(2026, 1, 1),
+        intent="我想让街上扔掉的旧东西有人修、有地方放。",
+        material=Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile)),
+    )
+    draft = formulate(request)
+    assert "集市" in draft.initial_state
+    assert "集市" not in "".join((*draft.barriers, draft.exchange))
+    assert "长桌" in draft.exchange
+    assert "八百块钱" in draft.exchange

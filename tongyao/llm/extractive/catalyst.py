@@ -1,7 +1,7 @@
-"""One round's observation from nothing but what was said: pairs, contributions, translations, gaps, ignored
-limits.
+"""One round's observation from nothing but what was said: pairs, contributions, gaps, needs that nobody answered.
 
-It reads the words of items, whoever wrote them. It relates, and never says what anybody should do.
+It reads the words of items, whoever wrote them. It relates, and never says what anybody should do. It states no translations: that two people mean
+the same in different words cannot be seen by comparing words.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from tongyao.llm.extractive import wording
-from tongyao.llm.extractive.axes import opposed
 from tongyao.llm.extractive.bonds import Bond, bond_between
 from tongyao.llm.extractive.cues import Cue
 from tongyao.llm.extractive.hearing import Hearing, Voice
@@ -18,9 +17,9 @@ from tongyao.llm.extractive.observation_text import (
     EFFECT,
     GAP,
     IGNORED,
+    MAY_HAVE,
     PAIR,
     SPEAKS_OF,
-    TRANSLATION,
     observation_markdown,
 )
 from tongyao.protocol.model.observation import (
@@ -34,17 +33,10 @@ from tongyao.protocol.model.observation import (
     ObservationDraft,
     PairDraft,
     Relation,
-    TranslationDraft,
     Verdict,
     all_pairs,
 )
 from tongyao.protocol.model.requests import CatalystRequest, Language
-
-DIFFERENT_WORDS: Final = 0.05
-"""Two items on one barrier less alike than this say it in different words."""
-
-MOST: Final = 4
-"""Of translations, and of limits that nobody answered, in one observation."""
 
 OPEN_NEEDS: Final = 8
 """Of needs that nobody answered: whoever has something for them says so in the next round."""
@@ -60,15 +52,13 @@ def observe(request: CatalystRequest) -> ObservationDraft:
         return ObservationDraft(pairs=pairs)
     before = [turn.observation for turn in request.exchange if turn.observation]
     contributions = _contributions(request.language, hearing, before)
-    translations = _translations(request.language, hearing, bonds, before)
     gaps = _gaps(request, hearing)
     ignored = _ignored(request.language, hearing)
-    fresh = _any_new(request, pairs, contributions, translations, before)
+    fresh = _any_new(request, pairs, contributions, before)
     draft = ObservationDraft(
         verdict=Verdict.MORE if fresh else Verdict.EXHAUSTED,
         pairs=pairs,
         contributions=contributions,
-        translations=translations,
         gaps=gaps,
         ignored=ignored,
     )
@@ -114,18 +104,21 @@ def _form(bond: Bond) -> dict[str, list[str] | list[CorrespondenceDraft]]:
 
 
 def _contributions(language: Language, hearing: Hearing, before: list[Observation]) -> list[ContributionDraft]:
-    """Who touches what, each once: what an earlier observation has said is not said again."""
+    """Who touches what, each once: what an earlier observation has said is not said again.
+
+    Somebody's need is no help against a barrier. It is told where the demander says something for it, or where it speaks of the wish.
+    """
     known = {(one.alias, one.target, one.effect) for observation in before for one in observation.contributions}
     grouped: dict[tuple[str, str, Effect], list[Voice]] = {}
     for voice in hearing.voices:
-        for target in voice.item.targets:
+        for target in _touched(hearing, voice):
             grouped.setdefault((voice.alias, target, _effect(voice, target)), []).append(voice)
     return [
         ContributionDraft(
             alias=alias,
             target=target,
             effect=effect,
-            text=_effect_words(effect, target, voices)[language].format(
+            text=_effect_words(hearing, effect, target, voices[0])[language].format(
                 alias=alias, target=target, said=wording.quoted(voices[0].said, language)
             ),
             sources=[voice.item.id for voice in voices],
@@ -135,9 +128,19 @@ def _contributions(language: Language, hearing: Hearing, before: list[Observatio
     ]
 
 
-def _effect_words(effect: Effect, target: str, voices: list[Voice]) -> dict[Language, str]:
-    offered = any(voice.offers for voice in voices)
-    return SPEAKS_OF if effect is Effect.HELPS and target.startswith("B") and not offered else EFFECT[effect]
+def _touched(hearing: Hearing, voice: Voice) -> tuple[str, ...]:
+    """The parts of the tension that a statement is told beside: a need beside no barrier, and first beside what meets it."""
+    if not voice.only_needs:
+        return voice.item.targets
+    met = hearing.met_by_demander(voice)
+    return (met,) if met else tuple(target for target in voice.item.targets if not target.startswith("B"))
+
+
+def _effect_words(hearing: Hearing, effect: Effect, target: str, voice: Voice) -> dict[Language, str]:
+    if voice.only_needs and hearing.met_by_demander(voice) == target:
+        return MAY_HAVE
+    spoken_of = effect is Effect.HELPS and (voice.only_needs or (target.startswith("B") and not voice.offers))
+    return SPEAKS_OF if spoken_of else EFFECT[effect]
 
 
 def _effect(voice: Voice, target: str) -> Effect:
@@ -146,52 +149,6 @@ def _effect(voice: Voice, target: str) -> Effect:
     if voice.offers and Cue.OFFER in voice.cues and target == next(iter(voice.item.targets)) and target.startswith("B"):
         return Effect.DISSOLVES
     return Effect.HELPS
-
-
-def _translations(
-    language: Language,
-    hearing: Hearing,
-    bonds: dict[tuple[str, str], Bond | None],
-    before: list[Observation],
-) -> list[TranslationDraft]:
-    """Two who speak to one barrier in different words; first those between whom nothing else was found."""
-    known = {frozenset((one.a, one.b)) for observation in before for one in observation.translations}
-    found: list[tuple[float, TranslationDraft]] = []
-    for (a, b), bond in bonds.items():
-        if frozenset((a, b)) in known:
-            continue
-        both = [
-            (shared, left, right)
-            for left in hearing.of(a)
-            for right in hearing.of(b)
-            if not left.limits and not right.limits and hearing.alike(left, right) < DIFFERENT_WORDS
-            for shared in left.item.targets[:1]
-            if shared in right.item.targets[:1] and shared.startswith("B")
-        ]
-        if both:
-            shared, left, right = both[0]
-            text = TRANSLATION[language].format(
-                a=a,
-                b=b,
-                x=wording.quoted(left.said, language),
-                y=wording.quoted(right.said, language),
-                shared=shared,
-            )
-            words = [wording.excerpt(voice.said) if wording.repeatable(voice.said) else "" for voice in (left, right)]
-            found.append(
-                (
-                    float(bond is not None),
-                    TranslationDraft(
-                        a=a,
-                        b=b,
-                        a_words=words[0],
-                        b_words=words[1],
-                        text=text,
-                        sources=[left.item.id, right.item.id],
-                    ),
-                )
-            )
-    return [draft for _, draft in sorted(found, key=lambda one: one[0])[:MOST]]
 
 
 def _gaps(request: CatalystRequest, hearing: Hearing) -> list[GapDraft]:
@@ -208,21 +165,21 @@ def _gaps(request: CatalystRequest, hearing: Hearing) -> list[GapDraft]:
 
 
 def _ignored(language: Language, hearing: Hearing) -> list[NoteDraft]:
-    """Needs that nobody's words meet, then limits that nothing said by anybody else comes near; the newest first."""
-    needs, limits = list[Voice](), list[Voice]()
-    for voice in reversed(hearing.voices):
-        others = [other for other in hearing.voices if other.alias != voice.alias]
-        if voice.needs and not any(one.answers and hearing.meets(voice, one) for one in others):
-            needs.append(voice)
-        elif voice.limits and not any(hearing.meet(voice, one) or opposed(voice.said, one.said) for one in others):
-            limits.append(voice)
+    """Needs that nobody's words meet, the demander's neither; the newest first. A limit asks nothing."""
+    needs = [
+        voice
+        for voice in reversed(hearing.voices)
+        if voice.needs
+        and not hearing.met_by_demander(voice)
+        and not any(one.answers and hearing.meets(voice, one) for one in hearing.voices if one.alias != voice.alias)
+    ]
     return [
         NoteDraft(
             text=IGNORED[language].format(alias=voice.alias, said=wording.quoted(voice.said, language)),
             about=[voice.alias],
             sources=[voice.item.id],
         )
-        for voice in (*needs[:OPEN_NEEDS], *limits[:MOST])
+        for voice in needs[:OPEN_NEEDS]
     ]
 
 
@@ -230,12 +187,9 @@ def _any_new(
     request: CatalystRequest,
     pairs: Iterable[PairDraft],
     contributions: list[ContributionDraft],
-    translations: list[TranslationDraft],
     before: list[Observation],
 ) -> bool:
     if not any(projection.items for projection in request.exchange[-1].projections):
         return False
     known = {(one.a, one.b, one.relation) for observation in before for one in observation.pairs}
-    return bool(
-        contributions or translations or any(p.relation.related and (p.a, p.b, p.relation) not in known for p in pairs)
-    )
+    return bool(contributions) or any(p.relation.related and (p.a, p.b, p.relation) not in known for p in pairs)

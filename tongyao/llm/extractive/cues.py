@@ -31,6 +31,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
     Cue.OFFER: _any(
         r"(?:我|我们|也|都|还|就|帮着?|谁)(?:能|可以|会)(?!不)",
         r"(?:能|可以|会)(?:提供|拿出|出|教|帮|给|腾|借|送|负责|承担|全包|做|用|修|讲|写|放|收|拉|带|捎|来|管|问)",
+        r"我们?(?:自己)?(?:出|掏|拿出)[^，。；：！？]{0,8}(?:块|元|万)",
         r"全包|提供|擅长|拿手|在行|教过|带过|做过|办成|顺路|手艺",
         r"空着|闲着|有空|没事做|用不上|用不完|多出来|剩(?:下|的|了)|堆(?:在|着)|白送|送(?:人|给)|不(?:要|收)钱|免费|便宜",
         r"都(?:行|能|会|可以|愿意)|愿意(?!出)|肯教|不怕",
@@ -49,6 +50,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"\b(?:stands?|standing|sits?|sitting|stays?|lies|is|are) (?:there |mostly |always |often )?(?:empty|idle|unused|free(?! (?:of|from)\b))\b",
         r"(?<!no )(?<!little )(?<!any )\b(?:room|space|places?|seats?|beds?) (?:left|over|to spare)\b",
         r"\bdon't mind\b|\bno trouble\b",
+        r"\b(?:has|have) to be (?:given|handed|eaten|used up)\b",
         r"\bI(?:'ve| have) (?:built|taught|run|led|trained|done|made|worked)\b",
         r"\bexperienced? in\b|\btrained (?:as|at|in)\b|\bused to (?!it\b|that\b)",
     ),
@@ -57,18 +59,20 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"(?<!不)需要(?!的是时间)|用得上",
         r"(?<!不)缺(?!口|点|乏经验|席)",
         r"没有?(?:\w{0,3})(?:车|地方|人手|人(?:管|教|来|会|帮|送|做|看)|工具|场地|房子|桌椅|书|钱|电脑|材料)",
-        r"(?:得|要)有人",
+        r"(?<![都只])(?:得|要)有人",
+        r"没(?:有)?人(?:替|给|搬|运|拉|修|铣|缝|画|写|算|洗|种|养|看管|收拾)|没有?[^，。；：！？有没]{1,4}(?:愿意|肯|敢)",
         r"希望(?:有人|找到|能)|(?:还|就|正|只)(?:缺|差|少|愁)|(?:少|差)(?:个|一个|几个|两个)|能不能|有没有(?:人|谁|哪)|要是能|巴不得|盼(?:着|望)?",
         r"不知道(?:找谁|问谁|去哪|上哪|怎么|该)|不(?:会|懂)(?:弄|用|修|做|写|算|缝|画|上网|电脑|记账|拍)|没(?:处|地方)(?:放|去|找|卖|学)|没人(?:管|教|接|会|帮|要|做|看|带|送|学|买)",
         r"求(?:助|一)",
-        r"谁(?:有|能|来|愿)",
-        r"(?:要|如果|假如)是?有(?:个|人|地方|谁)",
+        r"谁(?:有|能|来|愿)(?![^，。；：！？]{0,4}[也都])",
+        r"(?:(?<![都只])要|如果|假如)是?有(?:个|人|地方|谁)",
         r"想(?:问|要(?:一|个|几|些)|有(?:一|个|人)|换|买|学|请|租)|就愁|发愁|愁(?:没|的)|盼",
-        r"\b(?:I|we|they|it|she|he)(?:'d| would)? (?:still |really |also |only )?(?:need|lack|require|want someone|miss)\b",
+        r"\b(?:I|we|they|it|she|he)(?:'d| would)? (?:still |really |also |only )?(?:need|lack|require|want someone|miss(?= (?:an?|some|someone|somebody|having)\b))\b",
         r"(?<!can )(?<!could )\b(?:look|search|hop)(?:ing|s)? for (?!ward)",
         r"\bin search of\b|\bseeking\b|\bwanted\b|\b(?:I|we) could (?:do with|use)\b|\bin need of\b",
         r"^\W*(?:and|also|or) for (?:someone|somebody|anyone|a|an)\b",
         r"\bneeds? (?:a|an|to be|some|someone|somebody|our|my|their|help|more)\b",
+        r"\b(?:somebody|someone|a second person)(?: (?!(?:has|needs|must|will|may|does|did|is)\b)[\w'’-]{1,30}){0,6} (?:has to|needs to|must)\b",
         r"\b(?:want|'d like|would like|'d love|would love|wish I had|wish we had|wish there was) (?!to (?:say|stress|be clear))",
         r"\b(?:can't|cannot|can not|couldn't|don't|never) (?:find|afford|get hold|get anyone)\b",
         r"\b(?:I|we)(?:'ve| have|'ve got| have got|'ve had| have had) no (?!idea|opinion|intention|wish|interest|objection|more\b|time for)",
@@ -81,7 +85,8 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"\b(?:has|have) to be (?:brought|fetched|collected|carried|moved|done|found|paid)\b",
     ),
     Cue.LIMIT: _any(
-        r"不(?:做|接|收(?!钱)|替|让|进|会|能|教|懂|用|去|过夜|想|打算|愿|肯|外借|唱|播|点|服务|支持|提供|下乡|行|可以|许|准|得(?!不)|出|碰|签|卖|借|干|参与|拿|看(?!着)|要(?!钱|紧|是)|送|来|开|带)",
+        r"^我们?(?:也|都|从|可)?不(?!过|少|错|仅|但|同|久|知道|懂|会|怕|介意|用(?:谢|担心)|[要收]钱|够|足|太|是|在乎|认识|清楚|明白|敢|住|远|忙)",
+        r"不(?:给(?!钱)|修|赊|做|接|收(?!钱)|替|让|进|会|能|教|懂|用|去|过夜|想|打算|愿|肯|外借|唱|播|点|服务|支持|提供|下乡|行|可以|许|准|得(?!不)|出|碰|签|卖|借|干|参与|拿|看(?!着)|要(?!钱|紧|是)|送|来|开|带)",
         r"没有(?:商量|办法)",
         r"没办法|没法|做不到|办不到|受不了|吃不消|来不了|走不开",
         r"必须|就得|得(?:先|按|在|要)",
@@ -94,8 +99,8 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"要有",
         r"\b(?:won't|will not|wouldn't|can't|cannot|can not|don't|do not|never|refuse|must not|may not|no longer)\b(?! (?:know|mind|think|care|remember|have|own|find|afford|get hold)\b)",
         r"\bnot (?:on|in|at|before|after|during|if|for|allowed|able|willing|until|without|more|less)\b",
-        r"\b(?:must|has to|have to)\b(?! be (?:brought|fetched|collected|carried|moved|done|found|paid)\b)",
-        r"\bonly (?:if|in|on|at|when|after|before|from|between|for|with|until|as)\b|\bas long as\b|\bexcept\b",
+        r"\b(?:must|has to|have to)\b(?! be (?:brought|fetched|collected|carried|moved|done|found|paid|given|handed|eaten|used up)\b)",
+        r"\bonly (?:if|where|to|in|on|at|when|after|before|from|between|for|with|until|as)\b|\bas long as\b|\bexcept\b",
         r"\bunless\b|\buntil\b",
         r"\bat (?:least|most|the latest)\b|\bno (?:more|less|later|earlier) than\b",
         r"\b(?:allowed|permitted)\b",
@@ -123,7 +128,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
     Cue.OBSTACLE: _any(
         r"缺(?:少|的|一|人|钱)|还缺|就缺",
         r"不知道|不清楚|看不懂|分不清|记混|记不住|听不懂|讲不通",
-        r"没有人?(?!商量)|没人",
+        r"(?<!多了)没有人?(?!商量)|没人",
         r"卡(?:在|住)",
         r"难(?:在|以|处|点)",
         r"问题",
@@ -148,7 +153,7 @@ _IN_SENTENCE: Final[dict[Cue, re.Pattern[str]]] = {
         r"\b(?:have|has|had|there is|there's|there are) no\b|\bdoesn't (?:work|fit)\b|\bisn't enough\b|\bgave up\b|\bno (?:money|room|time|place)\b",
     ),
     Cue.LACK: _any(
-        r"没|不(?!少|错|过|仅|但|同|久)|缺|少了|只(?:有|够|能|剩)|可是|但",
+        r"(?<!多了)没|不(?!少|错|过|仅|但|同|久)|缺|少了|只(?:有|够|能|剩)|可是|但",
         r"\b(?:no|not|none|never|nothing|without|only|but|though|\w+n't)\b",
     ),
     Cue.STATE: _any(
@@ -236,6 +241,18 @@ _CONDITION = _any(
 )
 """What somebody makes their condition, or wants in return."""
 
+_RULING_OUT = _any(
+    r"^\W*(?:I|we) (?:also )?(?:will not|won't|cannot|can't|can not|do not|don't|never|refuse|must not|may not)\b",
+    r"^我们?(?:也|都|从|可)?(?:不|绝不|从不|没法|没办法)",
+)
+"""Whoever begins so says what they do not do."""
+
+_SUBORDINATE = _any(
+    r"\b(?:because|since|although|though|that|which|who|whom|whose|where|while|so|or)\b[^,;:.!?]{0,160}",
+    r"(?:因为|怕|免得)[^，。；：！？]{0,60}",
+)
+"""What only explains the main clause, or the thing that it names."""
+
 _FOR_FREE = re.compile(r"不(?:要|收|用)钱|don't mind", re.IGNORECASE)
 _LABEL = _any(
     r"[0-9一二三四五六七八九十]{1,4}\s{0,3}岁",
@@ -257,7 +274,7 @@ _LABEL = _any(
 _TERM: Final = re.compile(r"[\u3400-\u9fff]|[A-Za-z]{2,}")
 _CLAUSE = re.compile(r"[,;:，；：。]|\s[–—-]\s|\bbut\b|可是|但是|不过")
 _REFUSED = _any(
-    r"不(?:能|会|肯|行|做|接|懂|愿|再|教|送(?!人))|没(?:有)?人|没法|没办法|谁也",
+    r"不(?:能|会|肯|行|做|接|懂|愿|再|教|想|要(?!钱)|送(?!人))|没(?:有)?人|没有?[^，。；：！？有没]{1,4}(?:愿意|肯|敢)|没法|没办法|谁也",
     r"\b(?:nobody|no one|none|can't|cannot|couldn't|won't|wouldn't|don't|doesn't|didn't|not|never|neither)\b",
 )
 
@@ -270,12 +287,29 @@ def cues_in(text: str) -> frozenset[Cue]:
         return frozenset((found | {Cue.OFFER}) - {Cue.LIMIT})
     if REFUSING.search(text):
         found = (found | {Cue.LIMIT}) - {Cue.NEED}
+    elif found & {Cue.LIMIT, Cue.NEED, Cue.WISH}:
+        found -= _only_beside(found, text)
     if Cue.OFFER in found and not any(
         _IN_SENTENCE[Cue.OFFER].search(clause) and not _REFUSED.search(_FOR_FREE.sub("", clause))
         for clause in _CLAUSE.split(without_conditions(text))
     ):
         found.discard(Cue.OFFER)
     return frozenset(found)
+
+
+def _only_beside(found: set[Cue], text: str) -> set[Cue]:
+    """Cues that stand in a subordinate clause alone: "I will not come, because people think that I want …" wants nothing.
+
+    Looked at where the main clause rules something out, or says that its owner has something.
+    """
+    if _RULING_OUT.search(text):
+        beside = {Cue.NEED, Cue.WISH}
+    elif _HAVING.search(text):
+        beside = {Cue.LIMIT}
+    else:
+        return set()
+    main = _SUBORDINATE.sub(" ", text)
+    return {cue for cue in beside & found if not _IN_SENTENCE[cue].search(main)}
 
 
 def without_conditions(text: str) -> str:
@@ -291,7 +325,7 @@ _HABIT = _any(
 """What somebody does or has done: it shows an ability, and offers nothing to anybody."""
 
 _SEEKING = _any(
-    r"^\W*(?:and |but |so )?(?:I|we)(?:'m| am|'re| are)?(?: also| still| really)? (?:looking for|searching for|seeking|need|want|would like|'d like)\b",
+    r"(?:^\W*|[;:] ?)(?:and |but |so )?(?:I|we)(?:'m| am|'re| are)?(?: also| still| really)? (?:looking for|searching for|seeking|need|want|would like|'d like)\b",
     r"^我们?(?:还|也|正)?(?:在找|想找|要找|需要|缺)",
 )
 """Whoever begins so says what they look for, also where somebody "who can …" is looked for."""
@@ -299,13 +333,29 @@ _SEEKING = _any(
 
 def offers_now(text: str) -> bool:
     """Whether a sentence offers something, and does not only tell what somebody does, has done or looks for."""
-    return not _SEEKING.search(text) and Cue.OFFER in cues_in(text) and Cue.OFFER in cues_in(_HABIT.sub(" ", text))
+    found = _SEEKING.search(text)
+    said = text[: found.start()] if found else text
+    return Cue.OFFER in cues_in(said) and Cue.OFFER in cues_in(_HABIT.sub(" ", said))
 
 
 def seeks(text: str) -> bool:
     """Whether a sentence says what somebody lacks, and offers nothing in the same breath."""
     cues = cues_in(text)
-    return Cue.NEED in cues and (Cue.OFFER not in cues or bool(_SEEKING.search(text)))
+    if Cue.NEED not in cues or Cue.OFFER not in cues:
+        return Cue.NEED in cues
+    found = _SEEKING.search(text)
+    return found is not None and Cue.OFFER not in cues_in(text[: found.start()])
+
+
+_UNWANTED = _any(
+    r"^\W*(?:I|we) (?:will not|won't|refuse|do not want|don't want|would not|wouldn't)\b",
+    r"^我们?(?:也|都)?(?:不(?:想|要|愿|肯|打算|希望|许|准)|绝不|从不)",
+)
+
+
+def is_unwanted(text: str) -> bool:
+    """Whether a sentence says what its owner does not want, and nothing that is lacking."""
+    return bool(_UNWANTED.search(text)) and not cues_in(text) & {Cue.NEED, Cue.OBSTACLE}
 
 
 def names_something(text: str) -> bool:

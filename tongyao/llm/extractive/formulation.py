@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, names_something, weight
+from tongyao.llm.extractive.cues import WISH_AT_HEART, Cue, is_label, is_unwanted, names_something, weight
 from tongyao.llm.extractive.likeness import Likeness
 from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.llm.extractive.sentences import Sentence, single, split
@@ -61,6 +61,8 @@ class _Candidate:
             if is_label(text) or weight(Cue.WISH, text, heading) > shown:
                 return 0.0
             shown += weight(Cue.LIMIT, text, "") * bool(weight(Cue.STATE, "", heading))
+        elif lens == "B" and is_unwanted(text):
+            return 0.0  # what the demander does not want stands in nobody's way
         elif lens == "B":
             # Under "what stands in the way" a sentence is an obstacle only if it also says what is lacking.
             shown += 1.0 * (self.in_the_way and Cue.LACK in self.sentence.cues)
@@ -131,18 +133,14 @@ def formulate(request: FormulationRequest) -> TensionDraft:
         pool = [candidate for candidate in pool if candidate.order not in taken]
         chosen[lens] = [candidate.sentence.text for candidate in picked]
     barriers = [cut(text, ROOM["B"]) for text in chosen["B"]]
-    # What the intent tells besides its wish, its obstacles and its offers is how things stand.
+    # What the intent tells besides its wish, its obstacles and its offers is how things stand; then what the demander does not want.
     left = ROOM["I"] - sum(units(text) for text in chosen["I"])
-    for candidate in pool:
-        length = units(candidate.sentence.text)
-        if (
-            candidate.of_intent
-            and candidate.asked is None
-            and length <= left
-            and weight(Cue.STATE, candidate.sentence.text, "") + length >= TOLD
-        ):
-            chosen["I"].append(candidate.sentence.text)
-            left -= length
+    for candidate in sorted(pool, key=lambda one: not one.of_intent):
+        text = candidate.sentence.text
+        told = weight(Cue.STATE, text, "") + units(text) >= TOLD if candidate.of_intent else is_unwanted(text)
+        if told and candidate.asked is None and units(text) <= left:
+            chosen["I"].append(text)
+            left -= units(text)
     return TensionDraft(
         transition=_joined(chosen["T"]),
         initial_state=_joined(chosen["I"]),

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in, offers_now, seeks, without_conditions
 from tongyao.llm.extractive.likeness import Likeness, stem, tokens, weight_of
+from tongyao.llm.extractive.places import is_place_for
+from tongyao.llm.extractive.sentences import single, split
 from tongyao.llm.extractive.stopping import check
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest, Language, PlannerRequest
@@ -33,6 +35,9 @@ MEETS_NEED: Final[dict[Language, float]] = {"en": 1.0, "zh": 0.5}
 
 A Chinese word is weighed by its rarity in running text and hardly reaches 1; an English one that is not ordinary weighs 1.
 """
+
+MEETS_DEMANDER: Final[dict[Language, float]] = {"en": 0.6, "zh": 0.5}
+"""The same for what the demander gives or has: one English word of the subject, also a common one."""
 
 EVERYDAY: Final = 0.6
 """A common English word weighs so much less: alone it joins nothing, two of them do."""
@@ -74,6 +79,11 @@ class Voice:
         return Cue.NEED in self.cues and self.item.dimension is not Dimension.BOUNDARY
 
     @property
+    def only_needs(self) -> bool:
+        """Whether the voice says what its owner lacks, and offers nothing in the same breath."""
+        return self.needs and seeks(self.said)
+
+    @property
     def limits(self) -> bool:
         return self.item.dimension is Dimension.BOUNDARY
 
@@ -110,7 +120,8 @@ class Hearing:
             if (said := wording.said_in(item))
         ]
         texts = [voice.said for voice in self.voices]
-        self._targets = list(request.tension.targets().values())
+        self._parts = request.tension.targets()
+        self._targets = list(self._parts.values())
         self._place = {voice.item.id: place for place, voice in enumerate(self.voices)}
         self._words = [frozenset(tokens(text)) for text in texts]
         self._given = [frozenset(tokens(without_conditions(text))) for text in texts]
@@ -127,6 +138,36 @@ class Hearing:
     def _alike(self) -> NDArray[np.float64]:
         texts = [voice.said for voice in self.voices]
         return Likeness([*texts, *self._targets]).between(texts, texts)
+
+    @cached_property
+    def _of_demander(self) -> list[tuple[str, frozenset[str]]]:
+        """What the demander gives, and what they say that they have: the part of the tension, and the words of the sentence."""
+        return [
+            (target, frozenset(tokens(without_conditions(sentence.text))))
+            for target, text in self._parts.items()
+            if not target.startswith("B")
+            for sentence in split(text) or [single(text)]
+            if not seeks(sentence.text)
+            and (target == "E" or offers_now(sentence.text) or _HAVING.search(sentence.text))
+        ]
+
+    def met_by_demander(self, need: Voice) -> str:
+        """The part of the tension in which the demander says something for a need, what is offered first; empty where there is none.
+
+        One word of the subject is enough: the demander says little, and all of it is about the matter.
+        """
+        check()
+        own = self._words[self._place[need.item.id]]
+        met = (
+            target
+            for target, words in self._of_demander
+            if self._weigh_with_demander(_longest(own & words)) >= MEETS_DEMANDER[self.language]
+        )
+        return min(met, key="EIT".index, default="")
+
+    def _weigh_with_demander(self, words: Iterable[str]) -> float:
+        """As `weigh`, where one of the two is the demander."""
+        return sum(telling(word) * BY_SAYERS.get(max(2, len(self._sayers[word])), BY_MANY) for word in words)
 
     def alike(self, a: Voice, b: Voice) -> float:
         return float(self._alike[self._place[a.item.id], self._place[b.item.id]])
@@ -164,9 +205,12 @@ class Hearing:
         """What the words weigh that a statement shares with a need.
 
         How rare an English word is, is not known. So one word joins a need with an offer, and not with a plain statement; and
-        for an offer the words of the tension count in full, since it speaks to everybody who needs the thing.
+        for an offer the words of the tension count in full, since it speaks to everybody who needs the thing. A free place meets
+        the need of one without any word in common.
         """
         words = self.met(need, answer)
+        if is_place_for(need.said, answer.said):
+            return MEETS_NEED[self.language] + self.weigh(words)
         if self.language == "zh":
             return self.weigh(words)
         weight = self.weigh(words, of_tension=1.0 if Cue.OFFER in answer.cues else OF_THE_TENSION)

@@ -14,7 +14,6 @@ from tongyao.protocol.model.observation import (
     ObservationDraft,
     PairDraft,
     Relation,
-    TranslationDraft,
     Verdict,
 )
 from tongyao.protocol.model.requests import Language
@@ -60,10 +59,11 @@ SPEAKS_OF: Final[dict[Language, str]] = {
 }
 """Of who names a barrier and offers nothing for it: `GAP` may say of the same barrier that nobody said what they have."""
 
-TRANSLATION: Final[dict[Language, str]] = {
-    "zh": "{a} 的{x}与 {b} 的{y}字面不同，都对着 {shared}，可能在说同一件事。",
-    "en": "{a}'s {x} and {b}'s {y} share no words and both face {shared}; they may be speaking of the same thing.",
+MAY_HAVE: Final[dict[Language, str]] = {
+    "zh": "{alias} 说{said}：需求方在 {target} 里说的，也许正是这个人要的。",
+    "en": "{alias} says {said}: what the demander says in {target} may be what {alias} needs.",
 }
+"""Of a need that the demander's own words meet."""
 
 GAP: Final[dict[GapKind, dict[Language, str]]] = {
     GapKind.OVERLOOKED: {
@@ -84,9 +84,8 @@ IGNORED: Final[dict[Language, str]] = {
 _TITLES: Final[dict[str, dict[Language, str]]] = {
     "pairs": {"zh": "两两之间", "en": "Between participants"},
     "contributions": {"zh": "对张力的作用", "en": "Against the tension"},
-    "translations": {"zh": "翻译", "en": "Translations"},
     "gaps": {"zh": "缺口", "en": "Gaps"},
-    "ignored": {"zh": "没有人回应的信息", "en": "Information nobody answered"},
+    "ignored": {"zh": "没有人回应的需要", "en": "Needs that nobody answered"},
 }
 _VERDICT: Final[dict[Verdict, dict[Language, str]]] = {
     Verdict.MORE: {"zh": "信息差还在。", "en": "The information gap is still open."},
@@ -101,7 +100,7 @@ def observation_markdown(language: Language, draft: ObservationDraft) -> str:
         f"**{_VERDICT[draft.verdict][language]}** (`{draft.verdict.value}`)",
     ]
     for name, titles in _TITLES.items():
-        elements: list[PairDraft | ContributionDraft | TranslationDraft | GapDraft | NoteDraft] = getattr(draft, name)
+        elements: list[PairDraft | ContributionDraft | GapDraft | NoteDraft] = getattr(draft, name)
         if elements:
             lines += [
                 "",

@@ -18,7 +18,7 @@ OWN_SENTENCES: Final = program_sentences(
     observation_text.PAIR,
     observation_text.EFFECT,
     observation_text.SPEAKS_OF,
-    observation_text.TRANSLATION,
+    observation_text.MAY_HAVE,
     observation_text.GAP,
     observation_text.IGNORED,
 )

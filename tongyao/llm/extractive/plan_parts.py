@@ -37,14 +37,15 @@ def possible(record: Record) -> list[ClaimDraft]:
     words, say = PLAN[record.language], _Teller(record)
     claims = [claim for target in _barriers_first(record) if (claim := _beside(record, target, say))]
     for one in record.dependencies:
+        shared = record.common(one.need, one.offer)
         claims.append(
             ClaimDraft(
-                text=words["complementary"].format(
+                text=words["complementary" if shared else "place"].format(
                     needing=one.needing,
                     offering=one.offering,
                     need=say.whole_once(one.need),
                     offer=say.whole_once(one.offer),
-                    words=wording.listed(record.common(one.need, one.offer), record.language),
+                    words=wording.listed(shared, record.language),
                 ),
                 sources=[*one.pair.sources, one.pair.id],
             )
@@ -90,7 +91,9 @@ def _beside(record: Record, target: str, say: _Teller) -> ClaimDraft | None:
     near: list[tuple[int, str, Item, list[str]]] = []
     for alias in record.aliases:
         own = filter(needs, record.items[alias]) if target == "E" else record.gives(alias)
-        found = [(len(shared), item, shared) for item in own if (shared := record.touched(item).get(target))]
+        found = [
+            (len(shared), item, shared) for item in own if (shared := record.touched(item).get(target)) is not None
+        ]
         if found:
             number, item, shared = max(found, key=lambda one: one[0])
             near.append((number, alias, item, shared))
@@ -98,7 +101,9 @@ def _beside(record: Record, target: str, say: _Teller) -> ClaimDraft | None:
         return None
     near = sorted(near, key=lambda one: (-one[0], one[1]))[:EACH_LINE]
     who = words["then"].join(
-        words["shares"].format(alias=alias, words=wording.listed(shared, record.language), said=say.whole_once(item))
+        words["shares" if shared else "has_place"].format(
+            alias=alias, words=wording.listed(shared, record.language), said=say.whole_once(item)
+        )
         for _, alias, item, shared in near
     )
     line = wording.repeated(record.tension.targets()[target], record.language, 24)
@@ -169,8 +174,9 @@ def role(record: Record, alias: str) -> RoleDraft:
         said, one = record.said(item), waiting.get(item.id)
         met = words["unmet"].format(said=said)
         if one is not None:
-            shared = wording.listed(record.common(one.need, one.offer), record.language)
-            met = words["met"].format(said=said, other=one.offering, words=shared)
+            shared = record.common(one.need, one.offer)
+            listed = wording.listed(shared, record.language)
+            met = words["met" if shared else "met_by_place"].format(said=said, other=one.offering, words=listed)
         benefits.append(ClaimDraft(text=met, sources=[item.id]))
     limits = [
         item

@@ -10,6 +10,7 @@ from tongyao.llm.extractive import wording
 from tongyao.llm.extractive.cues import Cue, cues_in, names_something, seeks
 from tongyao.llm.extractive.hearing import Hearing
 from tongyao.llm.extractive.likeness import words_for
+from tongyao.llm.extractive.places import is_place_for
 from tongyao.protocol.model.observation import Observation, Pair, Relation
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import PlannerRequest
@@ -52,6 +53,8 @@ class Record:
     def touched(self, item: Item) -> dict[str, list[str]]:
         """Lines of the tension that a statement shares enough words with, each with these words as the statement has them.
 
+        A free place touches a line that lacks one, also with no word in common.
+
         A need may touch what the demander offers (E). How things stand (I) is touched by everybody who lives there: it does not count.
         """
         if item.id not in self._touched:
@@ -61,7 +64,7 @@ class Record:
                 if target == "I" or (target == "E" and not needs(item)):
                     continue
                 words = self._hearing.touching(voice, line) if voice else frozenset()
-                if words:
+                if words or is_place_for(line, wording.said_in(item)):
                     found[target] = words_for(wording.said_in(item), words)
             self._touched[item.id] = found
         return self._touched[item.id]
@@ -147,7 +150,11 @@ class Record:
             sides = [item for source in pair.sources if (item := self.item(source)) is not None]
             need = next((item for item in sides if needs(item)), None)
             offer = next((item for item in sides if need and self.owner(item.id) != self.owner(need.id)), None)
-            if need and offer and self.common(need, offer):
+            if (
+                need
+                and offer
+                and (self.common(need, offer) or is_place_for(wording.said_in(need), wording.said_in(offer)))
+            ):
                 found.append(Dependency(self.owner(need.id), self.owner(offer.id), need, offer, pair))
         return found
 
