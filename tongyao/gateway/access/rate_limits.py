@@ -1,13 +1,13 @@
-"""Rate limits per caller, as moving windows of the library `limits`. API, MCP and console share one."""
+"""Rate limits per caller, as moving windows. API, MCP and console share one."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections import deque
+from typing import Final
 
 from limits import RateLimitItem, parse
-from limits.aio.storage import MemoryStorage
-from limits.aio.strategies import MovingWindowRateLimiter
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import GatewayOptions
@@ -16,12 +16,44 @@ from tongyao.gateway.access.authentication import authenticate
 from tongyao.gateway.problems import HttpProblem
 from tongyao.records.repositories import Repositories
 
+_SWEEP_SECONDS: Final = 60.0
+
+
+class MovingWindows:
+    """When each key was hit, for as long as it counts.
+
+    The storage of the library `limits` waits for a thread of asyncio's common pool at each hit, and for one thread per key to forget old hits: where
+    these threads are busy, every request would wait.
+    """
+
+    def __init__(self) -> None:
+        self._hits: dict[tuple[str, str], tuple[float, deque[float]]] = {}
+        self._swept = time.monotonic()
+
+    def hit(self, rate: RateLimitItem, kind: str, key: str) -> float:
+        """Count a hit. Returns 0, or the seconds to wait where there were too many; then it is not counted."""
+        now, seconds = time.monotonic(), float(rate.get_expiry())
+        if not rate.amount:
+            return seconds
+        if now - self._swept > _SWEEP_SECONDS:
+            self._sweep(now)
+        _, hits = self._hits.setdefault((kind, key), (seconds, deque(maxlen=rate.amount)))
+        if len(hits) == rate.amount and now - hits[0] < seconds:
+            return hits[0] + seconds - now
+        hits.append(now)
+        return 0.0
+
+    def _sweep(self, now: float) -> None:
+        self._swept = now
+        for name in [name for name, (seconds, hits) in self._hits.items() if now - hits[-1] >= seconds]:
+            del self._hits[name]
+
 
 class RateLimits:
     """Counts requests in this process: each of several gateways counts for itself, so the proxy before them limits too."""
 
     def __init__(self, options: GatewayOptions) -> None:
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._windows = MovingWindows()
         self._request_rate, self._registration_rate = parse(options.rate), parse(options.join_rate)
         self._address_rate, self._read_rate = parse(options.address_rate), parse(options.read_rate)
         self._search_rate = parse(options.search_rate)
@@ -62,9 +94,8 @@ class RateLimits:
             await self._count(self._search_rate, "search", counted_as(caller, ""))
 
     async def _count(self, rate: RateLimitItem, kind: str, key: str) -> None:
-        if not await self._limiter.hit(rate, kind, key):
-            stats = await self._limiter.get_window_stats(rate, kind, key)
-            wait = max(1, math.ceil(stats.reset_time - time.time()))
+        if left := self._windows.hit(rate, kind, key):
+            wait = math.ceil(left)
             raise HttpProblem(
                 429, "too_often", f"too many requests: try again in {wait} s", headers={"Retry-After": str(wait)}
             )

@@ -81,6 +81,8 @@ class AgentCaller:
                     await self._start_due()
                 except RecordsError as error:
                     log.warning("agents wait for the records", error=type(error).__name__)
+                except Exception as error:  # the gateway ends with this loop
+                    log.error("agents wait", error=type(error).__name__)
                 try:
                     await asyncio.wait_for(stop.wait(), idle)
                 except TimeoutError:

@@ -6,8 +6,6 @@ What such a server answers is bounded while it arrives, whoever reads it.
 from __future__ import annotations
 
 import asyncio
-import functools
-import ssl
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -15,6 +13,7 @@ import httpcore
 import httpx
 
 from tongyao.gateway.outbound.network import NO_HOST, AddressForbidden, AnswerRefused, BoundedStream, CheckedNetwork
+from tongyao.gateway.outbound.tls import tls_context
 
 MOST_BYTES: Final = 8_000_000
 MOST_PARTS: Final = 20_000
@@ -51,11 +50,11 @@ class _Transport(httpx.AsyncHTTPTransport):
     """httpx's own, on a network that checks addresses. It bounds the bodies of all answers: those that httpx reads by itself, too."""
 
     def __init__(self, *, private_allowed: bool) -> None:
-        super().__init__(verify=_tls(), trust_env=False)
+        super().__init__(verify=tls_context(), trust_env=False)
         self._private_allowed = private_allowed
         # httpx takes no network of one's own, and its pool is the only thing that it would give it to.
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls(), network_backend=CheckedNetwork(private_allowed=private_allowed)
+            ssl_context=tls_context(), network_backend=CheckedNetwork(private_allowed=private_allowed)
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -94,9 +93,3 @@ class _BoundedBody(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
-
-
-@functools.cache
-def _tls() -> ssl.SSLContext:
-    """The public authorities, read once."""
-    return httpx.create_ssl_context(trust_env=False)

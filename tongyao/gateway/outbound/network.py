@@ -14,6 +14,7 @@ import httpcore
 import httpx
 
 from tongyao.gateway.outbound.addresses import is_public
+from tongyao.gateway.outbound.tls import TlsStream
 
 NO_HOST: Final = "the address has a host name that cannot exist"
 BESIDE_BYTES: Final = 16 * 1024
@@ -97,7 +98,14 @@ class BoundedStream(httpcore.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        return BoundedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        """TLS over this connection's own bytes: `BoundedStream` counts what TLS gives out."""
+        secured = TlsStream(self._stream, ssl_context, server_hostname)
+        try:
+            await secured.shake_hands(timeout)
+        except BaseException:
+            await self.aclose()
+            raise
+        return BoundedStream(secured)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

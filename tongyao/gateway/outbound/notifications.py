@@ -70,6 +70,9 @@ class NotificationSender:
                 except RecordsError as error:
                     log.warning("notifications wait for the records", error=type(error).__name__)
                     started = 0
+                except Exception as error:  # the gateway ends with this loop
+                    log.error("notifications wait", error=type(error).__name__)
+                    started = 0
                 if not started:
                     ended = asyncio.create_task(self._pool.one_ended(idle))
                     await asyncio.wait({stopping, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -102,9 +105,14 @@ class NotificationSender:
         notifications = self._library.notifications
         await notifications.from_inbox()
         for process_id, cursor in await notifications.behind():
-            events = await self._library.events.events(process_id, cursor, 500)
-            notices = [one for event in events for one in await self._notices(process_id, event)]
-            await notifications.from_events(process_id, events, notices)
+            try:
+                events = await self._library.events.events(process_id, cursor, 500)
+                notices = [one for event in events for one in await self._notices(process_id, event)]
+                await notifications.from_events(process_id, events, notices)
+            except RecordsError:
+                raise
+            except Exception as error:  # those of other processes are made all the same
+                log.error("notifications of a process wait", process=process_id, error=type(error).__name__)
 
     async def _notices(self, process_id: str, event: RecordedEvent) -> list[Notice]:
         if event.kind not in NOTIFIED or datetime.now(UTC) - event.at > STALE:
@@ -145,34 +153,29 @@ class NotificationSender:
         return [Notice(source=source, person=asked.person, process_id=process_id, about=about)]
 
     async def _try(self, one: Notification) -> None:
-        records = self._library.notifications
-        outgoing = await self._outgoing(one)
-        notifier = self._notifiers.get(one.channel)
-        if outgoing is None or notifier is None:
-            await records.ended(one.id, "dropped")
-            return
+        records, over = self._library.notifications, one.attempts >= ATTEMPTS
         try:
+            outgoing = await self._outgoing(one)
+            notifier = self._notifiers.get(one.channel)
+            if outgoing is None or notifier is None:
+                await records.ended(one.id, "dropped")
+                return
             async with asyncio.timeout(SECONDS):
                 await notifier.send(outgoing)
         except TimeoutError:
-            over = one.attempts >= ATTEMPTS
             log.warning("notification not sent", id=one.id, channel=one.channel, why="it took too long", over=over)
-            if over:
-                await records.ended(one.id, "failed")
-            else:
-                await records.postpone(one.id, retry_seconds(one.attempts))
         except NotSent as failed:
-            over = failed.permanent or one.attempts >= ATTEMPTS
+            over = over or failed.permanent
             log.warning("notification not sent", id=one.id, channel=one.channel, why=str(failed), over=over)
-            if over:
-                await records.ended(one.id, "failed")
-            else:
-                await records.postpone(one.id, retry_seconds(one.attempts))
         except Exception as error:  # an implementation from outside may raise anything
-            log.error("notifier failed", id=one.id, channel=one.channel, error=type(error).__name__)
-            await records.postpone(one.id, retry_seconds(one.attempts))
+            log.error("notifier failed", id=one.id, channel=one.channel, error=type(error).__name__, over=over)
         else:
             await records.ended(one.id, "sent")
+            return
+        if over:
+            await records.ended(one.id, "failed")
+        else:
+            await records.postpone(one.id, retry_seconds(one.attempts))
 
     async def _outgoing(self, one: Notification) -> Outgoing | None:
         """None when it was answered meanwhile, is too old, or has no channel."""
