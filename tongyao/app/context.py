@@ -72,6 +72,7 @@ class GatewayOptions(BaseModel):
     )
     most_connections: int = Field(default=1_000, ge=1, description="Open connections, of everybody.")
     most_address_connections: int = Field(default=200, ge=1, description="Open connections of one address.")
+    connection_rate: str = Field(default="200/second", description="New connections of one address.")
     proxies: tuple[str, ...] = Field(
         default=(), description="JSON list of addresses or networks whose X-Forwarded-For is believed."
     )
@@ -96,7 +97,7 @@ class GatewayOptions(BaseModel):
             ip_network(one)  # raises ValueError
         return proxies
 
-    @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate")
+    @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate", "connection_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
         from limits import parse  # imported late: the settings of every command hold these options

@@ -17,7 +17,8 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
 from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
 from tongyao.gateway.access.connections import OpenConnections, patient_protocol
-from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.access.listening import ListeningSocket
+from tongyao.gateway.access.rate_limits import RateLimits, connections_admitted
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.console.app import make_console
 from tongyao.gateway.console.visit import BASE
@@ -55,11 +56,11 @@ def _same_site_only(context: AppContext) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> ListeningSocket:
     """A bound socket; port 0: any free one. Raises `Unavailable`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
+        bound = ListeningSocket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except OSError as error:
@@ -76,17 +77,19 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
+async def serve(context: AppContext, stop: asyncio.Event, bound: ListeningSocket) -> None:
     """Serve on `bound` until `stop`; then open streams of events end, and other requests have three seconds."""
     options = context.options
     room = OpenConnections(most=options.most_connections, most_of_address=options.most_address_connections)
+    address_of = ClientAddresses(options.proxies).of_peer
+    bound.admits = connections_admitted(options.connection_rate, address_of)
     config = uvicorn.Config(
         application(context),
         log_level="warning",
         timeout_graceful_shutdown=3,
         proxy_headers=False,  # `Admission` reads them, from the proxies that are named
         server_header=False,
-        http=patient_protocol(options.head_seconds, room, ClientAddresses(options.proxies).of_peer),
+        http=patient_protocol(options.head_seconds, room, address_of),
         ws="none",
     )
     server = _Server(config)

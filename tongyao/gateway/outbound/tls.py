@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -87,7 +87,7 @@ class TlsStream(httpcore.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         return self._tls if info == "ssl_object" else self._below.get_extra_info(info)
 
-    async def _done(self, step: Callable[[], Any], timeout: float | None) -> Any:
+    async def _done(self, step: Callable[[], Awaitable[T]], timeout: float | None) -> T:
         """What `step` returns when enough has arrived for it."""
         unread = 0
         while True:

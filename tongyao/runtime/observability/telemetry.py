@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
+FRESH_SECONDS = 1.0
 HEAD_SECONDS = 10.0
 MOST_CONNECTIONS = 100
 """Of all clients: the port stands in the same event loop as the gateway, and has no login."""
@@ -55,6 +57,7 @@ class Telemetry:
         self.records: Pool | None = None
         self.roles: Callable[[], Awaitable[Sequence[RoleState]]] | None = None
         self.runtime: Runtime | None = None
+        self._asking, self._answer, self._answered_at = asyncio.Lock(), b"", 0.0
         if self._port is None:
             return
         if port_is_taken(self._port, self._host):
@@ -109,6 +112,14 @@ class Telemetry:
         )
 
     async def _metrics(self, request: Request) -> Response:
+        """As it stood at most `FRESH_SECONDS` ago: whoever reaches the port asks the records through it, and has no other limit."""
+        async with self._asking:
+            if not self._answer or time.monotonic() - self._answered_at > FRESH_SECONDS:
+                self._answer = await self._read_metrics()
+                self._answered_at = time.monotonic()
+            return Response(self._answer, media_type=CONTENT_TYPE_LATEST)
+
+    async def _read_metrics(self) -> bytes:
         if self.records is not None:
             try:
                 metrics.show_backlog(await read_backlog(self.records))
@@ -123,7 +134,7 @@ class Telemetry:
         own = generate_latest(metrics.REGISTRY)
         async with httpx.AsyncClient(timeout=CHECK_SECONDS, trust_env=False) as client:
             sdk = await client.get(f"http://{self._inner}/metrics")
-        return Response(own + sdk.content, media_type=CONTENT_TYPE_LATEST)
+        return own + sdk.content
 
     async def _health(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")
