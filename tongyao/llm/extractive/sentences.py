@@ -13,16 +13,17 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-import pysbd
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tongyao.llm.extractive import english_ends
 from tongyao.llm.extractive.cues import Cue, cues_in, cues_of_heading, strength
 from tongyao.llm.extractive.stopping import check
+from tongyao.llm.extractive.tables import tables_are_bounded
 from tongyao.protocol.model.sizes import units
 
 WINDOW: Final = 4_000
-"""Characters that the splitter sees at once. Its cost grows faster than its input; in windows it stays linear."""
+"""Characters that the splitter sees at once: between two of them the step may be stopped."""
 
 SHORTEST: Final = 3
 """A sentence with fewer units says nothing that can be aligned with anything."""
@@ -138,7 +139,9 @@ def _title(block: _Block, following: _Block | None) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    markdown = MarkdownIt("commonmark").enable("table").disable(["code", "fence", "html_block", "reference"])
+    markdown = MarkdownIt("commonmark").disable(["code", "fence", "html_block", "reference"])
+    if tables_are_bounded(text):
+        markdown.enable("table")
     starts = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text) + 1]
     cursors: dict[int, int] = {}
     depth = 0
@@ -259,9 +262,7 @@ def _ends(window: str) -> Iterator[int]:
     if _CJK_END.search(window):
         yield from (match.end() for match in _CJK_ENDS.finditer(window))
     elif _END.search(window):
-        # Built anew for each use: a segmenter keeps the text it works on as its own state, and threads share modules.
-        segmenter = pysbd.Segmenter(language="en", clean=False, char_span=True)
-        yield from (span.end for span in segmenter.segment(window))
+        yield from english_ends.ends(window)
 
 
 def _windows(line: str) -> Iterator[tuple[int, str]]:
