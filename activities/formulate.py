@@ -7,7 +7,7 @@ from functools import partial
 
 from temporalio import activity
 
-from activities.dependencies import Deps
+from activities.dependencies import NAME_THREADS, Deps
 from activities.llm.model_calls import Repair, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
@@ -42,18 +42,20 @@ class Formulating:
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
             record = await repositories.record(run.process)
-            request = await asyncio.to_thread(request_access.for_formulation, record, await self._material(record))
+            material = await self._material(record)
+            request = await asyncio.to_thread(request_access.for_formulation, record, material)
             owner = run.process.demander
             try:
                 draft = within_limits(
                     await calls.ask_and_review(run.question(request, owner=owner), partial(_review, request))
                 )
                 profile = await self._profile(record)
-                spans = spans_of(draft, intent=record.intent, profile=profile)
+                shown = material.spans if material is not None else ()
+                spans = spans_of(draft, intent=record.intent, profile=profile, shown=shown)
                 names = await self._names(draft, (record.intent, profile))
                 tension, fallback = from_draft(draft, language=record.language, spans=spans, names=names), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
-                names = tuple(await asyncio.to_thread(self._deps.find_names, record.intent))[:MOST_NAMES]
+                names = tuple(await NAME_THREADS.run(partial(self._deps.find_names, record.intent)))[:MOST_NAMES]
                 tension, fallback = from_raw(record.intent, language=record.language, names=names), True
         stored = named_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
@@ -69,7 +71,7 @@ class Formulating:
         """Those that the engine listed, and those that code finds in the lines that others will read."""
         lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
         listed = names_of(draft, texts)
-        found = await asyncio.to_thread(self._deps.find_names, lines)
+        found = await NAME_THREADS.run(partial(self._deps.find_names, lines))
         return (*listed, *(one for one in found if all(one.name not in other.name for other in listed)))[:MOST_NAMES]
 
     async def _profile(self, record: Record) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
 from typing import Final
 
 from temporalio import activity
 
-from activities.dependencies import Deps
+from activities.dependencies import NAME_THREADS, Deps
 from activities.llm import scene_prompts
 from activities.record import write_outbox
+from tongyao.fair_threads import on_behalf_of
+from tongyao.kept_results import KeptResults
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
@@ -27,9 +27,6 @@ from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
 
-_NAMES: Final = ThreadPoolExecutor(2, "names")
-"""Threads of their own: a long profile takes seconds, in which nobody else's step may wait for a common thread."""
-
 _MOST_KEPT: Final = 512
 """Profiles whose names a worker keeps: whoever seats the same people again and again makes no work by it."""
 
@@ -37,7 +34,7 @@ _MOST_KEPT: Final = 512
 class Freezing:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._found: OrderedDict[bytes, Sequence[NameFound]] = OrderedDict()
+        self._found = KeptResults[Sequence[NameFound]](_MOST_KEPT)
 
     @activity.defn(name=FREEZE.name)
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
@@ -49,6 +46,7 @@ class Freezing:
         await write_outbox(repositories, what)
         room = repositories.seats
         row = await repositories.processes.get(what.process_id)
+        on_behalf_of(row.demander)
         await scene_prompts.freeze(
             repositories, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en"
         )
@@ -125,13 +123,8 @@ class Freezing:
 
     async def _names_in(self, text: str) -> Sequence[NameFound]:
         """The names in a profile: found once, and kept under the digest of its text."""
-        digest = sha256(text.encode()).digest()
-        if digest not in self._found:
-            found = await asyncio.get_running_loop().run_in_executor(_NAMES, self._deps.find_names, text)
-            self._found[digest] = found
-            while len(self._found) > _MOST_KEPT:
-                self._found.popitem(last=False)
-        return self._found[digest]
+        find = partial(self._deps.find_names, text)
+        return await self._found.get(sha256(text.encode()).digest(), lambda: NAME_THREADS.run(find))
 
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""

@@ -160,7 +160,7 @@ class Projecting:
         question = room.run.question(
             request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision
         )
-        review = partial(_review, request, source_text, EndpointKind(turn.author))
+        review = partial(_review, request, source_text, material.spans, EndpointKind(turn.author))
         projection = await self._deps.model_calls.ask_and_review(question, review, guards)
         guards["struck"] += projection.struck
         if repeated := len(projection.items) - _fresh(projection):
@@ -213,7 +213,11 @@ class Projecting:
 
 
 def _review(
-    request: EndpointRequest, source_text: str, author: EndpointKind, draft: ProjectionDraft
+    request: EndpointRequest,
+    source_text: str,
+    shown: Sequence[tuple[int, int]],
+    author: EndpointKind,
+    draft: ProjectionDraft,
 ) -> tuple[Projection, Repair[EndpointRequest, ProjectionDraft, Projection] | None]:
     """The projection of the items that stand; complains of the others, which are struck unless the repair corrects them."""
 
@@ -221,6 +225,7 @@ def _review(
         return check_items(
             items,
             text=source_text,
+            shown=shown,
             source="profile" if request.words is None else "words",
             round_number=request.round,
             alias=request.alias,

@@ -19,6 +19,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.llm import scene_prompts
 from activities.llm.budget import BudgetReservations
 from activities.record import write_outbox
+from tongyao.fair_threads import on_behalf_of
 from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Usage
 from tongyao.llm.errors import (
     DayBudgetUsed,
@@ -322,6 +323,7 @@ async def model_step(
     heartbeats = asyncio.create_task(_heartbeats())
     try:
         row = await repositories.processes.get(what.process_id)
+        on_behalf_of(row.demander)
         yield StepRun(
             step=step,
             process=row,

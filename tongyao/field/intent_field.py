@@ -16,6 +16,7 @@ from tongyao.field.index.indexed_scene import IndexedScene
 from tongyao.field.index.indexer import Indexer
 from tongyao.field.index.store import Index
 from tongyao.field.perspectives import PERSPECTIVES, Match, union
+from tongyao.kept_results import KeptResults
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -54,6 +55,7 @@ class IntentField:
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
+        self._making = KeptResults[InMemoryScene | IndexedScene](0)
         self._loading = WeakValueDictionary[str, asyncio.Lock]()
         """One for each scene: nobody waits for a scene in which they do not search."""
 
@@ -136,15 +138,20 @@ class IntentField:
                 texts = await self._texts.get_many([version.text_id for version in versions], erased="")
                 samples = await self.indexer.store.samples(scene)
                 by_id = {version.profile_id: texts[version.text_id] for version in versions}
-                return await InMemoryScene.of(by_id, samples, self.indexer.store, models)
+                return await InMemoryScene.of(scene, by_id, samples, self.indexer.store, models)
 
             return await self._kept(scene, key, make)
 
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
+        """What is kept of the scene under `key`. It goes on being made when whoever asked no longer waits, and the next who asks gets it."""
+
+        async def made() -> InMemoryScene | IndexedScene:
+            found: InMemoryScene | IndexedScene = await make()
+            self._scenes[scene] = (key, found)
+            return found
+
         held = self._scenes.get(scene)
-        if held is None or held[0] != key:
-            held = self._scenes[scene] = (key, await make())
-        return held[1]
+        return held[1] if held is not None and held[0] == key else await self._making.get((scene, repr(key)), made)
 
     async def _wide(self, lexical: Index, models: Sequence[tuple[Index, Encoder]]) -> IndexedScene:
         learned = await self.indexer.learned(lexical)

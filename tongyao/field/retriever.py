@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tongyao.fair_threads import FairThreads
 from tongyao.field.bm25 import QueryTerms, TermCounts, bm25, z_scores
 from tongyao.field.chunks import windows
 from tongyao.field.encoders.encoder import Vectors
 from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
+from tongyao.kept_results import KeptResults
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
@@ -26,6 +28,8 @@ BUDGET_CHARS: Final = 15_000
 PIECE_CHARS: Final = 400
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 2.0
+_FITTING: Final = FairThreads(2, "long-profiles")
+"""Two million characters take half a minute or more."""
 
 
 class ChunkRetriever:
@@ -40,9 +44,7 @@ class ChunkRetriever:
         if budget_chars < 1:
             raise ValueError("budget_chars must be at least 1")
         self._budget = budget_chars
-        self._keep = keep
-        self._fitted: OrderedDict[tuple[str, int, int], _Fitted] = OrderedDict()
-        self._fitting: dict[tuple[str, int, int], asyncio.Lock] = {}
+        self._fitted = KeptResults[_Fitted](keep)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
         """Pieces of `text` nearest to T, I, each barrier and E, in text order, each with the parts it was found for.
@@ -50,15 +52,7 @@ class ChunkRetriever:
         The parts take turns choosing, best first, until the budget is spent; chosen pieces that touch are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
-        async with self._fitting.setdefault(key, asyncio.Lock()):
-            fitted = self._fitted.get(key)
-            if fitted is None:
-                fitted = await asyncio.to_thread(_fit, text)
-                self._fitted[key] = fitted
-                while len(self._fitted) > self._keep:
-                    self._fitted.popitem(last=False)
-            self._fitted.move_to_end(key)
-        self._fitting.pop(key, None)
+        fitted = await self._fitted.get(key, lambda: _FITTING.run(partial(_fit, text)))
         chosen = await asyncio.to_thread(_choose, fitted, tension.targets(), self._budget)
         return Material(
             pieces=joined(text, [(*span, labels) for span, labels in chosen.items()]), total_chars=len(text)

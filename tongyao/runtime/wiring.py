@@ -5,16 +5,15 @@ Implementations are imported where they are made: most commands need the records
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from tongyao.fair_threads import FairThreads
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.steps import FORMULATE, STEPS
@@ -203,11 +202,11 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 
 async def sort_intent(request: FormulationRequest) -> TensionDraft:
     """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing."""
-    return await asyncio.get_running_loop().run_in_executor(_READER, _formulate, request)
+    return await _READER.run(functools.partial(_formulate, request))
 
 
-_READER = ThreadPoolExecutor(1, thread_name_prefix="intents")
-"""A thread of its own: registrations and searches do not wait for those who are still writing."""
+_READER = FairThreads(2, "intents")
+"""Registrations and searches do not wait for those who are still writing."""
 
 
 def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
@@ -13,6 +12,7 @@ from weakref import WeakValueDictionary
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.reading import FindNames, Reading
+from tongyao.fair_threads import FairThreads
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import NameFound
@@ -40,8 +40,7 @@ _LONGEST_SENTENCE: Final = 2_000
 """Characters before and behind a span in which the edges of its sentences are looked for."""
 _BLOCK_CHARS: Final = 10_000
 """The names of a profile are looked for in blocks of so many characters: those in which the span stands, and one more on either side."""
-_BESIDE: Final = ThreadPoolExecutor(2, thread_name_prefix="candidates")
-"""Two threads of their own, one profile after the other: others wait for the common ones with registrations and searches."""
+_BESIDE: Final = FairThreads(2, "candidates")
 _ONE_OF_EACH: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
@@ -82,7 +81,7 @@ async def matching_sentences(
                 for reason in one.reasons
             ]
             make = partial(_sentences, text, reasons, record, parts, context.find_names)
-            found |= await asyncio.get_running_loop().run_in_executor(_BESIDE, make)
+            found |= await _BESIDE.run(make, person=caller.person)
     return found
 
 

@@ -17,6 +17,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, IntentReader
 from tongyao.app.errors import BadInput, NotOffered, Unavailable
 from tongyao.app.quotas import check_day_budget
+from tongyao.fair_threads import on_behalf_of
 from tongyao.protocol.model.intent_parts import Lens
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
@@ -52,6 +53,7 @@ async def read_intent(context: AppContext, caller: Caller, intent: str) -> list[
     if caller.person in _READING:
         raise Unavailable("reading", "your intent is being read already: try again in a moment")
     _READING.add(caller.person)
+    on_behalf_of(caller.person)
     try:
         request = await _request(context, caller.person, intent[:FREE_CHARS], profile_chars=FREE_CHARS)
         return _found(await context.sort_intent(request), request)

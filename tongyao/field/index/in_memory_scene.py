@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
 import numpy as np
 
+from tongyao.fair_threads import FairThreads
 from tongyao.field.encoders.encoder import Encoder
 from tongyao.field.index.store import Index, IndexStore
 from tongyao.field.perspectives import Match, TensionScores
@@ -17,8 +17,8 @@ from tongyao.field.relevance import relevant
 from tongyao.field.scene import MODEL_WEIGHT, Scene, VectorSpace
 from tongyao.protocol.model.tension import Tension
 
-_FITTING: Final = ThreadPoolExecutor(2, thread_name_prefix="scenes")
-"""Threads of their own: a scene of very long profiles takes minutes, and others wait for the common ones."""
+_FITTING: Final = FairThreads(2, "scenes")
+"""A scene of very long profiles takes minutes."""
 
 
 class InMemoryScene:
@@ -29,11 +29,16 @@ class InMemoryScene:
 
     @classmethod
     async def of(
-        cls, texts: dict[str, str], samples: set[str], store: IndexStore, models: Sequence[tuple[Index, Encoder]]
+        cls,
+        name: str,
+        texts: dict[str, str],
+        samples: set[str],
+        store: IndexStore,
+        models: Sequence[tuple[Index, Encoder]],
     ) -> InMemoryScene:
-        """Fit the lexical encoder on `texts` (id → profile); read the vectors of `models` from their indexes."""
+        """Fit the lexical encoder on `texts` (id → profile) of the scene `name`; read the vectors of `models` from their indexes."""
         fit = partial(Scene.of, texts, samples=samples)
-        scene = await asyncio.get_running_loop().run_in_executor(_FITTING, fit)
+        scene = await _FITTING.run(fit, person=f"scene/{name}")
         spaces = list(scene.spaces)
         for index, encoder in models:
             stored = await store.chunks(index, list(texts), terms=False)

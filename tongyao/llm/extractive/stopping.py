@@ -13,12 +13,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from tongyao.fair_threads import FairThreads
 from tongyao.llm.errors import StepFailed
 
 T = TypeVar("T")
 
 MOST_SECONDS: Final = 120.0
 """Of processor time of one step. A step with the longest turns of two people takes under ten (docs/extractive.md)."""
+
+
+_STEPS: Final = FairThreads(4, "steps")
 
 
 class Stopped(BaseException):
@@ -59,7 +63,7 @@ async def in_thread(function: Callable[[], T], *, seconds: float = MOST_SECONDS)
         return function()
 
     try:
-        return await asyncio.to_thread(run)
+        return await _STEPS.run(run)
     except asyncio.CancelledError:
         work.cancelled.set()
         raise

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.naming import named_ids, named_targets
-from tongyao.protocol.guards.quoting import find_pieces
+from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model.projection import Item, ItemDraft, Span, item_id
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
@@ -24,6 +24,7 @@ def check_items(
     drafts: Sequence[ItemDraft],
     *,
     text: str,
+    shown: Sequence[tuple[int, int]] = (),
     source: Literal["profile", "words"],
     round_number: int,
     alias: str,
@@ -36,15 +37,17 @@ def check_items(
 ) -> Checked:
     """Turn drafts into items, numbered from `first_number`.
 
-    - A fact needs at least one quote that stands in `text` (see `quoting` for what may differ).
+    - A fact needs at least one quote that stands in `text` (see `quoting` for what may differ). `shown`: the spans of it that the speaker
+      was shown; empty: the whole.
     - An inference keeps the quotes that stand and the ids it may know, and is never rejected for lacking them.
     - `withdraws` keeps the ids among `known_ids`. What is wrong with an item is said in `language`.
     - `answers` keeps the ids among `answerable`. Targets the tension does not have are dropped; an item with a phrase of `never` in it is rejected.
     """
     items: list[Item] = []
+    read = Shown(text, shown)
     rejected: list[tuple[ItemDraft, str]] = []
     for draft in drafts:
-        problem = _problem(draft, text, never, language)
+        problem = _problem(draft, read, never, language)
         if problem:
             rejected.append((draft, problem))
             continue
@@ -58,7 +61,7 @@ def check_items(
                 spans=tuple(
                     Span(source=source, start=start, end=end)
                     for quote in draft.quotes
-                    for start, end in find_pieces(text, quote)
+                    for start, end in read.find_pieces(quote)
                 ),
                 inferred=draft.inferred,
                 starts_from=named_ids(draft.starts_from, known_ids),
@@ -70,7 +73,7 @@ def check_items(
     return Checked(items=tuple(items), rejected=tuple(rejected))
 
 
-def _problem(draft: ItemDraft, text: str, never: Sequence[str], language: Language) -> str:
+def _problem(draft: ItemDraft, read: Shown, never: Sequence[str], language: Language) -> str:
     if not draft.claim.strip():
         return complaint(language, "empty_claim")
     shown = "\n".join((draft.premise, draft.claim, *draft.quotes, *draft.mapping)).casefold()
@@ -80,7 +83,7 @@ def _problem(draft: ItemDraft, text: str, never: Sequence[str], language: Langua
         return ""
     if not draft.quotes:
         return complaint(language, "no_quote")
-    missing = [quote for quote in draft.quotes if not find_pieces(text, quote)]
+    missing = [quote for quote in draft.quotes if not read.find_pieces(quote)]
     if len(missing) == len(draft.quotes):
         return complaint(language, "quote_not_found", quote=missing[0].strip())
     return ""

@@ -8,6 +8,9 @@ is always the source's own.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from tongyao.protocol.model.sizes import units
@@ -20,6 +23,7 @@ _FAINT: Final = re.compile(r"[\s*_`]+")
 REPLACED: Final = re.compile(r"\bP\d{2,3}\b|\[somebody\]|\[某人\]|\[…\]|\[(?:person|firm|某人|某单位) \d{1,6}\]")
 """What a text has in the place of names and contacts."""
 _LONGEST_NAME: Final = 100
+_BETWEEN_SHOWN: Final = "\n…\n"
 
 _ELISION: Final = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
@@ -66,6 +70,33 @@ def find_pieces(text: str, quote: str) -> tuple[tuple[int, int], ...]:
         return ()
     spans = [find_quote(text, part) for part in parts]
     return tuple(span for span in spans if span is not None) if all(spans) else ()
+
+
+class Shown:
+    """The spans of a text that somebody was shown, joined; without spans the whole text.
+
+    What they quote is searched for here: a profile may be a hundred times as long as what is shown of it.
+    """
+
+    def __init__(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> None:
+        self._spans = spans or ((0, len(text)),)
+        self.text = _BETWEEN_SHOWN.join(text[start:end] for start, end in spans) if spans else text
+        self._begins = [0, *accumulate(end - start + len(_BETWEEN_SHOWN) for start, end in self._spans)]
+
+    def in_source(self, found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """Spans of `text` as spans of the source; none if any reaches from one piece into the next."""
+        spans = []
+        for begin, stop in found:
+            number = bisect_right(self._begins, begin) - 1
+            start, end = self._spans[number]
+            if stop - self._begins[number] > end - start:
+                return ()
+            spans.append((start + begin - self._begins[number], start + stop - self._begins[number]))
+        return tuple(spans)
+
+    def find_pieces(self, quote: str) -> tuple[tuple[int, int], ...]:
+        """As the function `find_pieces`, in the source."""
+        return self.in_source(find_pieces(self.text, quote))
 
 
 def _around_marks(text: str, quote: str) -> tuple[int, int] | None:

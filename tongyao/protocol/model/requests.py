@@ -40,6 +40,11 @@ class Material(Value):
         return self.shown_chars == self.total_chars
 
     @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where the pieces stand in the profile, as long as no names in them are replaced."""
+        return tuple((piece.start, piece.start + len(piece.text)) for piece in self.pieces)
+
+    @property
     def text(self) -> str:
         return "\n…\n".join(piece.text for piece in self.pieces)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.naming import named_targets
-from tongyao.protocol.guards.quoting import REPLACED, find_pieces, find_quote
+from tongyao.protocol.guards.quoting import REPLACED, Shown, find_pieces, find_quote
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.tension import (
@@ -50,19 +50,21 @@ def faults(draft: TensionDraft, request: FormulationRequest) -> tuple[str, ...]:
     return tuple(found)
 
 
-def spans_of(draft: TensionDraft, *, intent: str, profile: str = "") -> tuple[LineSpan, ...]:
+def spans_of(
+    draft: TensionDraft, *, intent: str, profile: str = "", shown: Sequence[tuple[int, int]] = ()
+) -> tuple[LineSpan, ...]:
     """The quotes of a draft as offsets into the texts as their owner wrote them. What stands in neither is left out.
 
     The model read them with names replaced. Where a quote holds such a mark, its span reaches from what stands before the mark
-    to what stands behind it.
+    to what stands behind it. `shown`: the spans of the profile that the model read; empty: all of it.
     """
-    texts: Mapping[Source, str] = {"intent": intent, "profile": profile}
+    texts: Mapping[Source, Shown] = {"intent": Shown(intent), "profile": Shown(profile, shown)}
     lines = _lines(draft)
     found: dict[LineSpan, None] = {}
     for said in draft.quotes:
         for name in named_targets([said.line], lines):
             for source, text in texts.items():
-                if spans := _in_original(text, said.quote):
+                if spans := text.in_source(_in_original(text.text, said.quote)):
                     found |= {LineSpan(line=name, source=source, start=start, end=end): None for start, end in spans}
                     break
     return tuple(found)
