@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -56,6 +57,7 @@ class IntentField:
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
         self._making = KeptResults[InMemoryScene | IndexedScene](0)
+        self._fresh = KeptResults[None](0)
         self._loading = WeakValueDictionary[str, asyncio.Lock]()
         """One for each scene: nobody waits for a scene in which they do not search."""
 
@@ -123,7 +125,8 @@ class IntentField:
         """
         async with self._loading.setdefault(scene, asyncio.Lock()):
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
-            await self.indexer.catch_up(scene, live, most=FRESH_PEOPLE)
+            if any(index.behind for index in live):
+                await self._fresh.get(scene, partial(self.indexer.catch_up, scene, live, most=FRESH_PEOPLE))
             lexical = next((index for index in live if index.kind == "lexical"), None)
             models = await self._usable([index for index in live if index.kind == "model"])
             marks = [(index.id, index.deletions) for index in live]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from tongyao.fair_threads import FairThreads
 from tongyao.field.encoders.encoder import Encoder, EncoderUnusable
 from tongyao.field.encoders.features import count_features, words
 from tongyao.field.index.fitted_scene import FittedScene
@@ -29,6 +31,8 @@ REFIT_GROWTH: Final = 2.0
 """A lexical index is fitted anew by a re-index when its scene has grown by this factor."""
 
 KINDS: Final = ("lexical", "model")
+_READING: Final = FairThreads(2, "indexing")
+"""A profile of two million characters takes half a minute or more."""
 
 
 class Indexer:
@@ -162,9 +166,8 @@ class Indexer:
         encoder = await self.encoder(index)
         texts = await self._texts.get_many([member.text_id for member in members], erased="")
         learned = await self.learned(index) if index.kind == "lexical" else None
-        stored = await asyncio.to_thread(
-            _stored, [(one.profile_id, texts[one.text_id]) for one in members], encoder, learned
-        )
+        people = [(one.profile_id, texts[one.text_id]) for one in members]
+        stored = await _READING.run(partial(_stored, people, encoder, learned), person=f"scene/{index.scene_id}")
         await self.store.put(index, members, stored)
 
 

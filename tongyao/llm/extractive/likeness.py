@@ -10,7 +10,7 @@ import logging
 import math
 import re
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import jieba
@@ -120,14 +120,14 @@ def _subject(word: str) -> bool:
     )
 
 
-@cache
+@lru_cache(maxsize=100_000)
 def _telling(word: str) -> bool:
     # A word that jieba only guessed at may be two ordinary ones: those with a function word in them are
     # left out.
     return not (_NUMERAL.fullmatch(word) or _FUNCTION & set(word) or word in _ORDINARY_ZH) and weight_of(word) > 0
 
 
-@cache
+@lru_cache(maxsize=100_000)
 def _kind(character: str) -> bool:
     """Whether a single character is a noun of its own and names a kind of thing."""
     return _tags().get(character, "") in ("n", "zg") and _telling(character)
@@ -140,7 +140,7 @@ def _tags() -> dict[str, str]:
     return dict(jieba.posseg.dt.word_tag_tab)
 
 
-@cache
+@lru_cache(maxsize=100_000)
 def weight_of(word: str) -> float:
     """0 for common Chinese words, rising to 1 for such as jieba's list does not know; 1 for all others."""
     if not "\u3400" <= word[0] <= "\u9fff":
