@@ -23,7 +23,8 @@ _FAINT: Final = re.compile(r"[\s*_`]+")
 REPLACED: Final = re.compile(r"\bP\d{2,3}\b|\[somebody\]|\[某人\]|\[…\]|\[(?:person|firm|某人|某单位) \d{1,6}\]")
 """What a text has in the place of names and contacts."""
 _LONGEST_NAME: Final = 100
-_BETWEEN_SHOWN: Final = "\n…\n"
+_BETWEEN_SHOWN: Final = "\x00"
+"""Stands in no text, so that no quote reaches over it."""
 
 _ELISION: Final = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
