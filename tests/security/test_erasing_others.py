@@ -107,6 +107,21 @@ def test_a_word_that_its_author_had_read_before_goes_and_one_that_they_had_not_s
     assert not erasure.touches("Whoever wants oxen")
 
 
+def test_a_phrase_of_a_demander_that_somebody_said_without_having_read_it_is_theirs() -> None:
+    tension, said = "The wheel of my mill turns again.", "I will not work on Sundays at all."
+    erasure = Erasure(
+        "p",
+        seats={"p": "P00"},
+        words=[],
+        elsewhere=[],
+        later=[(said, [tension]), ("So the wheel of my mill turns again.", [tension])],
+        quoted=[tension, "I will not work on Sundays at all. Then I would come by."],
+    )
+    assert not erasure.touches(said)
+    assert erasure.touches("Then I would come by."), "nobody else said it"
+    assert erasure.touches("The wheel of my mill turns"), "they had read it"
+
+
 def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
     words = ["I can carry heavy things upstairs and stand for hours. 我说到做到，手上这些也许正是前者要的。"]
     erasure = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["I bake bread."], program=OWN_SENTENCES)

@@ -111,17 +111,19 @@ class _Rewriting:
                 "DELETE FROM relations WHERE process_id = %s AND %s IN (a, b)", [process_id, alias]
             )
 
-    def _tensions(self, rows: Sequence[_Row], texts: Mapping[str, str]) -> list[str]:
+    def _tensions(
+        self, rows: Sequence[_Row], texts: Mapping[str, str], kinds: Sequence[str] = ("tension", "intent")
+    ) -> list[str]:
         """The intent and the tension of the process, and those that the person wrote."""
-        own = [one.text for one in self._own if one.kind in ("tension", "intent")]
-        return own + [texts[row.text_id] for row in rows if row.kind in ("tension", "intent")]
+        own = [one.text for one in self._own if one.kind in kinds]
+        return own + [texts[row.text_id] for row in rows if row.kind in kinds]
 
     def _said_later(self, rows: Sequence[_Row], texts: Mapping[str, str]) -> list[tuple[str, list[str]]]:
         """What others said in a turn or of the plan, each with what was there before and its author may have read.
 
         What came after the erasure was asked for is left out: by then observations may have been rewritten, and tell no longer what was read.
         """
-        tensions = self._tensions(rows, texts)
+        tensions = self._tensions(rows, texts, ["tension"])  # nobody but the demander reads the intent
         seen = [(row.created_at, texts[row.text_id]) for row in rows if row.kind == "observation"]
         planned = [
             (row.created_at, _without_markdown(texts[row.text_id]))

@@ -92,6 +92,8 @@ class Erasure:
                 self._phrases.difference_update(_phrases(text))
         for said, read in later:
             own -= _grams([said]) - _grams(read)
+            if self._phrases:
+                self._phrases -= set(_phrases(said)) - {one for text in read for one in _phrases(text)}
         self._own = own
         patterns = [_as_name(name) for name in identities if len(name.strip()) > 1]
         if self.alias and self.alias != DEMANDER:
