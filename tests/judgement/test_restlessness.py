@@ -167,7 +167,7 @@ def turn(number: int, **draft: Any) -> tuple[Projection, Any]:
         observations=(seen(number - 1, gaps=(gap(f"R{number - 1}/catalyst/1", "B2"),)),),
         own=own,
     )
-    return _review(asked, PROFILE, EndpointKind.PROXY, ProjectionDraft.model_validate(draft))
+    return _review(asked, PROFILE, (), EndpointKind.PROXY, ProjectionDraft.model_validate(draft))
 
 
 def drafted(claim: str, quote: str, **fields: Any) -> ItemDraft:
@@ -250,5 +250,5 @@ def test_own_words_of_a_person_are_never_marked_as_repeated() -> None:
         own=(Projection(round=1, alias="P01", outcome=Outcome.REPLIED, items=(item("R1/P01/1", quote=(0, 19)),)),),
     )  # fmt: skip
     said = ProjectionDraft(items=[drafted("again", OLD)])
-    projection, repair = _review(asked, OLD, EndpointKind.HUMAN, said)
+    projection, repair = _review(asked, OLD, (), EndpointKind.HUMAN, said)
     assert (projection.items[0].repeated, repair) == (False, None)
