@@ -12,8 +12,11 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.support.scan import find_in_database
 from tests.support.stack import OPERATOR, Stack, open_stack
+from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
+from tongyao.app.start import start_child
+from tongyao.commands.shared.next_steps import commands_for
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
@@ -116,6 +119,41 @@ async def test_a_label_of_the_program_costs_nobody_their_line_of_the_plan(
         after = (await here.repositories.record(process)).plans[-1]
         assert [one.text for one in after.about] == [one.text for one in before.about]
         assert "upstairs" not in after.model_dump_json()
+
+
+async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_erased_is_no_candidate_of_it(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    """The barrier is the demander's own sentence. The erased person has it in their profile as well."""
+    barrier = "Old clocks get soaked outdoors because nobody stores anything underneath awnings."
+    tension = Tension(
+        transition="A ferry runs by a timetable of the tides.",
+        initial_state="There are two crates a night by the harbour.",
+        barriers=(barrier,),
+        exchange="I give a place on the pier.",
+        language="en",
+    )
+    texts = {**TEXTS, "ada": f"{barrier} I drive a tricycle."}
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        people = await here.people(texts)
+        scene = (await here.repositories.profiles.get_many(people[:1]))[people[0]].scene_id
+        settings: dict[str, Any] = {"residuals": "ask", "auto_confirm": True}
+        process = await here.start(people, intent=INTENT, scene=scene, tension=tension, **settings)
+        [residual] = (await here.end(process)).plans[-1].residuals
+        row = await here.repositories.processes.get(await start_child(here.context, process, residual.id))
+        await here.until(row.id, "selecting")
+        assert people[0] in await nearest_first(here.repositories, row.id)
+        before = await here.repositories.record(row.id)
+        assert before.tension is not None
+        assert barrier.removesuffix(".") in before.tension.transition
+        await erase(here, people[0])
+        assert (await here.repositories.record(row.id)).tension == before.tension
+        assert await nearest_first(here.repositories, row.id) == people[1:]
+        [ask] = await here.repositories.inbox.of_process(row.id, open_only=True)
+        [command] = await commands_for(here.repositories, ask, row)
+        assert people[0] not in command
+        assert people[1] in command
+        await here.handle(row.id).cancel()
 
 
 async def test_who_is_erased_is_shown_to_nobody_by_name_or_id(temporal: Client, fresh_database_url: str) -> None:

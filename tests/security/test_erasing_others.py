@@ -122,6 +122,14 @@ def test_a_phrase_of_a_demander_that_somebody_said_without_having_read_it_is_the
     assert erasure.touches("The wheel of my mill turns"), "they had read it"
 
 
+def test_a_word_that_others_had_in_the_parent_of_a_process_is_not_theirs_in_the_child_either() -> None:
+    words = ["I drive a tricycle. Clocks get soaked underneath the awning."]
+    parent = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["Clocks get soaked underneath the awning."])
+    child = Erasure("p.1-0", seats={"p": "P02"}, words=words, elsewhere=[], parent=parent)
+    assert not child.touches("Clocks get soaked")
+    assert child.touches("Somebody with a tricycle")
+
+
 def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
     words = ["I can carry heavy things upstairs and stand for hours. 我说到做到，手上这些也许正是前者要的。"]
     erasure = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["I bake bread."], program=OWN_SENTENCES)

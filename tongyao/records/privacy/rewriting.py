@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final
@@ -53,11 +53,11 @@ async def rewrite_without(
     names = await _names(connection, person)
     rewritten = removed = 0
     for root in roots:
-        tree = await _tree(connection, [root])
+        tree = await _tree(connection, root)
         there = {process_id: alias for process_id, alias in seats.items() if process_id in tree}
         rewriting = _Rewriting(connection, person, there, await _own(connection, tree, person), names, program)
-        for process_id in tree:
-            await rewriting.process(process_id)
+        for process_id, parent in tree.items():
+            await rewriting.process(process_id, parent)
         rewritten, removed = rewritten + rewriting.rewritten, removed + rewriting.removed
     return Rewritten(rewritten=rewritten, removed=removed)
 
@@ -76,10 +76,11 @@ class _Rewriting:
     ) -> None:
         self._connection, self._person = connection, person
         self._seats, self._own, self._names, self._program = seats, own, names, program
+        self._erasures: dict[str, Erasure] = {}
         self.rewritten = self.removed = 0
 
-    async def process(self, process_id: str) -> None:
-        """Structures first, rewritten without the person; then whatever else of the process still touches them."""
+    async def process(self, process_id: str, parent: str | None) -> None:
+        """Structures first, rewritten without the person; then whatever else of the process still touches them. Parents come first."""
         rows = await _rows(self._connection, process_id, self._person)
         if self._seats.get(process_id) == DEMANDER:  # all that was said in it answers to their tension
             rows = [row.model_copy(update={"independent": False}) for row in rows]
@@ -96,9 +97,11 @@ class _Rewriting:
                 identities=self._names.of(process_id, self._seats),
                 program=self._program,
                 quoted=self._tensions(rows, texts) if self._seats.get(process_id) == DEMANDER else (),
+                parent=self._erasures.get(parent or ""),
             )
 
         erasure = await asyncio.get_running_loop().run_in_executor(_BESIDE, compared)
+        self._erasures[process_id] = erasure
         for row in rows:
             if not await self._structured(row, texts[row.text_id], erasure):
                 goes = erasure.names if row.independent else erasure.touches
@@ -260,12 +263,15 @@ async def _rows(connection: Connection, process_id: str, person: str) -> list[_R
     return [_Row.model_validate(row) for row in await cursor.fetchall()]
 
 
-async def _tree(connection: Connection, roots: Sequence[str]) -> list[str]:
-    cursor = await connection.execute("SELECT id FROM processes WHERE root_id = ANY(%s) ORDER BY id", [list(roots)])
-    return [row["id"] for row in await cursor.fetchall()]
+async def _tree(connection: Connection, root: str) -> dict[str, str | None]:
+    """The processes of a tree, each with its parent. Parents come first."""
+    cursor = await connection.execute(
+        "SELECT id, parent_id FROM processes WHERE root_id = %s ORDER BY depth, id", [root]
+    )
+    return {row["id"]: row["parent_id"] for row in await cursor.fetchall()}
 
 
-async def _own(connection: Connection, tree: Sequence[str], person: str) -> list[_Own]:
+async def _own(connection: Connection, tree: Iterable[str], person: str) -> list[_Own]:
     """What is theirs and could be read in these processes; of projections the claims alone."""
     kinds: dict[str, str] = {}
     for process_id in tree:

@@ -20,6 +20,7 @@ from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.identity.program_words import OF_DOCUMENTS
 
 ERASED: Final = "[erased]"
+ERASED_ZH: Final = "[已抹去]"
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
@@ -66,6 +67,7 @@ class Erasure:
         identities: Iterable[str] = (),
         program: Iterable[str] = (),
         quoted: Iterable[str] = (),
+        parent: Erasure | None = None,
     ) -> None:
         """
         Args:
@@ -78,6 +80,8 @@ class Erasure:
             program: sentences that an engine of the program writes around people's words. They are nobody's.
             quoted: of a demander, their intent and tension: five words of them in a row are theirs, also where each of the words is
                 everybody's.
+            parent: of the process above this one, made of the same `words`. A word that others had used there of their own is not theirs
+                here either: a child's tension is written of what was said in its parent.
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
@@ -94,7 +98,9 @@ class Erasure:
             own -= _grams([said]) - _grams(read)
             if self._phrases:
                 self._phrases -= set(_phrases(said)) - {one for text in read for one in _phrases(text)}
-        self._own = own
+        if parent is not None:
+            own &= parent._own
+        self._own: set[str] = own
         patterns = [_as_name(name) for name in identities if len(name.strip()) > 1]
         if self.alias and self.alias != DEMANDER:
             patterns.append(rf"(?<![A-Za-z0-9]){self.alias}(?![A-Za-z0-9])")
@@ -186,12 +192,13 @@ class Erasure:
     def tension(self, tension: Tension) -> Tension:
         """A tension that grew out of a process they were in, without what is theirs."""
         barriers = tuple(MISSING if self.touches(barrier) else barrier for barrier in tension.barriers)
+        erased = ERASED_ZH if tension.language == "zh" else ERASED
         lineage = tension.lineage
         if lineage is not None and self.touches(lineage.title):
             lineage = lineage.model_copy(update={"title": ""})
         return tension.model_copy(
             update={
-                "transition": ERASED if self.touches(tension.transition) else tension.transition,
+                "transition": erased if self.touches(tension.transition) else tension.transition,
                 "initial_state": MISSING if self.touches(tension.initial_state) else tension.initial_state,
                 "barriers": barriers,
                 "exchange": MISSING if self.touches(tension.exchange) else tension.exchange,
