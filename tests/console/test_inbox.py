@@ -32,6 +32,11 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
         assert await page.get_by_role("heading", level=1).inner_text() == "One thing waits for you"
         await page.get_by_label("In your own words").fill("Isbel Croy can plan rosters; ask Una Sinclair.")
         await page.get_by_role("button", name="Show what will be read").click()
+        await page.wait_for_url("**/projection/1#read-by")
+        heading = page.get_by_role("heading", name="This is what the catalyst will read")
+        assert await heading.evaluate("heading => heading === document.activeElement"), (
+            "one lands at what one asked to see"
+        )
         shown = await page.locator("#preview .asis").inner_text()
         assert shown == "P03 can plan rosters; ask Una Sinclair."
         await page.get_by_role("button", name="Send to round 1").click()
@@ -83,11 +88,11 @@ async def test_nothing_new_more_time_a_proxy_and_leaving_are_one_press_each(cons
         await page.goto(f"{console.url}/console/")
         await page.get_by_role("button", name="Leave this process").click()
         await page.get_by_role("link", name="Stay").click()
-        await page.get_by_role("button", name="I have nothing new").click()
+        await page.get_by_role("button", name="I have nothing to say to this").click()
         await page.wait_for_url("**/console/?done=nothing_new*")
     await house.stack.asked(house.pid, "P03", 2)
     async with console.visitor(house.tokens["P03"]) as page:
-        await page.get_by_role("button", name="Let my proxy go on").click()
+        await page.get_by_role("button", name="Let my proxy speak for me").click()
         await page.wait_for_url("**/console/?done=proxy*")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Page
+from playwright.async_api import Page, Route
 
 from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
@@ -75,6 +75,29 @@ async def test_an_open_page_shows_what_became_visible_without_being_loaded_again
         await page.get_by_role("heading", name="What became visible in round 1").wait_for(timeout=60_000)
         await page.get_by_role("link", name="you (P01) – P02").click()
         assert await page.locator("#pair-P01-P02").is_visible()
+
+
+async def test_an_open_page_shows_what_happened_before_it_began_to_listen(console: Console) -> None:
+    """A fast engine has gone on between the page and its stream of changes."""
+    house = await ferry(console.harness)
+    await house.start(chosen=False, auto_confirm=False)
+    await house.stack.until(house.pid, "confirming")
+    listens = asyncio.Event()
+
+    async def later(route: Route) -> None:
+        await listens.wait()
+        await route.continue_()
+
+    async with console.visitor(house.tokens["P00"]) as page:
+        await page.route("**/live*", later)
+        await page.goto(f"{console.url}/console/processes/{house.pid}")
+        await page.get_by_role("link", name="Read and confirm it").wait_for()
+        await house.stack.say(house.pid, "confirm_tension")
+        await house.stack.until(house.pid, "selecting")
+        await house.stack.asked(house.pid, "P00", 0, what="select_participants")
+        listens.set()
+        await page.get_by_role("link", name="See who was found").wait_for()
+    await house.stack.say(house.pid, "cancel")
 
 
 async def test_hostile_texts_are_shown_as_they_are_and_do_nothing(console: Console) -> None:

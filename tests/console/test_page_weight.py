@@ -27,7 +27,7 @@ new PerformanceObserver((list) => { for (const one of list.getEntries()) window.
 """
 READ = """() => ({
   bytes: [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
-    .filter((one) => !one.name.endsWith("/live")).reduce((sum, one) => sum + one.transferSize, 0),
+    .filter((one) => !one.name.includes("/live?")).reduce((sum, one) => sum + one.transferSize, 0),
   first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1,
   moved: window.moved,
 })"""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tongyao.gateway.console.people import people_found
+import pytest
+
+from tongyao.gateway.console.people import Person, people_found, ticked
+from tongyao.protocol.guards.support import words_in_common
 from tongyao.records.process.seats import CandidateRow
 
 PARTS = {
@@ -43,3 +46,46 @@ def test_a_sentence_of_theirs_stands_once_and_a_part_is_named_by_its_first_words
     assert ada.open
     assert (first.quote, second.quote) == (said, "")
     assert (first.words, second.words) == ("I want the street to keep honey, all of it …", "Nobody knows bees")
+
+
+def found_by_words() -> list[Person]:
+    """The first in the field's order shares no word, the second a few, the third may not be read."""
+    quotes = {
+        ("p-none", 0, 30, "B1"): "A choir is a table of who turns up.",
+        ("p-share", 0, 30, "B1"): "Nobody here knows bees like my mother, who knows their yards.",
+    }
+    return people_found([row(one, "complement", BEES) for one in ("p-none", "p-share", "p-closed")], PARTS, quotes)
+
+
+def test_a_reason_names_the_words_that_its_sentence_shares_with_the_part_it_is_found_by() -> None:
+    none, share, closed = found_by_words()
+    assert [one.shared for one in (*none.sides["complement"], *share.sides["complement"])] == [
+        (),
+        ("nobody", "knows", "bees"),
+    ]
+    assert (none.weak, share.weak, closed.weak) == (True, False, False), "nothing is said of words that may not be read"
+
+
+def test_without_a_model_who_shares_no_word_is_not_ticked_where_others_do() -> None:
+    found = found_by_words()
+    assert ticked(found, most=8, by_words=True) == ["p-share", "p-closed"]
+    assert ticked(found, most=1, by_words=True) == ["p-share"]
+    assert ticked(found[:1], most=8, by_words=True) == ["p-none"], "nobody else is there"
+    assert ticked(found, most=2, by_words=False) == ["p-none", "p-share"], "a model compares meanings"
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "words"),
+    [
+        (
+            "The children swim in moving water.",
+            "Moving water frightens a child; they swim.",
+            ("swim", "moving", "water"),
+        ),
+        ("我会修水表，也能看水表。", "没有人会看水表", ("水表", "看水表")),
+        ("I knit.", "The canal is cold.", ()),
+        ("", "water", ()),
+    ],
+)
+def test_words_in_common_are_named_as_they_stand(text: str, other: str, words: tuple[str, ...]) -> None:
+    assert words_in_common(text, other) == words

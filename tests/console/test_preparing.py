@@ -62,7 +62,7 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
         )
         await page.get_by_role("button", name="Stop the countdown").click()
         await page.get_by_role("button", name="Yes, this is it").wait_for()
-        await page.get_by_text("It waits for your yes until").wait_for()
+        await page.get_by_text("The process waits for your yes until").wait_for()
         assert not await page.get_by_role("timer").count()
         assert await page.get_by_text("If you have said nothing by then, people are looked for").is_visible()
     assert (await house.stack.repositories.processes.get(house.pid)).phase == "confirming"
@@ -173,6 +173,31 @@ async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(con
             begins = house.case.people[alias][1][:30]
             assert (begins in text) is (alias not in ("P01", "P02")), alias
         assert await page.get_by_text("has not opened their words").count() == 1
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_who_chooses_reads_that_only_who_is_asked_themselves_can_commit(
+    console: Console, house: Ferry, script: bool
+) -> None:
+    await house.start(chosen=False)
+    await house.stack.until(house.pid, "selecting")
+    person = house.people["P02"]
+    async with console.visitor(house.tokens["P00"], viewport=PHONE, java_script_enabled=script) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/people")
+        assert "it cannot commit to anything" in await page.locator("main").inner_text()
+        if script:
+            await page.get_by_text("A proxy speaks for all 5: nobody is asked about the plan").wait_for()
+        else:
+            assert await page.get_by_text("If a proxy speaks for everybody, nobody is asked").is_visible()
+        await page.locator(f'[name="endpoint-{person}"]').select_option("human")
+        if script:
+            await page.get_by_text("Asked themselves, so that they can commit: 1 of 5.").wait_for()
+        await page.get_by_role("button", name="Ask them").click()
+        await page.wait_for_url(f"**/console/processes/{house.pid}?message=*")
+    await house.stack.until(house.pid, "crystallizing")
+    seats = await house.stack.repositories.seats.seats(house.pid)
+    assert [seat.endpoint for seat in seats if seat.person == person] == ["human"]
+    assert {seat.endpoint for seat in seats if seat.person != person} == {"proxy"}
 
 
 @pytest.mark.parametrize("script", [True, False])

@@ -176,7 +176,7 @@ def test_a_claim_without_a_source_is_told_apart() -> None:
 def test_steps_say_who_when_and_after_what() -> None:
     told = plan_markdown(settled())
     assert "1. **P01:** Load the bus (at 05:30). *(P01 offered it; not agreed)*" in told
-    assert "2. **P02:** Set down. *(P02 offered it; not agreed; after step 1)*" in told
+    assert "2. **P02:** Set down. *(P02 offered it; not agreed; waits for P01, step 1 (Load the bus))*" in told
 
 
 def test_what_the_demander_is_to_decide_is_not_called_their_offer() -> None:

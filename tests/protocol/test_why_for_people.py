@@ -17,10 +17,10 @@ def told(life: Life, alias: str, language: str = "en") -> str:
 def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
     life = Life("human", "human")
     life.succeed("formulate")
-    assert told(life, "P00").startswith("It waits for you to confirm or revise the tension, until ")
-    assert told(life, "P00", "zh").startswith("正在等你确认或修改张力，截至 ")
+    assert told(life, "P00").startswith("The process waits for you to confirm or revise the tension, until ")
+    assert told(life, "P00", "zh").startswith("这个过程在等你确认或修改张力，截至 ")
     life = Life.in_round_one("human", "proxy")
-    assert told(life, "P01").startswith("It waits for what you say in round 1, until ")
+    assert told(life, "P01").startswith("The process waits for what you say in round 1, until ")
 
 
 def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
@@ -32,4 +32,4 @@ def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
 def test_while_the_plan_is_answered_the_demander_hears_of_points_that_stayed_open() -> None:
     life = Life.answering("human", "human", residuals_of_plan=1)
     assert "taken back to the field" in told(life, "P00")
-    assert told(life, "P01").startswith("It waits for your answer, until ")
+    assert told(life, "P01").startswith("The process waits for your answer, until ")

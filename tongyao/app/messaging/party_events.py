@@ -54,6 +54,11 @@ class PartyEvents:
         """Of every event that the party has read, where it stands in the records."""
         self._cursor = START
 
+    @property
+    def position(self) -> str:
+        """The token of the last event that was read; empty before the first."""
+        return _token(self._read[-1].epoch, len(self._read)) if self._read else ""
+
     async def resume(self, token: str) -> str | None:
         """Go to behind the event of this token. Returns None, or where what was read since no longer stands, the last that does.
 
@@ -100,9 +105,7 @@ class PartyEvents:
         return self._rewound_unless(not lost)
 
     def _rewound_unless(self, held: bool) -> str | None:
-        if held:
-            return None
-        return _token(self._read[-1].epoch, len(self._read)) if self._read else ""
+        return None if held else self.position
 
     def _take(self, event: RecordedEvent) -> PartyEvent | None:
         """Read on by one event; returns what the party sees of it."""

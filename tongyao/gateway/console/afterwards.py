@@ -48,7 +48,8 @@ class OwnStep:
 class Afterwards:
     """`steps`: those that wait for the demander. `states`: by the residual's id. `holes`: of those who declined.
     `closed`: why nothing can go back to the field. `named`: how many committed, so that their names are open. `may_commit`:
-    whether somebody still can. `told`: what the demander said came of it, and in which words.
+    whether somebody still can. `unasked`: nobody was asked about the plan, and nobody can be any more. `told`: what the
+    demander said came of it, and in which words.
     """
 
     steps: tuple[OwnStep, ...]
@@ -58,6 +59,7 @@ class Afterwards:
     cost: ChildCost | None
     named: int
     may_commit: bool
+    unasked: bool
     told: tuple[FeedbackRow, str] | None
 
     @property
@@ -81,6 +83,7 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
     if plan is None or access.role is not Role.DEMANDER:
         return None
     repositories, row = visit.context.repositories, access.process
+    ever = await repositories.inbox.of_process(row.id)
     waiting = await repositories.inbox.of_process(row.id, open_only=True)
     asked = [one.subject for one in waiting if one.ask in ("residual", "hole")]
     asked += [one.id for one in await open_residuals(repositories, row)]
@@ -99,6 +102,7 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
         cost=await child_cost(visit.context, access) if asked else None,
         named=sum(one == "commit" for one in (view.answers or {}).values()),
         may_commit=view.phase in _BEFORE_THE_END,
+        unasked=view.phase not in _BEFORE_THE_END and not view.answers and not any(one.ask == "answer" for one in ever),
         told=await read_feedback(visit.context, row.id, access.alias),
     )
 

@@ -13,6 +13,7 @@ from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.asks import Answering
 from tongyao.gateway.console.visit import Visit
+from tongyao.protocol.model.projection import EndpointKind
 
 _MOST: Final = 5
 """Of each role: the page of all processes shows the others."""
@@ -22,13 +23,16 @@ _NEW: Final = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Entry:
-    """One process of the visitor's. `page`: of the process, below its address; empty for the process itself."""
+    """One process of the visitor's. `page`: of the process, below its address; empty for the process itself. `by_proxy`: all
+    that was said for the visitor so far, their proxy said.
+    """
 
     id: str
     title: str
     phase: str
     asked: bool
     page: str
+    by_proxy: bool
 
 
 @dataclass(frozen=True)
@@ -68,4 +72,5 @@ async def _entry(visit: Visit, one: ProcessSummary) -> Entry:
     view = await party_view(visit.context, access)
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
-    return Entry(one.id, reading.title_of(view) or one.id, one.phase, asked, page)
+    by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
+    return Entry(one.id, reading.title_of(view) or one.id, one.phase, asked, page, by_proxy)

@@ -60,12 +60,18 @@ class Live:
         finally:
             self._open -= Counter([_counted_as(caller)])
 
-    async def changes(self, caller: Caller, process_id: str) -> AsyncIterator[None]:
-        """Yields whenever there is something new for this caller. Raises `Problem`s at the beginning alone."""
+    async def changes(self, caller: Caller, process_id: str, shown: str | None = None) -> AsyncIterator[None]:
+        """Yields whenever there is something new for this caller. Raises `Problem`s at the beginning alone.
+
+        `shown`: the last event that the page of the caller takes into account: what came between the page and this call is new.
+        None: only what comes from now on is.
+        """
         events, access = await party_events(self._context, caller, process_id)
         changed = asyncio.Event()
         party = await self._joined(process_id, events, access, caller)
         party.waiting.add(changed)
+        if shown is not None and party.events.position != shown:
+            changed.set()
         try:
             while True:
                 await changed.wait()
@@ -79,7 +85,7 @@ class Live:
         known = self._parties.get(process_id, {}).get(key)
         if known is not None:
             return known
-        while (await events.read())[0]:  # what is past is on the page already
+        while (await events.read())[0]:  # the viewers say how much of it is on their pages
             pass
         party = self._parties.setdefault(process_id, {}).setdefault(key, _Party(events, caller))
         task = self._tasks.get(process_id)

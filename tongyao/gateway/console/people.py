@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tongyao.app.choosing.candidate_sentences import Reason as Span
+from tongyao.protocol.guards.support import words_in_common
 from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.records.process.seats import CandidateRow
 
@@ -15,19 +16,26 @@ _MOST_REASONS: Final = 3
 """Of one side."""
 _PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
 """How much of a part of the tension a reason repeats."""
+_WEAK: Final = 2
+"""Who shares no more words than this with the tension is called a weak match."""
+_LEAST: Final = 2
+"""So many are ticked even where nobody shares a word."""
 
 
 @dataclass(frozen=True)
 class Reason:
     """`part` (T, B1, …) of the tension, with its first words, is near what this `facet` of the person says.
 
-    `quote`: their sentence where it may be read and does not stand beside an earlier reason; else empty.
+    `quote`: their sentence where it may be read and does not stand beside an earlier reason; else empty. `read`: whether
+    it may be read. `shared`: its words that stand in the part as well.
     """
 
     part: str
     words: str
     facet: str
     quote: str
+    read: bool
+    shared: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,33 @@ class Person:
     @property
     def open(self) -> bool:
         """Whether any sentence of theirs may be read."""
-        return any(reason.quote for reasons in self.sides.values() for reason in reasons)
+        return any(reason.read for reason in self._reasons())
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """All words that their sentences share with the tension."""
+        return tuple(dict.fromkeys(word for reason in self._reasons() for word in reason.shared))
+
+    @property
+    def weak(self) -> bool:
+        """Whether what may be read of them shares hardly a word with the tension."""
+        return self.open and len(self.shared) <= _WEAK
+
+    def _reasons(self) -> Iterator[Reason]:
+        return (reason for reasons in self.sides.values() for reason in reasons)
+
+
+def ticked(people: Sequence[Person], *, most: int, by_words: bool) -> list[str]:
+    """The ids of who is proposed. `people`: the nearest first; `by_words`: no model compared meanings.
+
+    Then who shares no word with the tension is left out, where others do: of those whose sentences may be read.
+    """
+    nearest = [one.id for one in people]
+    if not by_words:
+        return nearest[:most]
+    sharing = [one.id for one in people if one.shared or not one.open]
+    left = [one for one in nearest if one not in sharing]
+    return [*sharing, *left[: max(0, _LEAST - len(sharing))]][:most]
 
 
 def people_found(found: Iterable[CandidateRow], parts: Mapping[str, str], quotes: Mapping[Span, str]) -> list[Person]:
@@ -70,6 +104,8 @@ def _reasons(
             words=_begins(parts.get(part, "")),
             facet=str(reason.get("facet", "")),
             quote="" if quote in shown else quote,
+            read=bool(quote),
+            shared=words_in_common(quote, parts.get(part, "")),
         )
         shown.add(quote)
 

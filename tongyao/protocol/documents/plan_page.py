@@ -17,6 +17,7 @@ from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Ta
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
@@ -55,8 +56,9 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "nobody": "nobody is there for it",
         "outside": "somebody outside this room: {who}",
         "outside_unknown": "somebody outside this room",
-        "after": "after {steps}",
-        "step": "step {number}",
+        "after": "waits for {steps}",
+        "step": "step {number} ({title})",
+        "step_of": "{who}, step {number} ({title})",
         "reduced": "Assembled from the record: no plan could be read from the engine's answer.",
         "removed": "Parts of this plan were removed at the request of {who}.",
         "and": ", ",
@@ -97,14 +99,18 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "nobody": "还没有人做",
         "outside": "在场以外的人：{who}",
         "outside_unknown": "在场以外的人",
-        "after": "在{steps}之后",
-        "step": "第 {number} 步",
+        "after": "要等{steps}",
+        "step": "第 {number} 步（{title}）",
+        "step_of": "{who} 的第 {number} 步（{title}）",
         "reduced": "由记录直接拼成：引擎的回答无法读取。",
         "removed": "应 {who} 的要求，本方案中的部分内容已被移除。",
         "and": "、",
         "apart": "；",
     },
 }
+
+_TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
+"""How much of a step is repeated where another one waits for it."""
 
 
 def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> str:
@@ -249,9 +255,17 @@ class _Layout:
         else:
             decision = self._decisions.get(task.assignee) if task.standing != "asked" else None  # a question stays one
             who = words[decision or task.standing].format(who=task.assignee)
-        steps = [words["step"].format(number=numbers[one]) for one in task.prerequisites if one in numbers]
+        steps = [self._before(numbers[one]) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
         return words["apart"].join([who, *after])
+
+    def _before(self, number: int) -> str:
+        """A step that another one waits for: whose it is, and its first words."""
+        task = self._plan.tasks[number - 1]
+        short = cut(task.title.strip(), _TITLE_UNITS[self._language]).rstrip(" ,.;:，、；：。")
+        title = short if len(short) >= len(task.title.strip().rstrip(".。")) else f"{short} …"
+        name = "step_of" if task.has_doer else "step"
+        return self._words[name].format(who=task.assignee, number=number, title=title)
 
     @property
     def _zh(self) -> bool:

@@ -57,3 +57,28 @@ def terms(text: str) -> frozenset[str]:
     words = {word[:6] for word in _WORD.findall(lowered) if word not in _FUNCTION_WORDS}
     pairs = {run[at : at + 2] for run in _CJK.findall(lowered) for at in range(len(run) - 1)}
     return frozenset(words | (pairs - _COMMON_PAIRS))
+
+
+def words_in_common(text: str, other: str) -> tuple[str, ...]:
+    """The words of `text` whose terms stand in `other` as well, each once and in their order; of Chinese the longest stretches."""
+    shared = terms(other)
+    lowered = _ALIAS.sub(" ", text).casefold()
+    found: list[tuple[int, str]] = [
+        (one.start(), one.group())
+        for one in _WORD.finditer(lowered)
+        if one.group() not in _FUNCTION_WORDS and one.group()[:6] in shared
+    ]
+    for run in _CJK.finditer(lowered):
+        begin = end = -1
+        for at in range(run.start(), run.end() - 1):
+            pair = lowered[at : at + 2]
+            if pair not in shared or pair in _COMMON_PAIRS:
+                continue
+            if at >= end:
+                if begin >= 0:
+                    found.append((begin, lowered[begin:end]))
+                begin = at
+            end = at + 2
+        if begin >= 0:
+            found.append((begin, lowered[begin:end]))
+    return tuple(dict.fromkeys(word for _, word in sorted(found)))

@@ -249,7 +249,9 @@ def why_for_party(state: State, now: datetime, alias: str, language: str) -> str
         if alias == DEMANDER and state.undecided:
             said += _OPEN_POINTS[which]
         return said + ("目前不需要你做什么。" if zh else "Nothing has to be done by you now.")
-    what = _ASKED_OF_YOU.get(state.phase, ("It waits for you", "正在等你答复"))[which].format(round=state.round)
+    what = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))[which].format(
+        round=state.round
+    )
     until = min((reason.until for reason in own if reason.until is not None), default=None)
     if until is None:
         return f"{what}。" if zh else f"{what}."
@@ -257,21 +259,26 @@ def why_for_party(state: State, now: datetime, alias: str, language: str) -> str
 
 
 _ASKED_OF_YOU: Final[Mapping[Phase, tuple[str, str]]] = {
-    Phase.CONFIRMING: ("It waits for you to confirm or revise the tension", "正在等你确认或修改张力"),
-    Phase.SELECTING: ("It waits for you to choose who takes part", "正在等你选定参与的人"),
-    Phase.CRYSTALLIZING: ("It waits for what you say in round {round}", "正在等你在第 {round} 轮发言"),
-    Phase.DECIDING: ("It waits for you to decide how it goes on", "正在等你决定怎样继续"),
-    Phase.ANSWERING: ("It waits for your answer", "正在等你答复"),
+    Phase.CONFIRMING: ("The process waits for you to confirm or revise the tension", "这个过程在等你确认或修改张力"),
+    Phase.SELECTING: ("The process waits for you to choose who takes part", "这个过程在等你选定参与的人"),
+    Phase.CRYSTALLIZING: ("The process waits for what you say in round {round}", "这个过程在等你在第 {round} 轮发言"),
+    Phase.DECIDING: ("The process waits for you to decide how it goes on", "这个过程在等你决定怎样继续"),
+    Phase.ANSWERING: ("The process waits for your answer", "这个过程在等你答复"),
     Phase.AWAITING_CHILDREN: (
-        "It waits for you to say what goes back to the field",
-        "正在等你决定哪些问题回到场中",
+        "The process waits for you to say what goes back to the field",
+        "这个过程在等你决定哪些问题回到场中",
     ),
 }
 """What is asked of a party in each phase, in English and in Chinese."""
 _GOES_ON: Final[Mapping[Phase, tuple[str, str]]] = {
-    Phase.FORMULATING: ("The tension is being written. ", "正在写出张力。"),
+    Phase.FORMULATING: ("The intent is being written in four parts. ", "正在把意图写成四小段。"),
+    Phase.DISCOVERING: ("People are being looked for. ", "正在找人。"),
     Phase.CONSENTING: ("People are asked whether a proxy may speak for them. ", "正在征询一些人是否允许代理代为发言。"),
     Phase.CRYSTALLIZING: ("Round {round} is under way. ", "第 {round} 轮正在进行。"),
+    Phase.DECIDING: (
+        "The rounds have stopped. Whoever asked decides how the process goes on. ",
+        "各轮已经停下，由提出的人决定接下来怎么办。",
+    ),
     Phase.PLANNING: ("The plan is being written. ", "正在写方案。"),
     Phase.DELIVERING: ("Everybody’s part of the plan is being written. ", "正在写每个人的那一份。"),
     Phase.ANSWERING: ("The plan is being answered. ", "正在征求对方案的答复。"),

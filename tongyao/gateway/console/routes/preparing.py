@@ -21,6 +21,7 @@ from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state
+from tongyao.app.messaging.party_events import read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
@@ -28,7 +29,7 @@ from tongyao.gateway.api.common import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.people import PERSPECTIVES, people_found
+from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
 from tongyao.protocol.model.intent_parts import lens_over
 from tongyao.protocol.model.process import DEMANDER
@@ -108,6 +109,9 @@ async def _tension_page(
     written: FormData | None = None,
 ) -> Response:
     access = await _of_demander(visit, process_id)
+    history = await read_history(
+        visit.context, visit.caller, process_id, limit=500
+    )  # first: no event is newer than the view
     view = await party_view(visit.context, access)
     quoted = await words_of_tension(visit.context, access)
     receipt = await _receipt(visit, message) if message else None
@@ -134,6 +138,7 @@ async def _tension_page(
         left=_seconds_left(ask),
         receipt=receipt,
         behind=behind,
+        shown_event=history.next or "",
         problem=problem,
         written=written,
     )
@@ -164,19 +169,22 @@ async def show_people(visit: SignedIn, process_id: Id) -> Response:
 async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response:
     chosen = [one for one in form.getlist("person") if isinstance(one, str)]
     try:
-        chosen += [one for one in words_in(form, "others") if one not in chosen]
-        people = [{"profile_id": one, "endpoint": text_in(form, f"endpoint-{one}") or "proxy"} for one in chosen]
+        named = [one for one in words_in(form, "others") if one not in chosen]
+        speaks = {one: text_in(form, f"endpoint-{one}") or "proxy" for one in chosen}
+        speaks |= {one: text_in(form, "endpoint-others") or "proxy" for one in named}
+        people = [{"profile_id": one, "endpoint": endpoint} for one, endpoint in speaks.items()]
         if not people:
             raise BadInput("nobody_chosen", "choose at least two people")
         receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
     except (BadInput, Refused) as problem:
-        return await _people_page(visit, process_id, problem=problem, chosen=chosen)
+        return await _people_page(visit, process_id, problem=problem, given=form)
     return go_to(f"/processes/{process_id}?message={quote(receipt.id, safe='')}")
 
 
 async def _people_page(
-    visit: Visit, process_id: str, *, problem: Problem | None = None, chosen: list[str] | None = None
+    visit: Visit, process_id: str, *, problem: Problem | None = None, given: FormData | None = None
 ) -> Response:
+    """`given`: what was chosen, and refused."""
     found = await read_candidates(visit.context, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
@@ -187,8 +195,10 @@ async def _people_page(
     order = await nearest_first(visit.context.repositories, process_id)
     parent = access.process.parent_id
     before = await visit.context.repositories.lineage.asked_in(parent) if parent else frozenset[str]()
-    taken = [one for one in order[:most] if one not in before]  # as without a choice; no more have room
-    people.sort(key=lambda one: one.id in before)
+    nearest = sorted((one for one in people if one.id in order), key=lambda one: order.index(one.id))
+    by_words = not visit.context.models_cost
+    taken = ticked([one for one in nearest if one.id not in before], most=most, by_words=by_words)
+    people.sort(key=lambda one: (one.id in before, one.id not in taken))
     return page(
         visit,
         "people.html",
@@ -201,7 +211,9 @@ async def _people_page(
         cost=await _cost_before(visit, parent) if parent else None,
         perspectives=PERSPECTIVES,
         ask=await _asked(visit, process_id, "select_participants"),
-        chosen=[one.id for one in people if one.id in taken] if chosen is None else chosen,
+        chosen=taken if given is None else given.getlist("person"),
+        given=given,
+        by_words=by_words,
         problem=problem,
     )
 

@@ -15,7 +15,7 @@ from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
-from tongyao.app.messaging.party_events import read_history
+from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, summary
@@ -87,8 +87,10 @@ async def _page(
     status: int = 200,
 ) -> Response:
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    history = await read_history(
+        visit.context, visit.caller, process_id, limit=500
+    )  # first: no event is newer than the view
     view = await party_view(visit.context, access)
-    history = await read_history(visit.context, visit.caller, process_id, limit=500)
     news = reading.news_by_round(history.events)
     aliases, rounds = reading.grid(view)
     receipt = None
@@ -113,6 +115,7 @@ async def _page(
         received=bool(await visit.context.repositories.inbox.received(process_id, access.alias)),
         answers_said=_answers_said(visit, view),
         summary=shown,
+        shown_event=history.next or "",
         mine=next((one for one in waiting if one.process_id == process_id), None),
         place_of_ask=asks.place_of,
         title=reading.title_of(view) or process_id,
@@ -132,6 +135,7 @@ async def _page(
         curve=reading.curve(news, rounds=limit),
         max_rounds=limit,
         budget=access.process.settings.get("cost_budget"),
+        costs=visit.context.models_cost,
         receipt=receipt,
         behind=behind,
         sure=sure,
@@ -167,14 +171,19 @@ async def _why(visit: Visit, process_id: str) -> Why | None:
 
 
 @router.get("/{process_id}/live", openapi_extra=action(Action.READ_EVENTS))
-async def stream_changes(visit: SignedIn, process_id: Id) -> Response:
-    """Server-sent: `changed`, whenever the page has something new. It ends when the session does, and with the process."""
+async def stream_changes(
+    visit: SignedIn, process_id: Id, shown: Annotated[str | None, Query(max_length=MAX_TOKEN)] = None
+) -> Response:
+    """Server-sent: `changed`, whenever the page has something new. It ends when the session does, and with the process.
+
+    `shown`: the last event that the page takes into account.
+    """
     live: Live = visit.request.app.state.live
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_EVENTS)
     if access.process.ended_at is not None:
         return Response(status_code=204)
     live.admit(visit.caller)
-    return EventSourceResponse(_changes(visit, live, process_id), ping=15)
+    return EventSourceResponse(_changes(visit, live, process_id, shown), ping=15)
 
 
 async def _still_signed_in(visit: Visit) -> bool:
@@ -185,9 +194,9 @@ async def _still_signed_in(visit: Visit) -> bool:
         return True
 
 
-async def _changes(visit: Visit, live: Live, process_id: str) -> AsyncIterator[ServerSentEvent]:
+async def _changes(visit: Visit, live: Live, process_id: str, shown: str | None) -> AsyncIterator[ServerSentEvent]:
     with live.counted(visit.caller):
-        changes = live.changes(visit.caller, process_id)
+        changes = live.changes(visit.caller, process_id, shown)
         following = asyncio.ensure_future(anext(changes))
         try:
             while await _still_signed_in(visit):

@@ -31,11 +31,18 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   addEventListener("pagehide", keep);
 }
 
-// The inbox looks every ten seconds whether something else waits, but never under somebody's hands.
+// When somebody last pointed, scrolled or wrote, and where: nothing moves under their hands.
+let touched = 0, pointed = null;
+for (const one of ["pointermove", "pointerdown", "wheel", "touchmove", "keydown"]) {
+  addEventListener(one, (event) => { touched = Date.now(); pointed = event.clientX ? [event.clientX, event.clientY] : pointed; }, { passive: true });
+}
+
+// The inbox looks every ten seconds whether something else waits, but never under somebody's hands; what just came of an answer is read first.
 const look = () => document.querySelector("[data-look]");
 if (look()) {
   setInterval(async () => {
-    if (document.hidden || document.activeElement?.closest("main form")) return;
+    const reads = location.search.includes("done=") && performance.now() < 30000;
+    if (document.hidden || reads || touched + 4000 > Date.now() || document.activeElement?.closest("main form")) return;
     try {
       const answer = await fetch(location.pathname);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
@@ -75,10 +82,7 @@ if (live()?.dataset.live) {
     if (again) { again = false; load(); } else follows();
   };
   // Nothing moves under somebody's hands: while they point, scroll or write, one line at the foot says that there is something new.
-  let touched = 0, pointed = null, later;
-  for (const one of ["pointermove", "pointerdown", "wheel", "touchmove", "keydown"]) {
-    addEventListener(one, (event) => { touched = Date.now(); pointed = event.clientX ? [event.clientX, event.clientY] : pointed; }, { passive: true });
-  }
+  let later;
   const tell = () => {
     clearTimeout(later);
     const wait = touched + 4000 - Date.now();
@@ -127,6 +131,33 @@ if (live()?.dataset.live) {
   };
   follow();
   follows();
+}
+
+// Who chooses people sees how many of them are asked themselves: only they can commit.
+const asked = document.querySelector("[data-asked]");
+if (asked) {
+  const form = asked.closest("form");
+  const speaks = (name) => form.elements[`endpoint-${name}`]?.value ?? "proxy";
+  const tell = () => {
+    const named = form.elements.others.value.split(/\s+/).filter(Boolean);
+    const all = [...form.querySelectorAll("[name=person]:checked")].map((one) => speaks(one.value)).concat(named.map(() => speaks("others")));
+    const n = all.filter((one) => one !== "proxy").length;
+    const words = n === 0 ? asked.dataset.none : n === all.length ? asked.dataset.all : asked.dataset.some;
+    asked.textContent = all.length ? words.replace("{n}", n).replace("{all}", all.length) : "";
+  };
+  form.addEventListener("input", tell);
+  tell();
+}
+
+// A key is copied; where the browser does not allow it, it is selected.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  const shown = document.getElementById(button.dataset.copy);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(shown.textContent);
+      button.textContent = button.dataset.copied;
+    } catch { getSelection().selectAllChildren(shown); }
+  });
 }
 
 // A footnote opens the list that it stands in.
