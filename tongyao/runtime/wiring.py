@@ -205,7 +205,7 @@ async def sort_intent(request: FormulationRequest) -> TensionDraft:
     return await _READER.run(functools.partial(_formulate, request))
 
 
-_READER = FairThreads(2, "intents")
+_READER = FairThreads(1, "intents")
 """Registrations and searches do not wait for those who are still writing."""
 
 
