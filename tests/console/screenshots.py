@@ -45,6 +45,8 @@ class Camera:
             if act is not None:
                 await act(page)
                 await page.wait_for_load_state()
+            # From the top: else the bar stands where the page was scrolled to.
+            await page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
             await page.screenshot(path=self._path(name, width, theme), full_page=True)
 
     async def printed(self, name: str, path: str, secret: str) -> None:
