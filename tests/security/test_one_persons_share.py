@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,8 +20,11 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.choosing import intent_help
 from tongyao.app.context import AppContext, GatewayOptions
-from tongyao.app.errors import QuotaReached, Unavailable
+from tongyao.app.errors import BadInput, QuotaReached, Unavailable
 from tongyao.app.feedback import FeedbackBody, give_feedback
+from tongyao.app.people import registration
+from tongyao.app.people.agents import SourceBody, fetch_profile, set_source
+from tongyao.app.people.profile_source import ChatMessage
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 from tongyao.llm.extractive.endpoint import project
 from tongyao.llm.extractive.own_words import MOST_OF_WORDS
@@ -139,3 +142,48 @@ async def test_what_came_of_a_plan_keeps_to_the_quota_of_its_author(gateway: Gat
         await give_feedback(context, author, pid, body)
     kept = await give_feedback(gateway.context, author, pid, body)
     assert kept.revision == 1
+
+
+class SlowAgent:
+    """Gives a profile when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked, self.answers = asyncio.Event(), asyncio.Event()
+
+    async def get_profile(self) -> str:
+        self.asked.set()
+        await self.answers.wait()
+        return "I splice rope, and rig boats on the lake."
+
+    async def chat(self, messages: Sequence[ChatMessage]) -> str:
+        return ""
+
+
+async def test_ones_profile_is_fetched_from_ones_agent_once_at_a_time(gateway: GatewayHarness) -> None:
+    """Twenty at once, of eight megabytes each, took a gigabyte."""
+    slow = SlowAgent()
+    context = replace(gateway.context, profile_sources={"slow": lambda *_: slow})
+    joined = await gateway.join(await gateway.scene())
+    person = joined["profile_id"]
+    caller = Caller(Role.PERSON, person)
+    await set_source(context, caller, person, SourceBody(kind="slow"))
+    first = asyncio.create_task(fetch_profile(context, caller, person))
+    async with asyncio.timeout(60):
+        await slow.asked.wait()
+        with pytest.raises(Unavailable) as refused:
+            await fetch_profile(context, caller, person)
+        assert refused.value.code == "fetched_already"
+        slow.answers.set()
+        assert (await first).version == 2
+        assert (await fetch_profile(context, caller, person)).version == 2
+
+
+async def test_a_profile_that_is_too_long_waits_for_no_thread(
+    gateway: GatewayHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long texts are read one after the other: those that wait are in memory."""
+    context = replace(gateway.context, profile_max_chars=1_000)
+    joined = await gateway.join(await gateway.scene())
+    monkeypatch.setattr(registration, "_read", None)
+    with pytest.raises(BadInput, match="2,001 characters"):
+        await registration.register_profile(context, joined["profile_id"], scene="", name="", text="x" * 2_001)

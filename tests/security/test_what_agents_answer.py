@@ -14,7 +14,7 @@ import pytest
 
 from tests.gateway.outbound.test_sources import HELLO, SECRETS, Keeping
 from tongyao.app.people.profile_source import SourceError
-from tongyao.gateway.outbound.http_agent import HttpProfileSource
+from tongyao.gateway.outbound.http_agent import CHAT_BYTES, HttpProfileSource
 from tongyao.gateway.outbound.http_client import MOST_BYTES, MOST_PARTS
 from tongyao.gateway.outbound.network import BESIDE_BYTES
 
@@ -55,8 +55,7 @@ async def refused(source: HttpProfileSource) -> str:
             await asked
         assert (caught.value.code, caught.value.permanent) == ("answer_refused", True)
         whys.add(str(caught.value))
-    [why] = whys
-    return why
+    return "; ".join(sorted(whys))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "deflate", "identity, gzip"])
@@ -118,6 +117,14 @@ async def test_a_long_answer_is_taken_whole() -> None:
         async with agent(answer) as source:
             assert await source.get_profile() == text
             assert await source.chat(HELLO) == text
+
+
+async def test_an_answer_in_a_turn_is_shorter_than_a_profile() -> None:
+    long = json.dumps({"text": "x" * CHAT_BYTES}).encode()
+    async with agent(OK.replace(b"text/plain", b"application/json") + b"\r\n" + long) as source:
+        assert await source.get_profile() == "x" * CHAT_BYTES
+        with pytest.raises(SourceError, match="bytes"):
+            await source.chat(HELLO)
 
 
 @pytest.mark.parametrize("values", ["[],", "{},", '"":0,', "1e5,"])

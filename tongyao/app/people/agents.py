@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field, SecretStr, ValidationError
 
@@ -18,6 +18,9 @@ from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_profile
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.sources import SourceRow, SourceUnknown
+
+_FETCHING: Final[set[str]] = set()
+"""Whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
 
 
 class SourceBody(Body):
@@ -81,9 +84,20 @@ async def remove_source(context: AppContext, caller: Caller, person: str) -> Non
 async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
     """Store the profile that one's agent has as a new version; the same text again is the same version.
 
-    Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long), `QuotaReached`, `Unavailable`.
+    One person's is fetched once at a time. Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long),
+    `QuotaReached`, `Unavailable`.
     """
     authorize_for_profile(caller, person, Action.SOURCE)
+    if person in _FETCHING:
+        raise Unavailable("fetched_already", "your profile is being fetched from your agent: wait until that has ended")
+    _FETCHING.add(person)
+    try:
+        return await _fetch_profile(context, caller, person)
+    finally:
+        _FETCHING.discard(person)
+
+
+async def _fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
     profile = await context.repositories.profiles.get(person)
     source = await source_of(context, person)
     await check_profile(context, caller, person, chars=1)  # before its server is asked

@@ -48,6 +48,8 @@ async def register_profile(
         raise BadInput(
             "profile_id", f"{profile_id!r} cannot be an id: letters, digits, and . @ : - _, at most 120", field="id"
         )
+    if len(text) > 2 * context.profile_max_chars:  # before it waits for a thread
+        raise _too_long(profile_id, len(text), context.profile_max_chars)
     clean, grade, language = await asyncio.get_running_loop().run_in_executor(
         _LONG_ONES if len(text) > _LONG else None, _read, text, profile_id, context.profile_max_chars
     )

@@ -23,6 +23,8 @@ from tongyao.gateway.outbound.network import AddressForbidden, AnswerRefused
 from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
+CHAT_BYTES: Final = 4_000_000
+"""Of an answer in a conversation, which is much longer than what may be said in a turn: fifty agents may answer at the same time."""
 PROFILE_SECONDS: Final = 30.0
 EARLY_SECONDS: Final = 30.0
 """A token that ends so soon is renewed before it is used."""
@@ -72,21 +74,22 @@ class HttpProfileSource:
     async def get_profile(self) -> str:
         if self._config.profile_url is None:
             raise SourceError("no_profile", "no `profile_url` is set for this agent", permanent=True)
-        body, kind = await self._ask("GET", self._config.profile_url, min(PROFILE_SECONDS, self._seconds))
+        seconds = min(PROFILE_SECONDS, self._seconds)
+        body, kind = await self._ask("GET", self._config.profile_url, seconds, http_client.MOST_BYTES)
         return _text(body, "text") if "json" in kind else body.decode("utf-8", "replace")
 
     async def chat(self, messages: Sequence[ChatMessage]) -> str:
         request: dict[str, Any] = {"messages": [one.model_dump() for one in messages]}
         if self._config.model is not None:
             request["model"] = self._config.model
-        body, _ = await self._ask("POST", self._config.chat_url, self._seconds, json=request)
+        body, _ = await self._ask("POST", self._config.chat_url, self._seconds, CHAT_BYTES, json=request)
         return _text(body, "content")
 
-    async def _ask(self, method: str, url: str, seconds: float, **more: Any) -> tuple[bytes, str]:
+    async def _ask(self, method: str, url: str, seconds: float, most: int, **more: Any) -> tuple[bytes, str]:
         try:
             async with (
                 asyncio.timeout(seconds),
-                http_client.client(private_allowed=self._private_allowed, seconds=seconds) as client,
+                http_client.client(private_allowed=self._private_allowed, seconds=seconds, most_bytes=most) as client,
                 client.stream(method, url, auth=self._auth, **more) as answer,
             ):
                 _check(answer.status_code)
