@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import uuid
 from pathlib import Path
+
+import pytest
 
 from tests.commands.command_line import room, tongyao
 from tests.support.stack import Stack
@@ -18,7 +21,8 @@ async def test_somebody_speaks_by_their_own_id_in_the_present_round(stack: Stack
     assert done.exit_code == 0, done.output
     kept, then = done.stdout.strip().splitlines()
     assert kept.startswith("kept word for word")
-    assert then.startswith("Now: in the rounds, round 1; waits for P0") and "Next: tongyao say" in then
+    assert then.startswith("Now: in the rounds, round 1; waits for P0")
+    assert then.endswith(f"Next: tongyao watch {process}"), "no command of somebody else"
     assert isinstance((await tongyao("say", process, "--as", "dora", "--text", "x")).exception, NotFound)
     assert isinstance((await tongyao("show", "c-0000")).exception, NotFound)
     handed = await tongyao("switch", process, "--as", "ada", "agent")
@@ -91,3 +95,48 @@ async def test_after_the_end_a_residual_can_only_be_taken_up(stack: Stack) -> No
     refused = (await tongyao("branch", process, "plan/1/residual/1", "--no")).exception
     assert isinstance(refused, Refused)
     assert "asks nothing any more: no process starts" in message_of(refused)
+
+
+async def test_whose_proxy_has_answered_a_round_is_told_which_and_when_they_can_speak(stack: Stack) -> None:
+    process, aliases = await room(stack)
+    assert (await tongyao("switch", process, "--as", aliases["ada"], "proxy")).exit_code == 0
+    await _has_spoken(stack, process, aliases["ada"])
+    assert (await tongyao("switch", process, "--as", aliases["ada"], "human")).exit_code == 0
+    refused = (await tongyao("say", process, "--as", aliases["ada"], "--text", "One word more.")).exception
+    assert isinstance(refused, Refused)
+    said = message_of(refused)
+    assert "round 1: your proxy has answered in this round" in said
+    assert "you can speak when the next round opens" in said
+    assert "--as" not in said, "a command of somebody else is none of theirs"
+    await stack.say(process, "cancel")
+
+
+async def _has_spoken(stack: Stack, process: str, alias: str) -> None:
+    async def spoken() -> bool:
+        return any(row.alias == alias for row in await stack.repositories.rounds.projections(process))
+
+    await stack.when(spoken)
+
+
+async def test_show_prints_what_one_person_reads(stack: Stack) -> None:
+    process, aliases = await room(stack)
+    words = "My workshop is free on Mondays."
+    assert (await tongyao("say", process, "--as", aliases["ada"], "--text", words)).exit_code == 0
+    await _has_spoken(stack, process, aliases["ada"])
+    for name, reads in (("ada", True), ("bo", False)):
+        shown = await tongyao("show", process, "--as", aliases[name])
+        assert shown.exit_code == 0, shown.output
+        assert (words in shown.stdout) is reads
+    await stack.say(process, "cancel")
+
+
+@pytest.mark.parametrize("intent", ["", " "])
+async def test_an_empty_intent_is_refused_in_plain_words_and_nobody_is_registered(
+    stack: Stack, tmp_path: Path, intent: str
+) -> None:
+    profile = tmp_path / f"{uuid.uuid4().hex}.md"
+    profile.write_text("I bake bread.", encoding="utf-8")
+    refused = (await tongyao("start", "--intent", intent, "--participant", str(profile))).exception
+    assert isinstance(refused, BadInput)
+    assert str(refused).startswith("the intent is empty: say in a sentence")
+    assert not await stack.repositories.profiles.ids_like(profile.stem)

@@ -154,6 +154,8 @@ def reason(error: ErrorDetails) -> str:
             return _encodable(f"{given!r} is no {name}; one of {context['expected_tags']}")
         case "missing":
             return "this is missing"
+        case "string_too_short" if context.get("min_length") == 1:
+            return "this is empty: write something"
         case "extra_forbidden":
             return "there is no such field"
         case "model_attributes_type" | "model_type" | "dict_type":

@@ -192,7 +192,12 @@ def say(
     from tongyao.commands.actions import messages as actions
 
     if round_number is None:
-        round_number = run(actions.present(process)).round
+        row = run(actions.present(process))
+        if row.round < 1:
+            fail(
+                words.say("wrong.no_round_yet", process=process, phase=words.say(f"phase.{row.phase}")), EXIT_BAD_INPUT
+            )
+        round_number = row.round
     actions.send(process, "submit_projection", key, sender=who, round=round_number, text=text, nothing_new=nothing_new)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tongyao.commands.shared.options import Process
+from tongyao.commands.shared.options import Process, complete_person
 from tongyao.commands.shared.terminal import run
 from tongyao.protocol.model.phase import Phase
 
@@ -36,12 +36,21 @@ def show(
     with_audit: Annotated[
         bool, typer.Option("--audit", help="Print the 13 measured properties of the protocol with their figures.")
     ] = False,
+    who: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            help="Print what one person reads: their delivery, their own words, the observations. An alias (P01; P00 is the demander), "
+            "a profile id or a unique part of it, or the profile's file.",
+            autocompletion=complete_person,
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Show the state of a process, what it waits for, and its plan if there is one."""
     from tongyao.commands.actions import processes as actions
 
-    run(actions.show(process, with_audit, as_json))
+    run(actions.show_to(process, who, as_json) if who else actions.show(process, with_audit, as_json))
 
 
 def why(process: Process) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
 from tongyao.commands.shared.words import say
@@ -74,11 +72,7 @@ def doctor(
     from tongyao.commands.shared.doctor import examine, is_well
 
     rows = examine(settings())
-    table = Table("", *(say(f"doctor.column_{name}") for name in ("state", "found", "advice")), box=None)
-    for row in rows:
-        state = Text(say(f"doctor.{row.finding.value}"), style=actions.STYLES[row.finding])
-        table.add_row(row.subject, state, Text(row.found), Text(row.advice))
-    console.print(table)
+    actions.print_rows(rows)
     if not is_well(rows):
         raise typer.Exit(EXIT_FAILED)
 

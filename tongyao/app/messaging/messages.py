@@ -44,6 +44,7 @@ from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
+from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
@@ -99,7 +100,8 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "不再开始新的一轮；当前的步骤结束后给出方案，或结束过程",
     ),
     "replan": ("the plan is made once more; then it is answered again", "方案将重做一次，之后再次征求答复"),
-    "approve_residual": ("your answer about the residual tension is noted", "关于残余张力的答复已记录"),
+    "approve_residual": ("a process is started for it: {child}", "将为它另开一个过程：{child}"),
+    "no_child": ("noted: no process is started for it", "已记录：不为它另开过程"),
     "resume": ("the process goes on where it was; deadlines run again", "过程从原处继续，期限重新计时"),
     "cancel": ("the process is cancelled; what was said stays in the records", "过程已取消；说过的话仍保留在记录中"),
     "extend_deadline": ("there is more time now", "期限已延长"),
@@ -126,9 +128,11 @@ class Receipt(Value):
     repeated: bool = Field(
         default=False, description="A message with this key was applied before; nothing was changed now."
     )
-    round: int = Field(
-        default=0, description="Of words that came when their round had closed: the round in which they count."
+    round: int | None = Field(
+        default=None,
+        description="Of words: the round in which they count. A later one than they were sent for where that had closed.",
     )
+    later: bool = Field(default=False, description="Whether words count in a later round than they were sent for.")
 
 
 async def send_message(
@@ -205,12 +209,20 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
-        raise Refused(stored.verdict, stored.id, phase=phase, language=access.process.language)
+        raise Refused(_of_round(stored.verdict, body), stored.id, phase=phase, language=access.process.language)
     if isinstance(body, AnswerPlanBody) and body.contact.strip():
         await keep_contact(
             context, access, body.contact
         )  # also when repeated: an earlier try may have stopped before this
     return _receipt(stored, repeated=kept.verdict is not None)
+
+
+def _of_round(verdict: Verdict, body: MessageBody) -> Verdict:
+    """A refusal of words, with the round that they were for."""
+    if not isinstance(body, SubmitProjectionBody) or verdict.code != Refusal.TURN_OVER:
+        return verdict
+    en, zh = f"round {body.round}: {verdict.en}", f"第 {body.round} 轮：{verdict.zh}"
+    return verdict.model_copy(update={"en": en, "zh": zh})
 
 
 async def _with_checked_names(
@@ -344,8 +356,17 @@ def _receipt(stored: StoredMessage, *, repeated: bool = False) -> Receipt:
         en=en,
         zh=zh,
         repeated=repeated or (verdict is not None and verdict.repeated),
-        round=verdict.round if verdict else 0,
+        round=_counts_in(stored),
+        later=bool(verdict and verdict.round),
     )
+
+
+def _counts_in(stored: StoredMessage) -> int | None:
+    """The round in which words count, or would have counted; None for every other message."""
+    if stored.kind != "submit_projection":
+        return None
+    later = stored.verdict.round if stored.verdict is not None else 0
+    return later or int(stored.payload["round"])
 
 
 def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
@@ -358,4 +379,10 @@ def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
         return APPLIED["nothing_new"]
     if stored.kind == "switch_endpoint":
         return APPLIED[f"to_{stored.payload['endpoint']}"]
+    if stored.kind == "approve_residual":
+        if not stored.payload["approve"]:
+            return APPLIED["no_child"]
+        en, zh = APPLIED["approve_residual"]
+        child = child_id(stored.process_id, stored.payload["residual"])
+        return en.format(child=child), zh.format(child=child)
     return APPLIED.get(stored.kind, ("", ""))

@@ -11,7 +11,7 @@ import typer
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import NotFound, Refused
+from tongyao.app.errors import Refused
 from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
@@ -19,7 +19,7 @@ from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context, validated
 from tongyao.commands.shared.next_steps import next_step
-from tongyao.commands.shared.references import alias_in, find_person
+from tongyao.commands.shared.references import alias_in, find_person, party_in
 from tongyao.commands.shared.terminal import EXIT_PENDING, console, fail, run
 from tongyao.commands.shared.words import language, say
 from tongyao.protocol.model.process import DEMANDER
@@ -105,17 +105,18 @@ async def _deliver(process: str, body: MessageBody, key: str, sender: str, about
         row = await context.repositories.processes.get(process)
         if about:
             body = body.model_copy(update={"alias": await alias_in(context, row, about)})
-        caller = await _caller(context, row, sender)
+        caller = OPERATOR if sender == OPERATORS else await party_in(context, row, sender)
+        own = caller.alias if caller.role is Role.PARTICIPANT else ""
         if console.is_terminal and (told := _who_reads(body, row, caller.alias or DEMANDER)):
             console.print(told, style="dim", highlight=False, markup=False, soft_wrap=True)
         try:
             receipt = await send_message(context, caller, process, body, key=key, via="cli")
         except Refused as refused:
-            refused.add_note(await next_step(context.repositories, process))
+            refused.add_note(await next_step(context.repositories, process, alias=own))
             raise
         if receipt.state == "applied":
             await _until_written(context, row)
-        return receipt, await next_step(context.repositories, process)
+        return receipt, await next_step(context.repositories, process, alias=own)
 
 
 def _who_reads(body: MessageBody, row: ProcessRow, alias: str) -> str:
@@ -135,20 +136,6 @@ async def _until_written(context: AppContext, before: ProcessRow) -> None:
         if (await context.repositories.processes.get(before.id)).seq > before.seq:
             return
         await asyncio.sleep(0.1)
-
-
-async def _caller(context: AppContext, row: ProcessRow, sender: str) -> Caller:
-    """The caller in whose role a message is sent. Raises `NotFound`."""
-    if sender == OPERATORS:
-        return OPERATOR
-    alias = await alias_in(context, row, sender)
-    if alias == DEMANDER:
-        return Caller(Role.PERSON, row.demander)
-    seats = await context.repositories.seats.seats(row.id)
-    person = next((seat.person for seat in seats if seat.alias == alias), None)
-    if person is None:
-        raise NotFound("no_such_seat", say("wrong.no_such_seat", process=row.id, given=alias))
-    return Caller(Role.PARTICIPANT, person, process_id=row.id, alias=alias)
 
 
 async def aliases(process: str, given: list[list[str]]) -> list[list[str]]:

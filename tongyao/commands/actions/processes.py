@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -13,13 +15,14 @@ from tongyao.app.errors import NotFound, Unavailable
 from tongyao.app.reading import Reading
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context
 from tongyao.commands.shared.live_view import asks_of, left_open, live_view
-from tongyao.commands.shared.references import demander_or_profile
+from tongyao.commands.shared.references import demander_or_profile, party_in
 from tongyao.commands.shared.showing import (
     audited,
     print_audit,
     print_before_rounds,
     print_choices,
     print_plan,
+    print_view,
     shown_as_json,
     summary_as_json,
 )
@@ -127,6 +130,18 @@ async def show(process: str, with_audit: bool, as_json: bool) -> None:
             await print_audit(repositories, process)
 
 
+async def show_to(process: str, who: str, as_json: bool) -> None:
+    async with records_context() as context:
+        row = await context.repositories.processes.get(process)
+        caller = await party_in(context, row, who)
+        view = await processes.read_process(context, caller, process)
+        if as_json:
+            print_json(view.model_dump(mode="json", exclude_none=True))
+            return
+        _print_asks(await asks_of(context.repositories, row, alias=view.you))
+        print_view(view)
+
+
 async def why(process: str) -> None:
     async with records_context() as context:
         row = await context.repositories.processes.get(process)
@@ -160,13 +175,13 @@ async def list_processes(wanted: dict[str, Any], limit: int, as_json: bool) -> N
         print_json([one.model_dump(mode="json", exclude_none=True) for one in found.processes])
         return
     none = say("show.none_like_this" if any(wanted.values()) else "show.none")
-    console.print(_table(found.processes) if found.processes else Text(none))
+    console.print(_listed(found.processes) if found.processes else Text(none))
     if found.next:
         console.print(say("show.more_than", limit=limit), style="dim")
 
 
-def _table(shown: list[processes.ProcessSummary]) -> Table:
-    """A line each; columns in which nothing stands are left out, and ids are never cut."""
+def _listed(shown: list[processes.ProcessSummary]) -> RenderableType:
+    """A line each, where that fits on the screen; else each with its parts on lines of their own. Ids are never cut."""
     rows = [
         {
             "id": one.id,
@@ -181,23 +196,23 @@ def _table(shown: list[processes.ProcessSummary]) -> Table:
         }
         for one in shown
     ]
-    columns = [name for name in rows[0] if any(row[name] for row in rows)]
-    widest = max(len(row["id"]) for row in rows)  # an id that is cut cannot be used
-    table = Table(
-        *[
-            Column(
-                say(f"show.column_{name}"),
-                no_wrap=name == "id",
-                overflow="fold",
-                min_width=widest if name == "id" else 5,
-            )
-            for name in columns
-        ],
-        box=None,
-    )
+    columns = {name: say(f"show.column_{name}") for name in rows[0] if any(row[name] for row in rows)}
+    table = Table(*(Column(title, no_wrap=True, overflow="ignore") for title in columns.values()), box=None)
     for row in rows:
         table.add_row(*(Text(row[name]) for name in columns))
-    return table
+    if table.__rich_measure__(console, console.options.update(max_width=10_000)).maximum <= console.width:
+        return table
+    return Group(*(_block(row, columns) for row in rows))
+
+
+def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
+    """One process in a narrow window: its id alone on the first line, then what is said of it."""
+    told = [f"{columns[name]}: {row[name]}" for name in columns if row[name] and name not in ("id", "waits_for")]
+    lines: list[RenderableType] = [Text(row["id"], style="bold", no_wrap=True, overflow="ignore")]
+    lines.append(Padding(Text(" · ".join(told)), (0, 0, 0, 2)))
+    if waits := row["waits_for"].replace("\n", "; "):
+        lines.append(Padding(Text(f"{columns['waits_for']}: {waits}"), (0, 0, 0, 2)))
+    return Group(*lines)
 
 
 def _asked(ask: processes.WaitsFor) -> str:

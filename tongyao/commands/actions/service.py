@@ -8,10 +8,13 @@ import re
 import signal
 import sys
 import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 from rich.cells import cell_len, set_cell_size
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +24,9 @@ from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, run
 from tongyao.commands.shared.words import say
 from tongyao.runtime import installation
 from tongyao.runtime.settings import every_variable
+
+if TYPE_CHECKING:
+    from tongyao.commands.shared.doctor import Row
 
 _WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
@@ -113,13 +119,18 @@ def print_deployment() -> bool:
 
     rows = run(examine_deployment(settings()))
     order = [Finding.FAILED, Finding.ATTENTION, Finding.OK]
-    for row in sorted(rows, key=lambda one: order.index(one.finding)):
+    print_rows(sorted(rows, key=lambda one: order.index(one.finding)))
+    return is_well(rows)
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """A line each, what to do below it. Nothing is cut, so that paths and commands can be pasted in a narrow window, too."""
+    for row in rows:
         line = Text(set_cell_size(say(f"doctor.{row.finding.value}"), 10), style=STYLES[row.finding])
         subject = row.subject + " " * max(1, 20 - cell_len(row.subject))
         console.print(line.append(f"{subject}{row.found}", style="default"), soft_wrap=True)
         if row.advice:
-            console.print(Text(f"{'':<30}{row.advice}"), soft_wrap=True)
-    return is_well(rows)
+            console.print(Padding(Text(row.advice), (0, 0, 0, 10)))
 
 
 def print_settings() -> None:

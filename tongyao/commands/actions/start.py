@@ -92,6 +92,8 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[
     intent, demander, scene = given["intent"], given.get("demander"), given.get("scene") or ""
     if intent.startswith("@"):
         intent = read_text(Path(intent[1:]), field="intent")
+    if not intent.strip():
+        raise BadInput("intent_empty", say("wrong.intent_empty"), field="intent")
     people: dict[str, str] = {}
     for one in [*([demander] if demander else []), *(named["profile_id"] for named in given["participants"])]:
         people[one] = await profile_id_of(context, one, scene)

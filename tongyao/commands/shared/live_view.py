@@ -31,10 +31,12 @@ _STEPS = (
 )  # fmt: skip
 
 
-async def asks_of(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Of everything that waits a line that says so, then the commands that answer it, indented and whole."""
+async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
+    """Of everything that waits (for `alias`) a line that says so, then the commands that answer it, indented and whole."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
+        if alias not in ("", ask.alias):
+            continue
         lines.append(waits_for(ask, row))
         lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
         branches = branches or ask.ask in ("residual", "hole")

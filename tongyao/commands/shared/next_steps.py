@@ -75,12 +75,20 @@ async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[s
     ]
 
 
-async def next_step(repositories: Repositories, process_id: str) -> str:
-    """The phase, what is waited for, and a command, in one line: for the end of a command that changed something."""
+async def next_step(repositories: Repositories, process_id: str, *, alias: str = "") -> str:
+    """The phase, what is waited for, and a command, in one line: for the end of a command that changed something.
+
+    `alias`: of the participant who gave the command. They are not shown a command of somebody else.
+    """
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)
+    others = [ask for ask in asks if alias not in ("", ask.alias)]
+    asks = [ask for ask in asks if ask not in others]
     in_round = row.phase == Phase.CRYSTALLIZING
     stands = say("waits.now_round" if in_round else "waits.now", phase=say(f"phase.{row.phase}"), round=row.round)
+    if others and not asks:
+        waited = dict.fromkeys(waits_for(ask, row) for ask in others)
+        return f"{stands}{say('waits.then')}{say('waits.then').join(waited)}{say('waits.next', command=f'tongyao watch {process_id}')}"
     if Phase(row.phase).ended or not asks:
         looked = "show" if Phase(row.phase).ended else "watch"
         return stands + say("waits.next", command=f"tongyao {looked} {process_id}")

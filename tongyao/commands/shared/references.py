@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.words import say
@@ -116,6 +118,18 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
             "no_seats_yet", say("wrong.no_seats_yet", process=process.id, phase=say(f"phase.{process.phase}"))
         )
     raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=repr(given)))
+
+
+async def party_in(context: Reading, process: ProcessRow, given: str) -> Caller:
+    """The demander or participant that `given` means, as a caller. Raises `BadInput`, `NotFound`."""
+    alias = await alias_in(context, process, given)
+    if alias == DEMANDER:
+        return Caller(Role.PERSON, process.demander)
+    seats = await context.repositories.seats.seats(process.id)
+    person = next((seat.person for seat in seats if seat.alias == alias), None)
+    if person is None:
+        raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=alias))
+    return Caller(Role.PARTICIPANT, person, process_id=process.id, alias=alias)
 
 
 def _only(given: str, found: Sequence[str], *, what: str) -> str:

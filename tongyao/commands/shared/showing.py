@@ -19,7 +19,7 @@ from tongyao.commands.shared.common import OPERATOR
 from tongyao.commands.shared.next_steps import after_end, commands_for
 from tongyao.commands.shared.terminal import console
 from tongyao.commands.shared.words import language, say
-from tongyao.protocol.documents.markdown import tension_markdown
+from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.audit import Finding, audit
 from tongyao.protocol.rules.formulation import not_taken_up
@@ -101,7 +101,11 @@ async def _print_candidates(context: Reading, process_id: str) -> None:
 
 
 def _because(reason: Because) -> list[str]:
-    part = f"{reason.part} “{' '.join(reason.part_text.split())[:120]}”" if reason.part_text else reason.part
+    part = (
+        f"{reason.part} ({say(f'show.lens_{reason.part[0]}')}) “{' '.join(reason.part_text.split())[:120]}”"
+        if reason.part_text
+        else reason.part
+    )
     lines = [f"    {say('show.near', facet=say(f'show.facet_{reason.facet}'), part=part)}"]
     return [*lines, f"    {say('show.they_say', sentence=reason.sentence)}"] if reason.sentence else lines
 
@@ -145,6 +149,21 @@ async def print_plan(context: Reading, process_id: str) -> None:
     said = await nothing_found(context.repositories, await context.repositories.processes.get(process_id))
     if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may say so itself
         console.print(Text(said, style="yellow"))
+
+
+def print_view(view: PartyView) -> None:
+    """What one person reads: their delivery, what they or their proxy said, and the observations, with their texts."""
+    if view.delivery is not None:
+        console.print(markdown(view.delivery.markdown))
+    said = [projection_markdown(one) for one in view.own or ()]
+    seen = [observation_markdown(one) for one in view.observations or ()]
+    for title, texts in (("own_words", said), ("observations", seen)):
+        if texts:
+            console.print(Text(say(f"show.{title}", alias=view.you), style="bold"))
+        for text in texts:
+            console.print(markdown(text))
+    if view.delivery is None and not said and not seen:
+        console.print(say("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}")), highlight=False)
 
 
 async def audited(repositories: Repositories, process_id: str) -> Any:

@@ -36,6 +36,12 @@ _STANDING: Final = {
 }
 
 
+_LENSES: Final = {
+    "en": {"T": "the change", "I": "the situation", "B": "in the way", "E": "given in return"},
+    "zh": {"T": "想要的变化", "I": "现状", "B": "阻碍", "E": "能给的"},
+}
+
+
 def standing_markdown(language: Literal["zh", "en"], pairs: Iterable[Pair]) -> str:
     """Of these pairs the relations that are carried from earlier rounds, and those that are inferred; empty without any."""
     says, words = _STANDING[language], _RELATIONS[language]
@@ -66,11 +72,12 @@ def tension_markdown(tension: Tension, language: str = "en") -> str:
     zh = language == "zh"
     missing, grade = ", ".join(tension.audit.missing()), tension.grade.value
     title = f"# 张力（评级 {grade}）" if zh else f"# Tension (grade {grade})"
-    lines = [title, "", f"- **T** {tension.transition}"]
-    lines.append(f"- **I** {tension.initial_state}")
-    lines += [f"- **B{number}** {barrier}" for number, barrier in enumerate(tension.barriers, 1)]
+    words = _LENSES["zh" if zh else "en"]
+    lines = [title, "", f"- **T** ({words['T']}) {tension.transition}"]
+    lines.append(f"- **I** ({words['I']}) {tension.initial_state}")
+    lines += [f"- **B{number}** ({words['B']}) {barrier}" for number, barrier in enumerate(tension.barriers, 1)]
     lines += [
-        f"- **E** {tension.exchange}",
+        f"- **E** ({words['E']}) {tension.exchange}",
         "",
         f"不足（没有说，或者说得太少）：{missing or '没有'}。长度：{tension.units} 字（英文按词），上限 {TENSION_UNITS}。"
         if zh

@@ -88,7 +88,11 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "that round is over: words for a round are taken only while it is open",
         "那一轮已结束：只有在一轮进行中才能为它发言",
     ),
-    Refusal.TURN_OVER: ("this turn has ended", "这一次发言机会已经结束"),
+    Refusal.TURN_OVER: (
+        "your proxy has answered in this round, in words or by saying that there is nothing new, and that is not taken back: "
+        "you can speak when the next round opens",
+        "这一轮你的代理已经答复过（说了话，或者说没有新的），不能收回：下一轮开始后你就可以自己说",
+    ),
     Refusal.PROXY_SPEAKS: (
         "the proxy speaks in this turn; take over first (message `switch_endpoint` with `human`)",
         "这一轮由代理发言，请先接管（消息 `switch_endpoint`，值为 `human`）",

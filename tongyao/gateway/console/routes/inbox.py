@@ -78,8 +78,8 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
         return _again(visit, one, problem)
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
-    done = "waiting" if receipt.state == "waiting" else "later" if receipt.round else do
-    return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round}")
+    done = "waiting" if receipt.state == "waiting" else "later" if receipt.later else do
+    return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}")
 
 
 @router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))
