@@ -5,9 +5,11 @@ from __future__ import annotations
 from http import cookies
 
 import pytest
+from pydantic import ValidationError
 
 from tests.gateway.conftest import GatewayHarness
 from tests.security.conftest import whole
+from tongyao.app.notifications.channels import MailBody
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 
@@ -65,7 +67,7 @@ async def test_a_form_is_taken_in_one_type_only(whole: GatewayHarness, kind: str
 
 
 async def test_a_form_of_many_fields_is_not_parsed(whole: GatewayHarness) -> None:
-    for content in (b"&" * 1_000, b"a=b&" * 1_000):
+    for content in (b"&" * 1_000, b"a=b&" * 1_000, b"a=b;" * 1_000):
         answer = await whole.ask("POST", "/console/enter", content=content, headers={"Content-Type": FORM})
         assert answer.status_code == 413
 
@@ -84,3 +86,13 @@ async def test_only_an_operator_has_many_payloads_checked(whole: GatewayHarness)
     )
     assert wrong.status_code == 422
     assert len(wrong.json()["errors"]) == 20
+
+
+@pytest.mark.parametrize(
+    "address", ["root,me@example.org", "<me>,a@example.org", '"""@"""', "group:me;@example.org", "(me@example.org"]
+)
+def test_a_mail_address_is_one_address(address: str) -> None:
+    """Libraries read several from one header, also such without a domain, or raise errors of their own."""
+    with pytest.raises(ValidationError):
+        MailBody(address=address)
+    assert MailBody(address="o'brien+news@example.org").address

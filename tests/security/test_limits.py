@@ -207,6 +207,22 @@ async def test_streams_and_what_takes_much_memory_have_shares_of_their_own(
     assert [one["status"] for one in sent if "status" in one] == [429]
 
 
+ASKED_BY_A_PAGE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+FOLLOWED = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+async def test_a_page_of_another_site_does_not_use_up_the_requests_of_who_reads_it(whole: GatewayHarness) -> None:
+    few = limited(whole, address_rate="3/minute", rate="3/minute")
+    for headers in (ASKED_BY_A_PAGE, FOLLOWED | {"Sec-Fetch-Dest": "iframe"}):
+        refused = [await few.ask("GET", path, headers=headers) for path in ("/scenes", "/mcp", "/console/enter") * 2]
+        assert {one.status_code for one in refused} == {403}
+    assert (await few.ask("POST", "/console/join", headers=FOLLOWED, content="a=b")).status_code == 403
+    assert (await few.ask("GET", "/scenes", headers=FOLLOWED)).status_code == 200, "a link that somebody follows"
+    assert (await few.ask("GET", "/scenes", headers={"Sec-Fetch-Site": "same-origin"})).status_code == 200
+    asked_by_the_ui = await few.ask("POST", "/codec/decode", headers=ASKED_BY_A_PAGE, json={"payloads": []})
+    assert asked_by_the_ui.json()["code"] != "other_site"
+
+
 async def test_nobody_tests_a_dictionary_on_the_profiles_of_others(whole: GatewayHarness) -> None:
     few = limited(whole, search_rate="2/hour")
     scene = await few.scene()

@@ -18,6 +18,7 @@ from tongyao.app.people.sessions import find_session
 from tongyao.gateway.access.addresses import ClientAddresses
 from tongyao.gateway.access.authentication import SESSION, authenticate, bearer_token, caller_of
 from tongyao.gateway.access.body_limit import MOST_FIELDS, WORDS_BYTES, most_bytes
+from tongyao.gateway.access.codec_cors import CODEC_PATHS
 from tongyao.gateway.access.cookies import keep_own_cookies
 from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
@@ -45,6 +46,10 @@ class Admission:
         state = scope.setdefault("state", {})
         state["address"] = address = self._addresses.of(scope)
         try:
+            if _is_of_another_site(scope):
+                raise HttpProblem(
+                    403, "other_site", "a page of another site asked: open the address in the browser itself"
+                )
             await self._limits.count_address(address)
             if scope.get("query_string", b"").count(b"&") >= MOST_FIELDS:
                 raise HttpProblem(414, "too_many_parts", f"the query has more than {MOST_FIELDS} parameters")
@@ -105,6 +110,18 @@ class Admission:
         if not operator and (long or (scope["method"] == "GET" and _OWN_TEXT.fullmatch(scope["path"]))):
             return f"large/{name}", options.most_large
         return name, options.most_requests
+
+
+def _is_of_another_site(scope: Scope) -> bool:
+    """Whether a page of another site asks by itself. It would use up the requests of the visitor's address, and gets no answer it may read.
+
+    Browsers say so. A link that somebody follows is none, and pages of the Temporal UI ask for payloads (`CodecCors` says which).
+    """
+    headers = Headers(scope=scope)
+    if headers.get("sec-fetch-site") != "cross-site" or CODEC_PATHS.fullmatch(scope["path"]):
+        return False
+    followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+    return not (followed and scope["method"] == "GET")
 
 
 def _declared(scope: Scope) -> float:

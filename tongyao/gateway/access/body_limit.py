@@ -120,13 +120,13 @@ class Structure:
 
 
 class Fields:
-    """Counts the fields of a form as it arrives."""
+    """Counts the fields of a form as it arrives. Some versions of python-multipart part them at `;` too; browsers send it as `%3B`."""
 
     def __init__(self) -> None:
         self.parts = 0
 
     def read(self, body: bytes) -> None:
-        self.parts += body.count(b"&")
+        self.parts += body.count(b"&") + body.count(b";")
 
 
 def _structure_of(scope: Scope, caller: object) -> tuple[Structure | Fields, int]:

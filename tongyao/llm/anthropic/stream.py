@@ -21,6 +21,10 @@ from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, 
 
 BEAT_SECONDS: Final = 1.0
 """Least time between two heartbeats: each is a message to Temporal, and deltas come a hundred times as often."""
+ANSWER_BYTES: Final = 16_000_000
+"""Of an answer with its events: many times what the longest that any model gives has."""
+_MOST_TOKENS: Final = 10**9
+_LONGEST_WAIT: Final = 3600.0
 
 
 @dataclass(frozen=True)
@@ -103,15 +107,17 @@ async def _read(
     response = stream.response
     try:
         if "json" in response.headers.get("content-type", ""):
-            return _whole(json.loads(await response.aread()))
+            return _whole(json.loads(await _body(response)))
         message: dict[str, Any] = {}
         used: dict[str, Any] = {}
         parts: list[str] = []
-        stop = ""
+        stop, chars = "", 0
         async for event in AsyncStream.raw_events(response):
             pulse()
             if not event.data:
                 continue
+            if (chars := chars + len(event.data)) > ANSWER_BYTES:
+                raise _too_long()
             said = json.loads(event.data)
             match said.get("type"):
                 case "content_block_delta" if said["delta"].get("type") == "text_delta":
@@ -132,10 +138,24 @@ async def _read(
                     error = said.get("error") or {}
                     raise of_failure(Failure(0, str(error.get("type", "")), message=str(error.get("message", ""))))
         raise Transient("the stream ended in the middle of an answer", reason="broken")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Transient(f"the stream cannot be read ({type(error).__name__})", reason="broken") from None
     finally:
         await stream.close()
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    parts: list[bytes] = []
+    length = 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        if (length := length + len(part)) > ANSWER_BYTES:
+            raise _too_long()
+    return b"".join(parts)
+
+
+def _too_long() -> Transient:
+    return Transient(f"the answer has more than {ANSWER_BYTES:,} bytes", reason="broken")
 
 
 def _whole(message: Mapping[str, Any]) -> Reply:
@@ -151,12 +171,17 @@ def _whole(message: Mapping[str, Any]) -> Reply:
 
 def _usage(used: Mapping[str, Any]) -> Usage:
     return Usage(
-        input_tokens=int(used.get("input_tokens") or 0),
-        cache_write_tokens=int(used.get("cache_creation_input_tokens") or 0),
-        cache_read_tokens=int(used.get("cache_read_input_tokens") or 0),
-        output_tokens=int(used.get("output_tokens") or 0),
+        input_tokens=_tokens(used.get("input_tokens")),
+        cache_write_tokens=_tokens(used.get("cache_creation_input_tokens")),
+        cache_read_tokens=_tokens(used.get("cache_read_input_tokens")),
+        output_tokens=_tokens(used.get("output_tokens")),
         requests=1,
     )
+
+
+def _tokens(said: Any) -> int:
+    """A number of tokens; what a server says beyond reason is cut, so that it can be stored and summed."""
+    return min(max(0, int(said or 0)), _MOST_TOKENS)
 
 
 def _of_status(error: anthropic.APIStatusError) -> Exception:
@@ -185,12 +210,16 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds, from any of the three header forms in use; None where there is none or it cannot be read."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
-            return max(0.0, float(milliseconds) / 1000)
+            return _wait(float(milliseconds) / 1000)
         said = headers.get("retry-after")
         if said is None:
             return None
         if said.replace(".", "", 1).isdigit():
-            return float(said)
-        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+            return _wait(float(said))
+        return _wait((parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def _wait(seconds: float) -> float:
+    return min(max(0.0, seconds), _LONGEST_WAIT)
