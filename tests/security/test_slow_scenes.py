@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
@@ -43,7 +42,7 @@ class Fitting:
         return _OF(texts, samples=samples)
 
 
-_OF: Any = Scene.of
+_OF: Callable[..., Scene] = Scene.of
 
 
 @pytest.fixture
