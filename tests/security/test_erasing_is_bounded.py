@@ -12,7 +12,7 @@ import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.security.test_consent import Room, by_hand
-from tests.security.test_erasing_others import erased
+from tests.security.test_erasing_others import erased, left, spoken
 from tongyao.protocol.rules.identity import redaction
 from tongyao.records.privacy import rewriting
 
@@ -72,6 +72,28 @@ def test_the_words_of_others_are_not_held_all_at_once() -> None:
     finally:
         tracemalloc.stop()
     assert most < 5_000_000, "a set of all runs of four takes some 10 million bytes"
+
+
+def test_of_a_long_profile_only_the_words_are_held_that_stand_in_the_processes() -> None:
+    profile = "".join(chr(0x4E00 + (at * 7) % 20_000) for at in range(400_000)) + " I have a zither."
+    there = redaction.grams(["P01 brings a zither. I bake bread."])
+    tracemalloc.start()
+    try:
+        erasure = redaction.Erasure("p", seats={"p": "P01"}, words=[profile], elsewhere=["I bake bread."], within=there)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000
+    assert erasure.touches("Whoever plays the zither")
+    assert not erasure.touches("I bake bread.")
+
+
+async def test_words_that_begin_like_a_structure_are_erased_as_words(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    taker = await gateway.join(room.scene, "I have a zither.")
+    pid, other = await spoken(gateway, room, taker, first="{ I restore water wheels with my lathe.")
+    await erased(gateway, taker)
+    assert (await left(gateway, pid, other))[0] == "{ I restore water wheels with my lathe."
 
 
 def test_a_long_text_has_the_same_words_as_its_parts() -> None:

@@ -21,12 +21,14 @@ TENSION = {"transition": "An old ferry runs again on the lake."}
 OF_NOBODY = "I repair roofs. "
 
 
-async def spoken(gateway: GatewayHarness, room: Room, taker: Any) -> tuple[str, Any]:
+async def spoken(
+    gateway: GatewayHarness, room: Room, taker: Any, *, first: str = FIRST, **fields: Any
+) -> tuple[str, Any]:
     """A process of two rounds in which `taker` sits and says nothing, or which they started; its id, and somebody who spoke in it."""
     others = [await room.person() for _ in range(2)]
     people = others if taker is room.stranger else [*others, taker]
-    pid = await room.demand(*map(by_hand, people), settings={"answering_seconds": 1}, tension=TENSION)
-    for number, words in ((1, FIRST), (2, SECOND)):
+    pid = await room.demand(*map(by_hand, people), settings={"answering_seconds": 1}, tension=TENSION, **fields)
+    for number, words in ((1, first), (2, SECOND)):
         for person in people:
             await asked(gateway, person["token"], "projection", number)
             said = {"nothing_new": True} if person is taker else {"text": words}
@@ -89,6 +91,14 @@ async def test_not_by_a_profile_full_of_words_that_others_say_without_having_rea
     if demands:
         room.stranger = taker
     pid, other = await spoken(gateway, room, taker)
+    await erased(gateway, taker)
+    assert await left(gateway, pid, other) == [FIRST, SECOND]
+
+
+async def test_not_by_an_intent_full_of_words_that_nobody_else_had_read(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    room.stranger = taker = await gateway.join(room.scene, OF_NOBODY)
+    pid, other = await spoken(gateway, room, taker, intent=f"I want the ferry to run. {FIRST} {SECOND}")
     await erased(gateway, taker)
     assert await left(gateway, pid, other) == [FIRST, SECOND]
 

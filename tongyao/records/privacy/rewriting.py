@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final
@@ -18,8 +19,9 @@ from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.identity.program_words import strings_in
-from tongyao.protocol.rules.identity.redaction import Erasure
+from tongyao.protocol.rules.identity.redaction import Erasure, grams
 from tongyao.records.database import Connection
+from tongyao.records.privacy import rewriting_queries
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values
 from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text, text_id
 
@@ -32,6 +34,7 @@ ROOM_CHARS: Final = 200_000
 _BESIDE: Final = ThreadPoolExecutor(1, thread_name_prefix="erasing")
 """Comparing the words of long profiles takes seconds. Nobody else waits for this thread, and the event loop is left free."""
 
+_STRUCTURED: Final = ("projection", "observation", "plan", "tension")
 THEIR_WORDS: Final = ("profile", "words", "projection", "intent", "tension", "strategy", "mandate", "feedback")
 """Kinds of texts that are a person's own; answers and deliveries under their key repeat what others said as well."""
 
@@ -55,7 +58,8 @@ async def rewrite_without(
     for root in roots:
         tree = await _tree(connection, root)
         there = {process_id: alias for process_id, alias in seats.items() if process_id in tree}
-        rewriting = _Rewriting(connection, person, there, await _own(connection, tree, person), names, program)
+        own, said = await _own(connection, tree, person), await _said(connection, tree, person)
+        rewriting = _Rewriting(connection, person, there, own, names, program, said)
         for process_id, parent in tree.items():
             await rewriting.process(process_id, parent)
         rewritten, removed = rewritten + rewriting.rewritten, removed + rewriting.removed
@@ -63,7 +67,8 @@ async def rewrite_without(
 
 
 class _Rewriting:
-    """Goes through the texts of the processes of one tree. `own`: texts of the person that it could read; `names`: what names them."""
+    """Goes through the texts of the processes of one tree. `own`: texts of the person that it could read; `names`: what names them. `said`: the words that stand in these
+    processes."""
 
     def __init__(
         self,
@@ -73,9 +78,10 @@ class _Rewriting:
         own: Sequence[_Own],
         names: _Names,
         program: Sequence[str],
+        said: AbstractSet[str],
     ) -> None:
         self._connection, self._person = connection, person
-        self._seats, self._own, self._names, self._program = seats, own, names, program
+        self._seats, self._own, self._names, self._program, self._said = seats, own, names, program, said
         self._erasures: dict[str, Erasure] = {}
         self.rewritten = self.removed = 0
 
@@ -92,6 +98,7 @@ class _Rewriting:
                 process_id,
                 seats=self._seats,
                 words=[one.text for one in self._own],
+                within=self._said,
                 elsewhere=[*scene, *(_plain(row.kind, texts[row.text_id]) for row in rows if row.independent)],
                 later=self._said_later(rows, texts),
                 identities=self._names.of(process_id, self._seats),
@@ -259,7 +266,9 @@ class _Names(Value):
 
 async def _rows(connection: Connection, process_id: str, person: str) -> list[_Row]:
     """Every text of a process that is not the person's own and is still there."""
-    cursor = await connection.execute(_TEXTS, {"process": process_id, "owner": f"process:{process_id}", "who": person})
+    cursor = await connection.execute(
+        rewriting_queries.TEXTS, {"process": process_id, "owner": f"process:{process_id}", "who": person}
+    )
     return [_Row.model_validate(row) for row in await cursor.fetchall()]
 
 
@@ -276,17 +285,33 @@ async def _own(connection: Connection, tree: Iterable[str], person: str) -> list
     kinds: dict[str, str] = {}
     for process_id in tree:
         values = {"process": process_id, "owner": f"process:{process_id}", "who": person, "kinds": list(THEIR_WORDS)}
-        cursor = await connection.execute(_OWN, values)
+        cursor = await connection.execute(rewriting_queries.OWN, values)
         kinds |= {row["id"]: row["kind"] for row in await cursor.fetchall()}
     texts = await get_texts(connection, kinds, erased="", gone=True)
     return [_Own(kind=kinds[id], text=_plain(kinds[id], text)) for id, text in texts.items()]
+
+
+async def _said(connection: Connection, tree: Iterable[str], person: str) -> set[str]:
+    """The words of all that stands in these processes and is not the person's. Other words of theirs need not be remembered."""
+    found = set[str]()
+    for process_id in tree:
+        rows = await _rows(connection, process_id, person)
+        texts = await get_texts(connection, [row.text_id for row in rows], erased="")
+        for row in rows:
+            text = texts[row.text_id]
+            has_fields = row.kind in _STRUCTURED and text.startswith("{")
+            structure = strings_in(json.loads(text)) if has_fields else ()
+            found |= await asyncio.get_running_loop().run_in_executor(
+                _BESIDE, grams, [*structure, _plain(row.kind, text)]
+            )
+    return found
 
 
 async def _scene_texts(connection: Connection, process_id: str, person: str) -> list[str]:
     """Frozen profiles of the others in the room, and profiles of their scene: the words of everybody."""
     values = {"process": process_id, "who": person, "limit": SCENE_PROFILES, "chars": SCENE_CHARS}
     found = []
-    for query, chars in ((_ROOM, ROOM_CHARS), (_SCENE, SCENE_CHARS)):
+    for query, chars in ((rewriting_queries.ROOM, ROOM_CHARS), (rewriting_queries.SCENE, SCENE_CHARS)):
         cursor = await connection.execute(query, values)
         for row in await cursor.fetchall():  # one at a time: each may have two million characters
             texts = await get_texts(connection, [row["text_id"]], erased="")
@@ -327,72 +352,3 @@ def _plain(kind: str, text: str) -> str:
 def _without_markdown(text: str) -> str:
     """The structure of a plan or of a delivery. The Markdown says the same between sentences of the program."""
     return json.dumps({**json.loads(text), "markdown": ""}, ensure_ascii=False)
-
-
-_ROOM: Final = """
-    SELECT v.text_id FROM seats s JOIN profile_versions v ON (v.profile_id, v.version) = (s.profile_id, s.profile_version)
-    WHERE s.process_id = %(process)s AND s.profile_id <> %(who)s"""
-
-_SCENE: Final = """
-    SELECT text_id FROM (
-        SELECT v.text_id, row_number() OVER shortest AS number, sum(v.chars) OVER shortest AS chars
-        FROM processes p JOIN profiles o ON o.scene_id = p.scene_id
-        JOIN profile_versions v ON v.profile_id = o.id AND v.version = o.current_version
-        WHERE p.id = %(process)s AND o.id <> %(who)s AND o.deleted_at IS NULL
-        WINDOW shortest AS (ORDER BY v.chars, o.id ROWS UNBOUNDED PRECEDING)) AS there
-    WHERE number <= %(limit)s AND chars <= %(chars)s"""
-
-_NAMED: Final = """
-    WITH named AS (
-        SELECT text_id AS id, round = 1 AS independent, 1 AS heard FROM projections WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, 0 FROM observations WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, 0 FROM plans WHERE process_id = %(process)s
-        UNION ALL SELECT markdown_text_id, false, 0 FROM plans WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, 0 FROM deliveries WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, 2 FROM answers WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, 2 FROM feedback WHERE process_id = %(process)s
-        UNION ALL SELECT text_id, false, 2 FROM contacts WHERE process_id = %(process)s
-        UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1',
-                         CASE m.kind WHEN 'submit_projection' THEN 1 WHEN 'answer_plan' THEN 2 ELSE 0 END
-                  FROM messages m WHERE m.process_id = %(process)s
-        UNION ALL SELECT s.text_id, false, 0 FROM signalled s WHERE s.process_id = %(process)s
-        UNION ALL SELECT r.text_id, false, 0 FROM replaced_texts r WHERE r.process_id = %(process)s
-        UNION ALL SELECT answer_text_id, round <= 1 AND step IN ('formulate', 'project'), 0
-                  FROM model_calls WHERE process_id = %(process)s
-        UNION ALL SELECT draft_text_id, round <= 1 AND step IN ('formulate', 'project'), 0
-                  FROM model_calls WHERE process_id = %(process)s
-        UNION ALL SELECT intent_text_id, depth = 0, 0 FROM processes WHERE id = %(process)s
-        UNION ALL SELECT tension_text_id, depth = 0, 0 FROM processes WHERE id = %(process)s
-        UNION ALL SELECT id, false, 0 FROM texts WHERE owner = %(owner)s)
-"""
-
-_TEXTS: Final = (
-    _NAMED
-    + """
-    SELECT (array_agg(o.id ORDER BY (o.id <> t.id) DESC, o.id))[1] AS text_id, t.owner, t.kind,
-           bool_or(named.independent) AS independent, max(named.heard) AS heard, min(o.created_at) AS created_at
-    FROM named JOIN texts o USING (id) JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id)
-    WHERE t.body IS NOT NULL AND t.owner <> %(who)s
-    GROUP BY t.id, t.owner, t.kind ORDER BY t.id"""
-)
-
-_OWN: Final = (
-    _NAMED
-    + """,
-    read AS (
-        SELECT id FROM named
-        UNION SELECT (settings ->> 'strategy')::uuid FROM processes WHERE id = %(process)s AND settings ->> 'strategy' <> ''
-        -- the version of their profile that was recorded when they were seated
-        UNION SELECT v.text_id FROM seats s JOIN profile_versions v ON (v.profile_id, v.version) = (s.profile_id, s.profile_version)
-              WHERE s.process_id = %(process)s AND s.profile_id = %(who)s
-        -- of a demander the versions that formulation may have read
-        UNION SELECT v.text_id FROM processes p JOIN profile_versions v ON v.profile_id = p.demander
-              WHERE p.id = %(process)s AND p.demander = %(who)s
-                AND v.version >= COALESCE((SELECT max(w.version) FROM profile_versions w
-                                           WHERE w.profile_id = p.demander AND w.created_at <= p.created_at), 1)
-                AND v.created_at <= COALESCE((SELECT n.created_at FROM texts n WHERE n.id = p.tension_text_id), now())
-        UNION SELECT m.id FROM texts m JOIN processes p ON p.id = %(process)s
-              WHERE m.owner = %(who)s AND m.kind = 'mandate' AND m.created_at <= COALESCE(p.ended_at, now()))
-    SELECT t.id, t.kind FROM read JOIN texts t USING (id)
-    WHERE t.owner = %(who)s AND t.kind = ANY(%(kinds)s) AND t.body IS NOT NULL"""
-)

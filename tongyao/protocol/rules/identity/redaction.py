@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import plan_markdown
@@ -63,6 +64,7 @@ class Erasure:
         seats: Mapping[str, str],
         words: Iterable[str],
         elsewhere: Iterable[str],
+        within: AbstractSet[str] | None = None,
         later: Iterable[tuple[str, Sequence[str]]] = (),
         identities: Iterable[str] = (),
         program: Iterable[str] = (),
@@ -73,6 +75,8 @@ class Erasure:
         Args:
             seats: process id → alias, of every process of the tree in which the person has a seat (`P00`: demander).
             words: everything of theirs that the process could read: profile, what they said, what was said for them.
+            within: the words (`grams`) of all texts that are looked at, of the whole tree. Others of theirs are not remembered: a profile may
+                have millions of them. None: all are.
             elsewhere: what others in this process had said before they could know of it.
             later: what others said afterwards, each with what its author had read before. A word in it that its author had not read
                 is their own.
@@ -85,7 +89,7 @@ class Erasure:
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
-        own = _grams(words)
+        own = {gram for text in words for gram in _each_gram(text) if within is None or gram in within}
         own -= _EVERYBODYS
         self._phrases = {phrase for text in quoted for phrase in _phrases(text)}
         for text in (*OF_DOCUMENTS, *program):
@@ -95,7 +99,7 @@ class Erasure:
             if self._phrases:
                 self._phrases.difference_update(_phrases(text))
         for said, read in later:
-            own -= _grams([said]) - _grams(read)
+            own -= grams([said]) - grams(read)
             if self._phrases:
                 self._phrases -= set(_phrases(said)) - {one for text in read for one in _phrases(text)}
         if parent is not None:
@@ -112,7 +116,7 @@ class Erasure:
 
     def touches(self, text: str) -> bool:
         """Whether `text` names them, or speaks with words that are theirs alone."""
-        if self.names(text) or not _grams([text]).isdisjoint(self._own):
+        if self.names(text) or not grams([text]).isdisjoint(self._own):
             return True
         return bool(self._phrases) and not self._phrases.isdisjoint(_phrases(text))
 
@@ -267,7 +271,7 @@ class Erasure:
         return self._stands_on(residual.sources) or any(map(self.touches, parts))
 
 
-def _grams(texts: Iterable[str]) -> set[str]:
+def grams(texts: Iterable[str]) -> set[str]:
     """What tells one author from another: longer words and figures, and runs of four CJK characters; no item ids."""
     return {gram for text in texts for gram in _each_gram(text)}
 
