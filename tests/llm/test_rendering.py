@@ -11,7 +11,7 @@ from tongyao.llm import rendering
 from tongyao.llm.example import example_blocks, render_example
 from tongyao.llm.rendering import Block
 from tongyao.protocol.model.observation import Gap, GapKind, Observation, Pair, Relation, Verdict
-from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.projection import Projection, Span
 from tongyao.protocol.model.requests import Exchange, Language, Mandate, Material, Piece
 from tongyao.protocol.model.steps import STEPS
 
@@ -149,6 +149,21 @@ def test_labels_are_in_the_language_of_the_request() -> None:
         ):
             assert english not in text, english
         assert "互补" in text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_catalyst_is_told_which_items_of_a_round_news_can_rest_on(language: Language) -> None:
+    request = requests.catalyst(2).model_copy(update={"language": language})
+    *earlier, last = request.exchange
+    first = last.projections[0]
+    spoken = earlier[0].projections[0].items[0]
+    same = first.items[0].model_copy(update={"spans": spoken.spans})
+    fresh = first.items[0].model_copy(update={"id": "R2/P01/2", "spans": (Span(source="profile", start=900, end=960),)})
+    exchange = (*earlier, last.model_copy(update={"projections": (first.model_copy(update={"items": (same, fresh)}),)}))
+    told = text_of(rendering.catalyst(request.model_copy(update={"exchange": exchange})))
+    figures = next(row for row in told.splitlines() if row.startswith(("this round:", "本轮：")))
+    assert fresh.id in figures
+    assert same.id not in figures
 
 
 def test_a_repair_shows_the_same_request_so_that_it_is_read_from_the_cache() -> None:

@@ -189,7 +189,9 @@ def _task_lines(task: CatalystTask, back: Iterable[str], language: Language) -> 
         for figures in task.news[:-1]
     ]
     now = task.news[-1]
-    lines.append(this_round(language, items=now.items, quoted=now.new_quotes, re_aimed=now.re_aimed))
+    lines.append(
+        this_round(language, items=now.items, quoted=now.new_quotes, re_aimed=now.re_aimed, which=task.can_be_news)
+    )
     return lines
 
 

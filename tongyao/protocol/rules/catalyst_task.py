@@ -6,9 +6,10 @@ from tongyao.protocol.guards.advice import Remark, remarks
 from tongyao.protocol.model.observation import Note, Pair
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.news import News, news
+from tongyao.protocol.rules.news import News, items_that_can_be_news, news
 from tongyao.protocol.rules.relations import (
     Names,
+    items_of,
     last_observation,
     observations_of,
     open_framework,
@@ -31,6 +32,8 @@ class CatalystTask(Value):
     """The framework that was answered in this round and stays open."""
     news: tuple[News, ...]
     """The figures of every round so far; the last one is the round to observe, whose links are not stated yet."""
+    can_be_news: tuple[str, ...]
+    """The items of the round to observe on which news can rest, in order. Empty if all of its items are such."""
     not_taken: tuple[str, ...]
     """What of the last answer was not taken over, and why, a sentence each."""
     remarks: tuple[Remark, ...]
@@ -43,12 +46,15 @@ def catalyst_task(request: CatalystRequest) -> CatalystTask:
     examine = request.only_pairs or to_examine(rounds, request.contributors)
     ledger = standing(observations_of(earlier))
     last = last_observation(earlier)
+    said = [item.id for item in items_of(rounds[-1:])]
+    can_be_news = items_that_can_be_news(rounds)
     return CatalystTask(
         examine=examine,
         carried=tuple(pair for names, pair in sorted(ledger.items()) if names not in examine),
         untouched=untouched(request.tension.target_names(), rounds),
         framework=open_framework(rounds),
         news=tuple(news(rounds[:number]) for number in range(1, len(rounds) + 1)),
+        can_be_news=tuple(id for id in said if id in can_be_news) if len(can_be_news) < len(said) else (),
         not_taken=last.not_taken if last is not None else (),
         remarks=remarks(last) if last is not None else (),
     )

@@ -47,8 +47,7 @@ class News(Value):
 def news(rounds: Sequence[Exchange]) -> News:
     """The figures of the last of `rounds` (oldest first, from round 1); its links are empty while it has no observation."""
     last = rounds[-1]
-    quoting = items_with_new_quote(rounds)
-    aiming = _items_re_aimed(rounds)
+    quoting, aiming = items_with_new_quote(rounds), _items_re_aimed(rounds)
     before: set[Link] = set()
     for exchange in rounds[:-1]:
         before |= _links(exchange.observation).keys()
@@ -75,6 +74,11 @@ def items_with_new_quote(rounds: Sequence[Exchange]) -> frozenset[str]:
     """Ids of the last round's items that carry a quote which their speaker had not used in an earlier round."""
     used = items_of(rounds[:-1])
     return frozenset(item.id for item in items_of(rounds[-1:]) if has_new_quote(item, used))
+
+
+def items_that_can_be_news(rounds: Sequence[Exchange]) -> frozenset[str]:
+    """Ids of the last round's items on which news can rest: with a new quote, or with an old one aimed at a new part in an answer."""
+    return items_with_new_quote(rounds) | _items_re_aimed(rounds)
 
 
 def has_new_quote(item: Item, earlier: Iterable[Item]) -> bool:
