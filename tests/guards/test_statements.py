@@ -176,6 +176,7 @@ def test_long_hostile_sentences_are_judged_in_time() -> None:
         "On which days the women could begin, P00 alone can say.",
         "How much of the twenty minutes could be used for speaking has not been said.",
         # sizes, times and worth of things
+        "For P03, who dries fruit, one day of P05's oven is worth a fortnight of sun.",
         "P01's pool, at eighty-four degrees, would probably be too deep to stand in.",
         "If a case is worth nothing, P04, who traces heirs, sends the drawn tree to whoever arranges things;",
     ],

@@ -131,7 +131,7 @@ _APPRAISALS: Final = (
     rf"\bit(?: {_IS}|['’]s|['’]d be) (?:{_ADVERB}|also |quite |very |so |far |much |all the |only |probably |perhaps ){{0,2}}{_GOOD} (?:for (?!him|her|P\d\d, )[^.;,\n]{{2,30}} )?(?:to (?!{_P})|that\b|if\b|[a-z]{{1,16}}ing\b)",
     r"(?:^|[.;:—] ?)(?:better|best|safest|wiser|wisest|easier|simpler|simplest|fairer|fairest|good|smarter)(?: still| yet| of all)?,? (?:to|not|if|let|leave|keep|for|would|start|begin|ask|wait|have|give)\b",
     rf"\b(?:would|might|could|may|will) be (?:{_ADVERB}|much |far |a lot |all the )?(?:better|wiser|fairer|safer|simpler|kinder|smarter|easier)(?: for (?:everyone|everybody|all|both|the)[^.;,\n]{{0,20}})? (?:if|to|for|off|when|that)\b",
-    r"\b(?:is|are|would be|might be|could be|may be|looks?|seems?) (?:[a-z]{1,16}ly |well )?worth (?!nothing|anything|something)(?:[a-z]{1,16}ing|a |an |the (?:try|effort|call|trip|money|trouble|time)|it\b|considering|another)",
+    r"\b(?:is|are|would be|might be|could be|may be|looks?|seems?) (?:[a-z]{1,16}ly |well )?worth (?!nothing|anything|something|an? (?:[a-z]{1,16} ){0,2}(?:hour|day|week|fortnight|month|season|year|wage|fortune)s?\b)(?:[a-z]{1,16}ing|a |an |the (?:try|effort|call|trip|money|trouble|time)|it\b|considering|another)",
     r"\bworth (?:trying|pursuing|exploring|considering|a try|a look|a call|a visit|asking)\b",
     r"\b(?:seems?|looks?|feels?|appears?)(?: to be)?(?: like)? the way (?:to go|forward)\b|\b(?:is|are|seems?|would be) (?:clearly |simply |surely )?the (?:one|ones|thing|person) (?:to|who should|that should)\b",
     r"\b(?:is|are) (?:clearly |plainly |urgently |really |sorely |long |now )?(?:called for|overdue|the order of the day|of the essence|not to be missed|well spent)\b",

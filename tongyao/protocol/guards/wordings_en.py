@@ -195,7 +195,7 @@ MAY_RECOMMEND: Final = (
     rf"(?<!only )(?!{_P} can ){_AGENT} can (?:\w+ )?{_VERB}\b",  # "P03 can hold the van back" tells what somebody has said
     rf"\bshould\b|\bought to\b|\bneeds? to {_OWN_NEED}|\bhad better\b",
     r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|easier|simpler|faster|cheaper|better|worth\w*)\b",
-    r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
+    r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]|an? (?:[a-z]{1,16} ){0,2}(?:hour|day|week|fortnight|month|season|year|wage|fortune)s?\b))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
     r"\b(?:instead of|rather than|why not|how about|perhaps|maybe)\b[^.;\n]{0,80}\b(?:could|might|should|can|would)\b",
     r"\b(?:should|could|can|might|why|what about|how about|what if|isn't|wouldn't)\b[^?\n]{0,200}\?\s*$",
 )
