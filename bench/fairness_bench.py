@@ -56,6 +56,8 @@ async def measure(many: int, seconds: float, slots: int) -> tuple[float, float, 
             "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
             "TONGYAO_ENGINE_FILE": str(script),
             "TONGYAO_WORKER_CACHED_WORKFLOWS": str(many + 100),
+            # The same two people speak in all processes: by default one demander can have one person seated 30 times a month.
+            "TONGYAO_CONSENT__PAIR_PER_MONTH": str(many + 1),
             "TONGYAO_LOG_LEVEL": "warning",
             "PYTHONPATH": str(Path(__file__).parents[1]),
         }
