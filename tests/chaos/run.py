@@ -109,7 +109,11 @@ async def run(home: Path, logs: Path, seed: int, size: Size, say: Callable[[str]
 
 def _settings(size: Size) -> dict[str, str]:
     rates = dict.fromkeys(("RATE", "ADDRESS_RATE", "JOIN_RATE"), "1000000/minute")
+    # One demander asks the same few people in all processes. By default one of them may be asked five times a day: a room without
+    # this person would then be too small, and the process would wait for a choice.
+    quotas = dict.fromkeys(("PERSON_PER_DAY", "PAIR_PER_DAY", "CHOSEN_PER_DAY", "CHOSEN_PAIR_PER_DAY"), "1000")
     return {
+        **{f"TONGYAO_CONSENT__{name}": most for name, most in quotas.items()},
         "TONGYAO_GATEWAY__ANSWER_SECONDS": "3",
         "TONGYAO_GATEWAY__MOST_OPEN_PROCESSES": "1000",
         **{f"TONGYAO_GATEWAY__{name}": rate for name, rate in rates.items()},
