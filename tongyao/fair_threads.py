@@ -70,7 +70,7 @@ class FairThreads:
                 return  # whoever ends next looks again
             self._waiting.remove(mine)
             self._running[mine.person] += 1
-        began = time.thread_time()
+        began = time.monotonic()
         try:
             if mine.done.set_running_or_notify_cancel():
                 try:
@@ -79,7 +79,7 @@ class FairThreads:
                     mine.done.set_exception(error)
         finally:
             with self._lock:
-                self._charge(mine.person, time.thread_time() - began)
+                self._charge(mine.person, time.monotonic() - began)
                 self._running[mine.person] -= 1
                 if self._waiting:
                     self._pool.submit(self._do_next)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,7 +30,6 @@ from tongyao.llm.extractive.own_words import MOST_OF_WORDS
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.privacy.texts import Texts
-from tongyao.runtime import wiring
 
 __all__ = ["gateway"]
 
@@ -100,18 +98,6 @@ async def test_reading_intents_does_not_keep_others_waiting(gateway: GatewayHarn
     assert (await first, await second) == ([], [])
     assert len(read[0].intent) <= intent_help.FREE_CHARS
     assert await intent_help.read_intent(context, one, "I want goats.") == []
-
-
-async def test_intents_are_not_read_in_the_threads_of_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = []
-
-    def formulate(request: FormulationRequest) -> TensionDraft:
-        threads.append(threading.current_thread().name)
-        return TensionDraft(transition="", initial_state="", barriers=[], exchange="")
-
-    monkeypatch.setattr(wiring, "_formulate", formulate)
-    await asyncio.gather(*(wiring.sort_intent(FormulationRequest(language="en", intent="x")) for _ in range(5)))
-    assert len(set(threads)) == 1 and threads[0].startswith("intents")
 
 
 async def test_a_profile_from_an_agent_keeps_to_the_quotas_of_its_owner(gateway: GatewayHarness) -> None:

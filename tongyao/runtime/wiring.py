@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from tongyao import limited_process
 from tongyao.fair_threads import FairThreads
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.requests import FormulationRequest
@@ -201,8 +202,15 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 
 
 async def sort_intent(request: FormulationRequest) -> TensionDraft:
-    """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing."""
-    return await _READER.run(functools.partial(_formulate, request))
+    """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing.
+
+    Raises `LimitReached`.
+    """
+    return await limited_process.run(_READER, _formulate, request, seconds=MOST_READING_SECONDS)
+
+
+MOST_READING_SECONDS = 10.0
+"""Of processor time, for an intent and a profile of 5,000 characters each. They take a good part of a second."""
 
 
 _READER = FairThreads(1, "intents")
@@ -234,7 +242,7 @@ def models_cost(settings: Settings) -> bool:
 
 
 def _formulate(request: FormulationRequest) -> TensionDraft:
-    from tongyao.llm.extractive.formulation import formulate  # imported late, in a thread: it takes seconds
+    from tongyao.llm.extractive.formulation import formulate  # only the process that reads needs it
 
     return formulate(request)
 

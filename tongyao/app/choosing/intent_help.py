@@ -18,6 +18,7 @@ from tongyao.app.context import AppContext, IntentReader
 from tongyao.app.errors import BadInput, NotOffered, Unavailable
 from tongyao.app.quotas import check_day_budget
 from tongyao.fair_threads import on_behalf_of
+from tongyao.limited_process import LimitReached
 from tongyao.protocol.model.intent_parts import Lens
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
@@ -44,8 +45,8 @@ class Found(Value):
 async def read_intent(context: AppContext, caller: Caller, intent: str) -> list[Found]:
     """What is said already, at most one sentence for each lens, those of the intent first; a lens that is missing was not spoken of.
 
-    Only the beginning of a long intent is read. Nothing is stored and no service is asked. Raises `BadInput`, `NotAllowed` for who starts
-    no processes, and `Unavailable` while another intent of this person is read.
+    Only the beginning of a long intent is read. Nothing is stored and no service is asked. Raises `BadInput`, also for a text that takes
+    too long to read, `NotAllowed` for who starts no processes, and `Unavailable` while another intent of this person is read.
     """
     _check(caller, intent)
     if context.sort_intent is None or not intent.strip():
@@ -57,6 +58,10 @@ async def read_intent(context: AppContext, caller: Caller, intent: str) -> list[
     try:
         request = await _request(context, caller.person, intent[:FREE_CHARS], profile_chars=FREE_CHARS)
         return _found(await context.sort_intent(request), request)
+    except LimitReached:
+        raise BadInput(
+            "takes_too_long", "this text takes too long to read: write it in shorter sentences", field="intent"
+        ) from None
     finally:
         _READING.discard(caller.person)
 

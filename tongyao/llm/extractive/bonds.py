@@ -7,7 +7,6 @@ from typing import Final
 
 from tongyao.llm.extractive.axes import hours_apart, opposed
 from tongyao.llm.extractive.hearing import MEETS_NEED, Hearing, Voice
-from tongyao.llm.extractive.stopping import check
 from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.requests import Language
 
@@ -53,7 +52,6 @@ def bond_between(hearing: Hearing, a: str, b: str) -> Bond | None:
     """The strongest relation between two participants, or None."""
     found = [*_met_needs(hearing, a, b), *_met_needs(hearing, b, a)]
     for left in hearing.of(a):
-        check()
         for right in hearing.of(b):
             bond = _offset(hearing, left, right) or _aligned(hearing, left, right)
             if bond is not None:
@@ -77,7 +75,6 @@ def _met_needs(hearing: Hearing, needing: str, giving: str) -> list[Bond]:
 
 def _met(hearing: Hearing, need: Voice, giving: str) -> Bond | None:
     """How much of the words of a need the statements of `giving` have, which are no needs or limits themselves."""
-    check()
     answers = [voice for voice in hearing.of(giving) if voice.answers]
     ranked = sorted(answers, key=lambda voice: -hearing.bearing(need, voice))
     if not ranked:

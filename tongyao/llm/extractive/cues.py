@@ -10,8 +10,6 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from tongyao.llm.extractive.stopping import check
-
 
 class Cue(StrEnum):
     OFFER = "offer"
@@ -281,7 +279,6 @@ _REFUSED = _any(
 
 def cues_in(text: str) -> frozenset[Cue]:
     """What `text` shows. An offer is one in a clause of its own: "nobody can teach" offers nothing."""
-    check()
     found = {cue for cue, pattern in _IN_SENTENCE.items() if pattern.search(text)}
     if ALLOWING.search(text):
         return frozenset((found | {Cue.OFFER}) - {Cue.LIMIT})

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
+from tongyao import limited_process
+from tongyao.fair_threads import FairThreads
 from tongyao.llm.engine import Answer, Bound, Call
+from tongyao.llm.errors import StepFailed
 from tongyao.llm.extractive import catalyst, endpoint, formulation, planner, wording
-from tongyao.llm.extractive.stopping import in_thread
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
+
+_STEPS: Final = FairThreads(limited_process.PROCESSES, "steps")
+"""Threads that wait for the processes: whose steps have used least goes first."""
+
+MOST_SECONDS: Final = 60.0
+"""Of processor time of one step. A step with the longest turns of two people takes under ten (docs/extractive.md)."""
 
 _ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "formulate": formulation.formulate,
@@ -41,10 +48,17 @@ class ExtractiveEngine:
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Run the step in a thread: a profile of 50,000 characters takes a good part of a second. Raises `StepFailed`."""
+        """Run the step in a process with limits: what it reads may be hostile. Raises `StepFailed`."""
         if call.reask is not None and isinstance(request, EndpointRequest):
             nothing = {"nothing_new": False, "items": [], "markdown": wording.NOTICE[request.language]}
             draft = step.draft.model_validate(nothing)
         else:
-            draft = await in_thread(partial(_ANSWERS[step.name], request))
+            try:
+                draft = await limited_process.run(_STEPS, _answer, step.name, request, seconds=MOST_SECONDS)
+            except limited_process.LimitReached as error:
+                raise StepFailed(str(error)) from None
         return Answer(draft=draft, text=draft.model_dump_json(), engine=self.name, labels=(wording.LABEL,))
+
+
+def _answer(step: str, request: Any) -> Any:
+    return _ANSWERS[step](request)

@@ -16,7 +16,6 @@ from tongyao.llm.extractive.cues import Cue, cues_in, offers_now, seeks, without
 from tongyao.llm.extractive.likeness import Likeness, stem, tokens, weight_of
 from tongyao.llm.extractive.places import is_place_for
 from tongyao.llm.extractive.sentences import single, split
-from tongyao.llm.extractive.stopping import check
 from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest, Language, PlannerRequest
 from tongyao.protocol.rules.identity.common_words import ENGLISH
@@ -156,7 +155,6 @@ class Hearing:
 
         One word of the subject is enough: the demander says little, and all of it is about the matter.
         """
-        check()
         own = self._words[self._place[need.item.id]]
         met = (
             target
@@ -174,12 +172,10 @@ class Hearing:
 
     def shared(self, a: Voice, b: Voice) -> frozenset[str]:
         """The words of both; of words inside longer ones only the longest."""
-        check()
         return _longest(self._words[self._place[a.item.id]] & self._words[self._place[b.item.id]])
 
     def met(self, need: Voice, answer: Voice) -> frozenset[str]:
         """The words of a need that a statement has too, and not as its condition: who comes "if the van is free" has no van."""
-        check()
         return _longest(self._words[self._place[need.item.id]] & self._given[self._place[answer.item.id]])
 
     def touching(self, voice: Voice, line: str) -> frozenset[str]:

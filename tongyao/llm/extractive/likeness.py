@@ -21,8 +21,6 @@ from scipy.sparse import csr_matrix, diags
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from tongyao.llm.extractive.stopping import check
-
 jieba.setLogLevel(logging.WARNING)
 
 COMMON: Final = 0.0003
@@ -76,7 +74,6 @@ def tokens(text: str) -> list[str]:
 
     The last character of a Chinese word mostly names the kind of thing (a goods van, an electric van), so it counts too.
     """
-    check()
     found: list[str] = []
     for run in _RUN.findall(text.lower()):
         if "\u3400" <= run[0] <= "\u9fff":

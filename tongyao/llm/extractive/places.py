@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from tongyao.llm.extractive.cues import without_conditions
-from tongyao.llm.extractive.stopping import check
 
 _ROOMS: Final = (
     "room|space|hall|shed|barn|cellar|loft|attic|yard|garage|storeroom|workshop|slip|warehouse|stable|kitchen"
@@ -28,5 +27,4 @@ _FREE: Final = re.compile(
 
 def is_place_for(need: str, offer: str) -> bool:
     """Whether one sentence looks for a place, and the other has one that is free."""
-    check()
     return bool(_SOUGHT.search(need) and _FREE.search(without_conditions(offer)) and not _SOUGHT.search(offer))

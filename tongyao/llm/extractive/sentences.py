@@ -18,12 +18,11 @@ from markdown_it.token import Token
 
 from tongyao.llm.extractive import english_ends
 from tongyao.llm.extractive.cues import Cue, cues_in, cues_of_heading, strength
-from tongyao.llm.extractive.stopping import check
 from tongyao.llm.extractive.tables import tables_are_bounded
 from tongyao.protocol.model.sizes import units
 
 WINDOW: Final = 4_000
-"""Characters that the splitter sees at once: between two of them the step may be stopped."""
+"""Characters that the splitter sees at once."""
 
 SHORTEST: Final = 3
 """A sentence with fewer units says nothing that can be aligned with anything."""
@@ -100,7 +99,6 @@ def split(text: str, *, offset: int = 0) -> list[Sentence]:
     over_list = False  # the section's heading stands over a list, and ends with it
     blocks = list(_blocks(text))
     for number, block in enumerate(blocks):
-        check()
         following = blocks[number + 1] if number + 1 < len(blocks) else None
         title = _title(block, following)
         if title:
@@ -246,7 +244,6 @@ def _halves(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _spans(line: str) -> Iterator[tuple[int, int]]:
     for base, window in _windows(line):
-        check()
         start = 0
         for end in (*_ends(window), len(window)):
             # A full stop inside quotation marks: the closing mark belongs to the sentence it ends.

@@ -1,0 +1,96 @@
+"""Functions that read people's texts, in processes of their own with a limit of processor time and memory.
+
+A regular expression or a parser of a library holds Python's interpreter lock until it is done. In a thread it would stop everything
+else of the process, and no time-out could end it. A process can be killed: the system does so when it has used its processor time, also
+when whoever waits for it is gone.
+
+Functions and what they take and return are pickled. They must stand at the top level of a module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import resource
+import threading
+from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing import get_context
+from typing import Final, TypeVar, TypeVarTuple
+
+from pebble import ProcessExpired, ProcessFuture, ProcessPool
+
+from tongyao.fair_threads import FairThreads
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+PROCESSES: Final = 2
+"""Processes of each process that calls `run`. They start with its first call, and stay."""
+
+MOST_BYTES: Final = 2 * 1024**3
+"""Of the data of one process: its heap and what it maps for itself. Linux only."""
+
+
+TRIES: Final = 3
+
+
+class LimitReached(Exception):
+    """A call used more processor time or memory than it may, and was ended."""
+
+
+_pool: ProcessPool | None = None
+_lock = threading.Lock()
+
+
+async def run(threads: FairThreads, function: Callable[[*Arguments], T], *arguments: *Arguments, seconds: float) -> T:
+    """What `function` returns. The call waits for its turn in `threads`. Whoever is cancelled ends the process that works for them.
+
+    `seconds`: of processor time. Raises `LimitReached`, and what `function` raises.
+    """
+    begun: list[ProcessFuture[T]] = []
+
+    def work() -> T:
+        for _ in range(TRIES):
+            begun.append(_running_pool().schedule(_limited, args=[function, seconds, *arguments]))
+            with suppress(BrokenProcessPool):  # a process was killed from outside while it had no work
+                return begun[-1].result()
+        raise LimitReached("the processes that read texts are killed again and again")
+
+    try:
+        return await threads.run(work)
+    except asyncio.CancelledError:
+        for one in begun:
+            one.cancel()  # type: ignore[no-untyped-call]  # reason: the library does not annotate it
+        raise
+    except (ProcessExpired, MemoryError):
+        most = f"{seconds:g} s of processor time or {MOST_BYTES // 1024**2:,} MB"
+        raise LimitReached(f"reading these texts takes more than {most}: shorten them") from None
+
+
+def _running_pool() -> ProcessPool:
+    """The pool of this process. A pool whose processes could not be started or ended while idle is replaced."""
+    global _pool
+    with _lock:
+        if _pool is None or not _pool.active:
+            # Spawned: a fork would copy threads' locks in whatever state they are.
+            _pool = ProcessPool(max_workers=PROCESSES, initializer=_limit_memory, context=get_context("spawn"))
+        return _pool
+
+
+def _limit_memory() -> None:
+    _limit(resource.RLIMIT_DATA, MOST_BYTES)
+    _limit(resource.RLIMIT_CORE, 0)
+
+
+def _limited(function: Callable[[*Arguments], T], seconds: float, *arguments: *Arguments) -> T:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds))
+    return function(*arguments)
+
+
+def _limit(what: int, most: int) -> None:
+    """Set the limit that the system enforces. A lower one, which cannot be raised, stays."""
+    _, highest = resource.getrlimit(what)
+    resource.setrlimit(what, (most if highest == resource.RLIM_INFINITY else min(most, highest), highest))

@@ -1,0 +1,63 @@
+"""Runs a worker, in all roles or in one. Any worker may die at any time: another one continues its work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import AsyncExitStack
+from typing import cast, get_args
+
+import uvloop
+
+from tongyao.records.database import RecordsError
+from tongyao.runtime import wiring
+from tongyao.runtime.errors import NotReady, TemporalUnreachable
+from tongyao.runtime.observability import logs
+from tongyao.runtime.observability.telemetry import Telemetry, records_answer
+from tongyao.runtime.settings import SettingsError, load_settings
+from tongyao.runtime.start_recitation import reciting
+from tongyao.runtime.temporal import workers
+from tongyao.runtime.temporal.build import build_id
+from tongyao.runtime.temporal.connection import codec_of, connect
+from tongyao.runtime.temporal.worker_plugin import plugin
+
+
+async def serve(role: workers.Role) -> None:
+    """Poll until SIGINT or SIGTERM; then let running activities end within `shutdown_seconds`."""
+    settings = load_settings()
+    logs.configure(settings)
+    telemetry = Telemetry(settings, service=f"worker-{role}")
+    client = await connect(settings, runtime=telemetry.runtime, plugins=[plugin(codec_of(settings))])
+    await workers.check_server(client)
+    stop = asyncio.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(telemetry.served())
+        records = await stack.enter_async_context(wiring.repositories(settings))
+        given = wiring.deps(settings, records, recite=reciting(client), client=client)
+        for worker in workers.build(client, given, settings, role=role):
+            await stack.enter_async_context(worker)
+        telemetry.checks = {
+            "records": records_answer(records.pool),
+            "temporal": client.service_client.check_health,
+        }
+        print(f"worker ({role}, build {build_id()}) is polling {client.service_client.config.target_host}", flush=True)
+        await stop.wait()
+
+
+def run(role: str) -> int:
+    """Serve until a signal ends it. Returns the exit status, after a line on standard error where it is not 0."""
+    os.umask(0o077)
+    if role not in get_args(workers.Role):
+        print(f"unknown role {role!r}: one of {', '.join(get_args(workers.Role))}", file=sys.stderr)
+        return 2
+    try:
+        # asyncio's own loop does the same for a tenth more (docs/performance.md §3).
+        uvloop.run(serve(cast(workers.Role, role)))
+    except (SettingsError, RecordsError, TemporalUnreachable, NotReady) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
