@@ -22,7 +22,7 @@ NOBODY = Anonymizer({})
      "ann AT bell DOT com", "ann at gmail.com", "ａｎｎ＠ｂｅｌｌ．ｃｏｍ", "a\u200bnn\u200b@bell\u00ad.com", "ann@bell。com", "李默@例子.中国",
      "https://bell.example/ann", "hxxps://bell.example", "www.bell.example", "bell.com", "bell.com/ann?x=1", "t.me/annbell",
      "bell (dot) com", "@annbell", "微信：annbell", "微信号 ann_bell88", "加我微信 ann88bell", "V信: annbell8", "VX：annbell", "QQ 12345678",
-     "wechat: annbell", "WhatsApp is annbell", "+44 20 7946 0000", "0044 20 7946 0000", "020 7946 0000", "(020) 7946-0000", "010-62345678",
+     "wechat: annbell", "WhatsApp is annbell", "my LINE id is annbell", "Signal: ann_bell7", "+44 20 7946 0000", "0044 20 7946 0000", "020 7946 0000", "(020) 7946-0000", "010-62345678",
      "13812345678", "138-1234-5678", "1 3 8 1 2 3 4 5 6 7 8", "１３８１２３４５６７８", "①③⑧①②③④⑤⑥⑦⑧", "一三八一二三四五六七八",
      "(555) 123-4567", "电话：6234 5678", "phone 6234 5678"],
 )  # fmt: skip
@@ -37,7 +37,8 @@ def test_a_contact_does_not_reach_others_in_any_usual_disguise(contact: str) -> 
 @pytest.mark.parametrize(
     "said",
     ["We met at home at 9.30, on 2025-07-14, 08:30-17:45.", "3.14, v1.2.3, 0.5, 12,000 people, 2025年7月14日", "R1/P01/2, T/B1 and plan/1/residual/2",
-     "node.js and e.g. this.And that", "P01 asked @P02", "x < y and 3 > 2", "我在微信群里说过", "a line of people at the door", "01-02-2025"],
+     "node.js and e.g. this.And that", "P01 asked @P02", "x < y and 3 > 2", "我在微信群里说过", "a line of people at the door", "01-02-2025",
+     "A ticket's line is probably many years old.", "On the front line: people with sandbags.", "Behind the ridge the signal is weaker."],
 )  # fmt: skip
 def test_what_is_no_contact_stays(said: str) -> None:
     assert NOBODY.text(said) == said

@@ -34,10 +34,14 @@ _PAGE: Final = re.compile(
     rf"|(?<!{_L})(?<![.@/-])(?:{_LABEL}{_DOT}){{1,8}}(?:{_TOP}{_END}(?:/[^\s\"'<>{UNSPACED}]*)?|[a-z]{{2,10}}/[^\s\"'<>{UNSPACED}]+)"
 )
 _HANDLE: Final = re.compile(rf"(?<!{_L})(?<![@.])@(?!p\d{{2,3}}\b){_L}(?:{_L}|[.-]){{2,60}}")
-_MESSENGERS: Final = r"微信|薇信|威信|v信|vx|wx|wechat|weixin|qq|telegram|tg|whatsapp|skype|instagram|twitter|微博|小红书|抖音|快手|钉钉|飞书|linkedin|facebook|discord|telefon|signal|line"
+_MESSENGERS: Final = r"微信|薇信|威信|v信|vx|wx|wechat|weixin|qq|telegram|tg|whatsapp|skype|instagram|twitter|微博|小红书|抖音|快手|钉钉|飞书|linkedin|facebook|discord|telefon"
+_ORDINARY: Final = r"signal|line"
+"""Messengers whose names are ordinary words ("the line is short"). What follows is an account if it has a digit or `_`, or comes after "id"."""
 _ACCOUNT: Final = re.compile(
     rf"(?:(?<![a-z])(?:{_MESSENGERS})(?![a-z])\s?(?:号码|号|id|account|handle|user)?\s?(?:[:=@是为]|is\s)[\s:@]{{0,3}}"
     r"[a-z0-9][a-z0-9_.-]{3,40}"
+    rf"|(?<![a-z])(?:{_ORDINARY})(?![a-z])\s?(?:id|account|handle|user|号码|号)\s?(?:[:=@是为]|is\s)[\s:@]{{0,3}}[a-z0-9][a-z0-9_.-]{{3,40}}"
+    rf"|(?<![a-z])(?:{_ORDINARY})(?![a-z])\s?(?:[:=@是为]|is\s)[\s:@]{{0,3}}(?=[a-z.-]{{1,40}}[\d_])[a-z][a-z0-9_.-]{{3,40}}"
     r"|(?:加|扣|联系|找)?(?:我)?(?:微信|薇信|威信|v信|vx|wx|qq)\s?(?:号码|号)?\s?(?=[a-z_.-]{0,30}\d)[a-z0-9][a-z0-9_.-]{4,40})"
 )
 _TELEPHONE: Final = re.compile(
@@ -48,7 +52,7 @@ _TELEPHONE: Final = re.compile(
     r"|(?:tel|phone|mobile|call me(?: at| on)?|电话|手机|致电|座机)\s?(?:号码|号|no)?\s?[.:是]?\s?\d(?:[\s().-]{0,2}\d){4,14}"
     r"|(?<![一二三四五六七八九〇零幺])[一幺](?:[\s-]?[一二三四五六七八九〇零幺]){10}(?![一二三四五六七八九〇零幺])"
 )
-_SOME_MESSENGER: Final = tuple(_MESSENGERS.split("|"))
+_SOME_MESSENGER: Final = (*_MESSENGERS.split("|"), *_ORDINARY.split("|"))
 
 
 def contacts(text: str) -> Iterator[tuple[int, int]]:
