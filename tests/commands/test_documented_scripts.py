@@ -22,11 +22,10 @@ from tongyao.protocol.model.process import Phase
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def block(page: str, language: str) -> str:
-    """The first one of this language."""
-    found = re.search(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
-    assert found is not None
-    return found[1]
+def block(page: str, language: str, number: int = 0) -> str:
+    """One of this language."""
+    found = re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
+    return str(found[number])
 
 
 @asynccontextmanager
@@ -79,4 +78,18 @@ async def test_the_client_of_the_mcp_sdk_prints_what_waits(stack: Stack, tmp_pat
     async with gateway(stack) as url:
         said = await ran(sys.executable, str(script), MCP_URL=f"{url}/mcp", TY_TOKEN=token.secret)
     assert said.startswith(f"{process} projection "), said
+    await stack.say(process, "cancel")
+
+
+async def test_one_round_over_mcp_is_answered(stack: Stack, tmp_path: Path) -> None:
+    process, aliases = await room(stack)
+    seats = {seat.alias: seat.person for seat in await stack.repositories.seats.seats(process)}
+    token = await stack.repositories.tokens.issue("person", person=seats[aliases["ada"]])
+    (script := tmp_path / "round.py").write_text(block("mcp.md", "python", 1), encoding="utf-8")
+    async with gateway(stack) as url:
+        said = await ran(sys.executable, str(script), MCP_URL=f"{url}/mcp", TY_TOKEN=token.secret)
+    lines = said.splitlines()
+    assert lines[0].startswith(f"round 1 of {process} until ")
+    assert any(line.startswith("respond: applied for round 1 - kept word for word") for line in lines), said
+    assert lines[-1] == "pending: []"
     await stack.say(process, "cancel")

@@ -49,6 +49,7 @@ def erase(
     for what, processes in (("left", done.left), ("cancelled", done.cancelled), ("histories", done.histories)):
         if processes:
             console.print(say(f"erase.{what}", processes=", ".join(processes)), highlight=False)
+    console.print(say("erase.copies"), style="dim", highlight=False, soft_wrap=True)
     if done.histories_later:
         console.print(say("erase.later", n=done.histories_later))
     if done.steps_under_way:

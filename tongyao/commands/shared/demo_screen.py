@@ -30,14 +30,14 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "en": {
         "round": "round {n}", "relations": "{related} pairs related, {new} new",
         "tension": "The tension", "grade": "Grade", "pairs": "How they stand to each other", "possible": "What is possible now",
-        "traced": "Two claims, traced", "next": "What you can do next", "audit": "Audit",
+        "traced": "Two claims, traced", "next": "What you can do next", "apart": ", ", "audit": "Audit (13 properties, 2 counts)",
         "complementary": "complementary", "aligned": "aligned", "offsetting": "offsetting", "none_found": "·", "not_examined": "?",
         "holds": "hold", "falsified": "refuted", "needs several runs": "need several runs", "no material": "without material",
     },
     "zh": {
         "round": "第 {n} 轮", "relations": "{related} 对有关系，新增 {new}",
         "tension": "张力", "grade": "评级", "pairs": "彼此是什么关系", "possible": "现在可能的", "traced": "两句话的出处", "next": "接下来可以做的",
-        "audit": "审计", "complementary": "互补", "aligned": "同向", "offsetting": "对冲", "none_found": "·", "not_examined": "?",
+        "apart": "，", "audit": "审计（13 条性质，另有 2 项计数）", "complementary": "互补", "aligned": "同向", "offsetting": "对冲", "none_found": "·", "not_examined": "?",
         "holds": "条成立", "falsified": "条被推翻", "needs several runs": "条要多次运行", "no material": "条没有材料",
     },
 }  # fmt: skip
@@ -91,7 +91,7 @@ def screenful(view: PartyView, findings: Sequence[Finding], *, language: str, wi
         parts += [_heading(words["possible"]), *possible]
         parts += [_heading(words["traced"]), *_traced(view.plan, width)]
     counts = Counter(finding.result for finding in findings)
-    told = ", ".join(f"{counts[result]} {words[result.value]}" for result in Result if counts[result])
+    told = words["apart"].join(f"{counts[result]} {words[result.value]}" for result in Result if counts[result])
     parts += [Text.assemble("\n", (words["audit"], "bold"), f"  {told}"), _heading(words["next"])]
     return Group(*parts)
 

@@ -83,7 +83,7 @@ async def next_step(repositories: Repositories, process_id: str, *, alias: str =
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)
     others = [ask for ask in asks if alias not in ("", ask.alias)]
-    asks = [ask for ask in asks if ask not in others]
+    asks = sorted((ask for ask in asks if ask not in others), key=lambda ask: not _after_answers(ask, row))
     in_round = row.phase == Phase.CRYSTALLIZING
     stands = say("waits.now_round" if in_round else "waits.now", phase=say(f"phase.{row.phase}"), round=row.round)
     if others and not asks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,7 +13,7 @@ from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.llm.extractive.sentences import Sentence, single, split
 from tongyao.protocol.model.intent_parts import Lens, lens_over
 from tongyao.protocol.model.requests import FormulationRequest, Material
-from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.sizes import cut, language_of, units
 from tongyao.protocol.model.tension import TENSION_UNITS, LineQuoteDraft, NameDraft, TensionDraft
 
 ROOM: Final = {"T": 75, "B": 90, "E": 60, "I": 75}
@@ -79,6 +80,8 @@ class _Candidate:
         nearness = 0.0 if lens == "E" else 2.0 * self.bearing
         return shown + 1.0 * self.of_intent + nearness if shown >= LEAST else 0.0
 
+
+_WIDE_END: Final = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]$")
 
 _CUE: Final = {"T": Cue.WISH, "I": Cue.STATE, "B": Cue.OBSTACLE, "E": Cue.OFFER, "-": Cue.LACK}
 """By which cue a lens is filled. `-`: barriers where nobody names an obstacle; what is lacking stands in the way then."""
@@ -185,7 +188,12 @@ def _pick(pool: list[_Candidate], lens: str, room: int, *, most: int) -> list[_C
 
 
 def _joined(texts: list[str]) -> str:
-    return " ".join(texts)
+    """Sentences in a row; between two Chinese ones no space."""
+    line = ""
+    for text in texts:
+        space = " " if line and not (_WIDE_END.search(line) and language_of(text) == "zh") else ""
+        line += space + text
+    return line
 
 
 assert sum(ROOM.values()) <= TENSION_UNITS

@@ -177,7 +177,7 @@ def role(record: Record, alias: str) -> RoleDraft:
             shared = record.common(one.need, one.offer)
             listed = wording.listed(shared, record.language)
             met = words["met" if shared else "met_by_place"].format(said=said, other=one.offering, words=listed)
-        benefits.append(ClaimDraft(text=met, sources=[item.id]))
+        benefits.append(ClaimDraft(text=met, sources=[item.id, *([one.offer.id] if one is not None else [])]))
     limits = [
         item
         for item in record.of(alias, Dimension.BOUNDARY)
