@@ -19,6 +19,7 @@ from tongyao.app.errors import NotFound, Refused
 from tongyao.cli import MODULES, app
 from tongyao.commands.shared.doctor import examine
 from tongyao.commands.shared.expected_errors import message_of
+from tongyao.commands.shared.help_words import RUN, breakable
 from tongyao.commands.shared.words import TEXTS, known, language
 from tongyao.gateway.console.texts import catalogue
 from tongyao.protocol.model.events import Ask
@@ -70,6 +71,13 @@ def test_the_help_in_chinese_is_of_help_that_there_is() -> None:
     assert {name for name, said in shown.items() if said not in english} == set(), (
         "every command and every option says in Chinese what it does"
     )
+
+
+def test_chinese_help_has_places_where_a_column_can_be_broken() -> None:
+    said = "列出运维人员做过什么，新的在前：恢复、取消、延期、重写记录、解密内容，以及别的许多事情。"
+    assert breakable(said).replace(" ", "") == said
+    assert max(map(len, breakable(said).split())) <= RUN
+    assert breakable("不能撤销。") == "不能撤销。"
 
 
 async def test_help_is_in_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
