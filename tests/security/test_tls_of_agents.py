@@ -17,7 +17,7 @@ from tests.gateway.outbound.test_sources import HELLO, SECRETS, Keeping
 from tests.support.certificates import Authority
 from tongyao.app.people.profile_source import SourceError
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.gateway.outbound.tls import UNREAD_BYTES, TlsRefused, TlsStream, tls_context
+from tongyao.gateway.outbound.tls import HANDSHAKE_BYTES, UNREAD_BYTES, TlsRefused, TlsStream, tls_context
 
 ANSWER = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + b'{"content": "I splice rope."}'
@@ -95,11 +95,12 @@ class Endless(httpcore.AsyncNetworkStream):
 
 
 class Hungry:
-    """In the place of a TLS object and of its context: it takes whatever arrives, and gives nothing out."""
+    """In the place of a TLS object and of its context: it takes whatever arrives, and gives nothing out, or one byte now and then."""
 
     def __init__(self) -> None:
         self.threads: set[int] = set()
         self.greeted = False
+        self.a_byte_every, self._reads = 0, 0
 
     def wrap_bio(self, *args: Any, **named: Any) -> Hungry:
         return self
@@ -110,6 +111,9 @@ class Hungry:
             raise ssl.SSLWantReadError
 
     def read(self, most: int) -> bytes:
+        self._reads += 1
+        if self.a_byte_every and self._reads % self.a_byte_every == 0:
+            return b"x"
         raise ssl.SSLWantReadError
 
 
@@ -119,9 +123,27 @@ def stream_of(tls: Hungry, below: Endless) -> TlsStream:
 
 
 async def test_tickets_and_changes_of_keys_without_end_are_cut_off() -> None:
-    below = Endless()
+    below, tls = Endless(), Hungry()
+    tls.greeted = True
+    stream = stream_of(tls, below)
+    await stream.shake_hands(60)
     with pytest.raises(TlsRefused):
-        await stream_of(Hungry(), below).read(1_000)
+        await stream.read(1_000)
+    assert below.read_bytes <= 2 * UNREAD_BYTES
+
+
+async def read_on(stream: TlsStream) -> None:
+    while await stream.read(1_000):
+        pass
+
+
+async def test_changes_of_keys_between_the_bytes_of_an_answer_are_cut_off_too() -> None:
+    below, tls = Endless(), Hungry()
+    tls.greeted, tls.a_byte_every = True, 3
+    stream = stream_of(tls, below)
+    await stream.shake_hands(60)
+    with pytest.raises(TlsRefused):
+        await read_on(stream)
     assert below.read_bytes <= 2 * UNREAD_BYTES
 
 
@@ -129,7 +151,7 @@ async def test_a_handshake_without_end_is_cut_off() -> None:
     below = Endless()
     with pytest.raises(httpcore.ConnectError):
         await stream_of(Hungry(), below).shake_hands(60)
-    assert below.read_bytes <= 2 * UNREAD_BYTES
+    assert below.read_bytes <= 2 * HANDSHAKE_BYTES
 
 
 async def test_what_a_handshake_computes_is_not_computed_on_the_event_loop() -> None:

@@ -14,8 +14,12 @@ import httpx
 
 T = TypeVar("T")
 
-UNREAD_BYTES: Final = 160 * 1024
-"""Bytes that arrive in a row of which nothing is for the reader: a handshake (OpenSSL takes certificates of 100 KB), tickets, changes of keys."""
+HANDSHAKE_BYTES: Final = 160 * 1024
+"""OpenSSL takes certificates of 100 KB."""
+UNREAD_BYTES: Final = 40 * 1024
+"""Bytes of a connection that are not for the reader: tickets, changes of keys, and a record that is not whole yet."""
+_RECORD_BYTES: Final = 64
+"""Around a record so many more are allowed: some servers send each byte in a record of its own."""
 _PIECE: Final = 4096
 _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Of TLS 1.2. Where a server may choose the numbers of a DHE exchange, it costs this side two thirds of a second."""
@@ -45,6 +49,7 @@ class TlsStream(httpcore.AsyncNetworkStream):
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_hostname=host)
         self._writing = asyncio.Lock()
+        self._allowed = HANDSHAKE_BYTES
 
     async def shake_hands(self, timeout: float | None) -> None:
         """Raises `httpcore.ConnectError`, `httpcore.ConnectTimeout`."""
@@ -56,6 +61,7 @@ class TlsStream(httpcore.AsyncNetworkStream):
         try:
             async with asyncio.timeout(timeout):
                 await self._done(beside, None)
+            self._allowed = UNREAD_BYTES
         except TimeoutError:
             raise httpcore.ConnectTimeout("the TLS handshake took too long") from None
         except (ssl.SSLError, httpcore.ReadError, httpcore.WriteError) as error:
@@ -66,7 +72,9 @@ class TlsStream(httpcore.AsyncNetworkStream):
             return self._tls.read(max_bytes)
 
         try:
-            return await self._done(next_bytes, timeout)
+            given = await self._done(next_bytes, timeout)
+            self._allowed += len(given) + _RECORD_BYTES
+            return given
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return b""
         except ssl.SSLError as error:
@@ -89,16 +97,15 @@ class TlsStream(httpcore.AsyncNetworkStream):
 
     async def _done(self, step: Callable[[], Awaitable[T]], timeout: float | None) -> T:
         """What `step` returns when enough has arrived for it."""
-        unread = 0
         while True:
             try:
                 result = await step()
             except ssl.SSLWantReadError:
                 await self._send(timeout)
-                if unread >= UNREAD_BYTES:
-                    raise TlsRefused(f"{UNREAD_BYTES:,} bytes arrived, and nothing to read") from None
+                if self._allowed <= 0:
+                    raise TlsRefused("too much arrived that is not for the reader") from None
                 piece = await self._below.read(_PIECE, timeout)
-                unread += len(piece)
+                self._allowed -= len(piece)
                 self._arrived.write(piece) if piece else self._arrived.write_eof()
             else:
                 await self._send(timeout)
