@@ -155,14 +155,16 @@ def print_view(view: PartyView) -> None:
     """What one person reads: their delivery, what they or their proxy said, and the observations, with their texts."""
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
-    said = [projection_markdown(one) for one in view.own or ()]
-    seen = [observation_markdown(one) for one in view.observations or ()]
+    elif view.tension is not None:
+        console.print(markdown(tension_markdown(view.tension, language())))
+    said = [one.markdown or projection_markdown(one) for one in view.own or ()]
+    seen = [one.markdown or observation_markdown(one) for one in view.observations or ()]
     for title, texts in (("own_words", said), ("observations", seen)):
         if texts:
             console.print(Text(say(f"show.{title}", alias=view.you), style="bold"))
         for text in texts:
             console.print(markdown(text))
-    if view.delivery is None and not said and not seen:
+    if view.delivery is None and view.tension is None:
         console.print(say("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}")), highlight=False)
 
 

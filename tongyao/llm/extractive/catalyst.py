@@ -53,7 +53,8 @@ def observe(request: CatalystRequest) -> ObservationDraft:
     before = [turn.observation for turn in request.exchange if turn.observation]
     contributions = _contributions(request.language, hearing, before)
     gaps = _gaps(request, hearing)
-    ignored = _ignored(request.language, hearing)
+    related = {source for bond in bonds.values() if bond for source in bond.sources()}
+    ignored = _ignored(request.language, hearing, related)
     fresh = _any_new(request, pairs, contributions, before)
     draft = ObservationDraft(
         verdict=Verdict.MORE if fresh else Verdict.EXHAUSTED,
@@ -164,12 +165,13 @@ def _gaps(request: CatalystRequest, hearing: Hearing) -> list[GapDraft]:
     return gaps
 
 
-def _ignored(language: Language, hearing: Hearing) -> list[NoteDraft]:
-    """Needs that nobody's words meet, the demander's neither; the newest first. A limit asks nothing."""
+def _ignored(language: Language, hearing: Hearing, related: set[str]) -> list[NoteDraft]:
+    """Needs that nobody's words meet, the demander's neither, and that no relation rests on; the newest first. A limit asks nothing."""
     needs = [
         voice
         for voice in reversed(hearing.voices)
         if voice.needs
+        and voice.item.id not in related
         and not hearing.met_by_demander(voice)
         and not any(one.answers and hearing.meets(voice, one) for one in hearing.voices if one.alias != voice.alias)
     ]

@@ -346,13 +346,13 @@ def seeks(text: str) -> bool:
 
 _UNWANTED = _any(
     r"^\W*(?:I|we) (?:will not|won't|refuse|do not want|don't want|would not|wouldn't)\b",
-    r"^我们?(?:也|都)?(?:不(?:想|要|愿|肯|打算|希望|许|准)|绝不|从不)",
+    r"^我们?(?:也|都)?(?:不(?:想|要|愿|肯|打算|希望|许|准|搬|卖|借)|绝不|从不)",
 )
 
 
 def is_unwanted(text: str) -> bool:
     """Whether a sentence says what its owner does not want, and nothing that is lacking."""
-    return bool(_UNWANTED.search(text)) and not cues_in(text) & {Cue.NEED, Cue.OBSTACLE}
+    return bool(_UNWANTED.search(text)) and Cue.NEED not in cues_in(text)
 
 
 def names_something(text: str) -> bool:
