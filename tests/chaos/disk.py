@@ -17,15 +17,14 @@ class SmallDisk:
 
     def fill(self) -> None:
         """Leave nothing free."""
-        with self._ballast.open("wb") as out:
+        with suppress(OSError), self._ballast.open("wb") as out:  # an error says that it is full already
             stat = os.statvfs(self._ballast.parent)
             free = stat.f_bavail * stat.f_frsize
-            with suppress(OSError):  # somebody else wrote meanwhile: then it is full already
-                os.posix_fallocate(out.fileno(), 0, free)
             with suppress(OSError):
-                while True:
-                    out.write(b"\0" * 65_536)
-                    out.flush()
+                os.posix_fallocate(out.fileno(), 0, free)
+            while True:
+                out.write(b"\0" * 65_536)
+                out.flush()
 
     def relieve(self) -> None:
         self._ballast.unlink(missing_ok=True)
