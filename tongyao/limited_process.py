@@ -29,7 +29,7 @@ Arguments = TypeVarTuple("Arguments")
 PROCESSES: Final = 2
 """Processes of each process that calls `run`. They start with its first call, and stay."""
 
-MOST_BYTES: Final = 2 * 1024**3
+MOST_BYTES: Final = 1024**3
 """Of the data of one process: its heap and what it maps for itself. Linux only."""
 
 
