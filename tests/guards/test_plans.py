@@ -84,6 +84,12 @@ def test_sources_that_cannot_bear_their_claim_are_noticed() -> None:
     assert "90" in doubt("P01 keeps a cold room of 90 square metres", [KNOWN["R1/P01/1"]])
 
 
+def test_the_number_of_a_mark_in_the_place_of_a_name_is_no_number_of_the_claim() -> None:
+    said = ["老邱头天晚上告诉我去哪个小区"]
+    assert doubt("[某人 2]头天晚上告诉P05去哪个小区", said, "zh") == ""
+    assert doubt("[person 2] keeps a cold room near the harbour", [KNOWN["R1/P01/1"]]) == ""
+
+
 def test_a_doubt_is_told_in_the_language_of_the_plan() -> None:
     assert (
         doubt("P01 有九十平方米的冷库，90 平方米", ["在岛上修了二十年的柴油发电机"], "zh")

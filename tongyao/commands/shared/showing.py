@@ -152,17 +152,21 @@ async def print_plan(context: Reading, process_id: str) -> None:
 
 
 def print_view(view: PartyView) -> None:
-    """What one person reads: their delivery, what they or their proxy said, and the observations, with their texts."""
+    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations.
+
+    An element without a text for people, as after an erasure, is shown by its parts.
+    """
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:
         console.print(markdown(tension_markdown(view.tension, language())))
-    said = [one.markdown or projection_markdown(one) for one in view.own or ()]
-    seen = [one.markdown or observation_markdown(one) for one in view.observations or ()]
+    said = [(one.round, one.markdown.strip() or projection_markdown(one)) for one in view.own or ()]
+    seen = [(one.round, one.markdown.strip() or observation_markdown(one)) for one in view.observations or ()]
     for title, texts in (("own_words", said), ("observations", seen)):
         if texts:
             console.print(Text(say(f"show.{title}", alias=view.you), style="bold"))
-        for text in texts:
+        for number, text in texts:
+            console.print(Text(say("show.of_round", number=number), style="bold"))
             console.print(markdown(text))
     if view.delivery is None and view.tension is None:
         console.print(say("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}")), highlight=False)
