@@ -99,6 +99,33 @@ async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Clien
         assert (await erase(here, people["ada"])).texts == done.texts, "again is harmless"
 
 
+async def test_everybody_of_one_process_can_be_erased_one_after_the_other(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here)
+        await here.end(process)
+        demander = (await here.repositories.processes.get(process)).demander
+        for person in (people["ada"], demander, people["bo"], people["cy"]):
+            await erase(here, person)
+        assert await erasure.finish_erasures(here.context) == ([], [])
+        for words in (CANARY, CANARY_ZH, "refrigerated van", "temperature loggers", "ferry timetable"):
+            assert find_in_database(fresh_database_url, words) == []
+
+
+async def test_somebody_is_erased_while_the_erasure_of_another_waits_to_be_finished(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+        process, people = await three(here)
+        await here.end(process)
+        await Erasing(here.repositories.pool).begin(people["ada"])  # and here the power fails
+        await erase(here, people["bo"])
+        assert await erasure.finish_erasures(here.context) == ([people["ada"]], [])
+        for words in (CANARY, "refrigerated van"):
+            assert find_in_database(fresh_database_url, words) == []
+
+
 async def test_a_label_of_the_program_costs_nobody_their_line_of_the_plan(
     temporal: Client, fresh_database_url: str
 ) -> None:

@@ -192,13 +192,13 @@ class _Rewriting:
             await self._replace(row["markdown_text_id"], plan.markdown)
 
     async def _deliveries(self, process_id: str) -> None:
-        """Of a delivery that is gone, what is left of the plan for whom it was made."""
+        """Of a delivery that is gone, what is left of the plan for whom it was made, unless they were erased themselves."""
         cursor = await self._connection.execute(
             """SELECT d.alias, d.language, d.text_id, p.text_id AS plan FROM deliveries d
                JOIN plans p USING (process_id, revision) JOIN texts o ON o.id = d.text_id
                JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id)
-               WHERE d.process_id = %s AND t.owner <> %s AND t.body IS NULL""",
-            [process_id, self._person],
+               WHERE d.process_id = %s AND t.body IS NULL AND t.owner NOT IN (SELECT owner FROM tombstones)""",
+            [process_id],
         )
         for row in await cursor.fetchall():
             plan = (await get_texts(self._connection, [row["plan"]], erased=""))[row["plan"]]
@@ -265,7 +265,7 @@ class _Names(Value):
 
 
 async def _rows(connection: Connection, process_id: str, person: str) -> list[_Row]:
-    """Every text of a process that is not the person's own and is still there."""
+    """Every text of a process that is still there, without those of the person and of others who had themselves erased."""
     cursor = await connection.execute(
         rewriting_queries.TEXTS, {"process": process_id, "owner": f"process:{process_id}", "who": person}
     )

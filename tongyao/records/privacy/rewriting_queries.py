@@ -41,13 +41,14 @@ _NAMED: Final = """
         UNION ALL SELECT id, false, 0 FROM texts WHERE owner = %(owner)s)
 """
 
+# The oldest id is the one that tables name: a text may have been replaced several times.
 TEXTS: Final = (
     _NAMED
     + """
-    SELECT (array_agg(o.id ORDER BY (o.id <> t.id) DESC, o.id))[1] AS text_id, t.owner, t.kind,
+    SELECT (array_agg(o.id ORDER BY o.created_at, o.id))[1] AS text_id, t.owner, t.kind,
            bool_or(named.independent) AS independent, max(named.heard) AS heard, min(o.created_at) AS created_at
     FROM named JOIN texts o USING (id) JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id)
-    WHERE t.body IS NOT NULL AND t.owner <> %(who)s
+    WHERE t.body IS NOT NULL AND t.owner <> %(who)s AND t.owner NOT IN (SELECT owner FROM tombstones)
     GROUP BY t.id, t.owner, t.kind ORDER BY t.id"""
 )
 
