@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from tests.llm.extractive.extractive_process import ENGINE, call, whole
 from tests.llm.extractive.extractive_requests import PROFILE, TENSION, projected, room, said, turn
+from tongyao.app.messaging.wire import ProjectionParts
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
+from tongyao.llm.extractive import endpoint
 from tongyao.llm.extractive.cues import is_label
 from tongyao.llm.extractive.likeness import tokens
 from tongyao.llm.extractive.sentences import split
@@ -386,3 +388,13 @@ async def test_a_reask_brings_no_invention() -> None:
         Call(CallKey("p1", "project", reask=1), reask=Reask(previous="", complaints=("no such quote",))),
     )
     assert not answer.draft.items
+
+
+def test_sentences_stay_in_the_part_that_their_author_put_them_into() -> None:
+    parts = ProjectionParts(
+        capability="Hot air goes up the flue, but not until five: it can dry linen.",
+        direction="My costumes must be driven to the theatre.",
+        boundary="Nothing may be done to the ovens.",
+    )
+    said = endpoint.project(turn(words=parts.joined()))
+    assert [item.dimension for item in said.items] == ["capability", "direction", "boundary"]

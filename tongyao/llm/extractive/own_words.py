@@ -25,6 +25,17 @@ MOST_OF_WORDS: Final = 40
 """Items that a person's own words are sorted into in one turn: every item is compared with every other of the process."""
 
 
+_KIND_OF_PART: Final = {
+    "capability": Cue.OFFER,
+    "direction": Cue.NEED,
+    "boundary": Cue.LIMIT,
+    "能力": Cue.OFFER,
+    "方向": Cue.NEED,
+    "边界": Cue.LIMIT,
+}
+"""Heading of a part that the person filled in themselves (`ProjectionParts.joined`) → what its sentences are."""
+
+
 def sorted_words(words: str, facets: list[Facet]) -> list[Choice]:
     """A person's own sentences, all of them, each under its dimension; nothing is added and nothing left
     out. Those of a very long text are sorted several at a time.
@@ -44,10 +55,12 @@ def sorted_words(words: str, facets: list[Facet]) -> list[Choice]:
 
 
 def _kind_of_words(sentence: Sentence) -> Cue | None:
-    """What a person's own sentence is, where its words say so clearly; None leaves it to what it bears on.
+    """What a person's own sentence is, where its part or its words say so clearly; None leaves it to what it bears on.
 
     What somebody looks for is their direction, also where the demander can give it.
     """
+    if (kind := _KIND_OF_PART.get(sentence.heading.strip().casefold())) is not None:
+        return kind
     if REFUSING.search(sentence.text):
         return Cue.LIMIT
     if ALLOWING.search(sentence.text):
