@@ -11,7 +11,9 @@ from tests.console.looking import looks_right
 from tests.console.room import Ferry, ferry
 from tests.console.test_plan import ended
 from tests.support.scripted import Rule
-from tongyao.protocol.model.process import DEMANDER
+from tongyao.gateway.console.pages import environment
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.rules.read_access import PartyView
 
 DECIDES = {"id": "t9", "title": "Say which sailing is meant", "assignee": DEMANDER, "sources": ["T/B1"]}
 
@@ -138,3 +140,14 @@ async def test_who_commits_says_how_to_be_reached_and_reads_what_whoever_asked_d
         await page.goto(f"{plan}/plan")
         assert "At the pier office." in await page.locator("#tell").inner_text()
         assert "接下的那一个人读得到" in await page.locator("#now").inner_text()
+
+
+def test_what_a_demander_without_a_name_tells_is_shown_to_those_who_committed() -> None:
+    view = PartyView(
+        id="c-1", phase=Phase.COMPLETED, round=2, you="P02",
+        identities={"P02": "Ilse"}, contacts={"P00": "Ring the school before noon."},
+    )  # fmt: skip
+    page = "{% import 'parts/afterwards.html' as after with context %}{{ after.people_known() }}"
+    shown = environment().from_string(page).render(view=view, language="en", t=lambda key, **_: f"[{key}]")
+    assert "[delivery.demander]</dt><dd><span" in shown
+    assert "Ring the school before noon." in shown
