@@ -214,7 +214,7 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
         assert "a data person to tell our ferry co-op" in main, "what it is about"
         assert "quote it word for word" in main, "what would be said of them"
         await page.get_by_role("button", name="Yes, this time").click()
-        await page.wait_for_url("**/console/?done=answered")
+        await page.wait_for_url("**/console/?done=answered*")
     await house.stack.until(house.pid, "crystallizing")
     seats = await house.stack.repositories.seats.seats(house.pid)
     assert house.people["P05"] in {seat.person for seat in seats}

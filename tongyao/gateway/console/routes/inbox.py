@@ -32,9 +32,14 @@ async def show_inbox(
     done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "",
     of: Annotated[str, Query(max_length=200)] = "",
     round: Annotated[int, Query(ge=0, le=1_000)] = 0,
+    decided: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
-    """`done`: what was just answered. `of`: in which process. `round`: in which words count that came late."""
-    asks, total = await waiting(visit)
+    """`done`: what was just answered. `of`: in which process. `round`: in which words count that came late. `decided`: the id of the
+    ask that was just answered, which the records may still hold open.
+    """
+    found, total = await waiting(visit)
+    asks = [one for one in found if one.id != decided]
+    total -= len(found) - len(asks)
     home = await home_of(visit, asks)
     return page(
         visit, "inbox.html", asks=asks, total=total, done=_since(done, of, asks, home), of=of, round=round, home=home
@@ -94,7 +99,7 @@ async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, num
         receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return _again(visit, one, problem)
-    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else 'answered'}")
+    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else 'answered'}&decided={quote(one.id, safe='')}")
 
 
 async def _read_back(visit: Visit, one: Answering) -> None:
