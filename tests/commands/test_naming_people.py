@@ -103,13 +103,15 @@ async def test_people_are_chosen_by_a_part_of_the_id_or_by_the_file(
     process = await stack.start([], scene="island", auto_confirm=True)
     await stack.until(process, "selecting")
     given = [str(file) for file in files.values()] if by_file else list(files)
-    chosen = await tongyao("select", process, *(word for one in given for word in ("--participant", one)))
+    options = ["--human", *["--participant"] * (len(given) - 1)]
+    chosen = await tongyao("select", process, *(word for pair in zip(options, given, strict=True) for word in pair))
     assert chosen.exit_code == 0, (chosen.output, chosen.exception)
     added = (await tongyao("decide", process, "add_participants", "--participant", given[0])).exception
     assert isinstance(added, Refused) and "there is no profile" not in message_of(added)  # nothing is to be decided yet
     await stack.until_round(process, "crystallizing", 1)
-    sitting = {seat.person for seat in await stack.repositories.seats.seats(process)}
-    assert sitting == {f"island-{name}" for name in files}
+    sitting = {seat.person: seat.endpoint for seat in await stack.repositories.seats.seats(process)}
+    speaks = {f"island-{name}": "proxy" for name in files}
+    assert sitting == speaks | {f"island-{next(iter(files))}": "human"}
     await tongyao("cancel", process)
 
 

@@ -92,14 +92,31 @@ def revise(
 
 def select(
     process: Process,
-    participant: Annotated[list[str], typer.Option(help=f"{PERSON} May be repeated.", autocompletion=complete_person)],
+    participant: Annotated[
+        list[str] | None, typer.Option(help=f"{PERSON} May be repeated.", autocompletion=complete_person)
+    ] = None,
+    human: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Like --participant, for a person who speaks for themselves.", autocompletion=complete_person
+        ),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Like --participant, for a person whose own agent speaks.", autocompletion=complete_person),
+    ] = None,
     key: Key = None,
 ) -> None:
-    """Choose who takes part, and start the rounds."""
+    """Choose who takes part, and start the rounds. For a --participant a proxy speaks, which cannot commit to anything."""
     from tongyao.commands.actions import messages as actions
     from tongyao.commands.shared.references import find_people
 
-    actions.send(process, "select_participants", key, participants=run(find_people(participant)))
+    chosen = [
+        {"profile_id": one, "endpoint": endpoint}
+        for endpoint, given in (("proxy", participant), ("human", human), ("agent", agent))
+        for one in run(find_people(given or []))
+    ]
+    actions.send(process, "select_participants", key, participants=chosen)
 
 
 def decide(
