@@ -134,7 +134,7 @@ if (live()?.dataset.live) {
 }
 
 // Who chooses people sees how many of them are asked themselves: only they can commit.
-const asked = document.querySelector("[data-asked]");
+const asked = document.querySelector("[data-none]");
 if (asked) {
   const form = asked.closest("form");
   const speaks = (name) => form.elements[`endpoint-${name}`]?.value ?? "proxy";
