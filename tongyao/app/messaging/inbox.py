@@ -25,7 +25,8 @@ ANSWER_WITH: Final[dict[str, str]] = {
     "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `parts`, or `nothing_new`',
     "decision": '{"kind": "decide", "decision": one of the `options`}; for the option `replan` {"kind": "replan", "without": aliases who '
     'declined, "proposals": aliases whose proposal the new plan follows}; for `conclude` {"kind": "conclude"}',
-    "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}',
+    "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}; with '
+    'commit also "contact", how the others reach you',
     "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
     "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
     "declined",

@@ -64,8 +64,8 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "第 {sent} 轮已结束；你的话已逐字保存，计入第 {round} 轮（如果不再有这一轮，就不会用到）",
     ),
     "nothing_new": (
-        "noted for this round; if another round follows, you are asked again",
-        "本轮已记录；如果还有下一轮，会再问你",
+        "noted for this round; in a later round you are asked again when something concerns you",
+        "本轮已记录；以后哪一轮有牵涉到你的事，会再问你",
     ),
     "to_human": (
         "from now on you speak for yourself, until you switch again; what your proxy has said in this round stays",
