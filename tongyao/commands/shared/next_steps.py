@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from tongyao.app.choosing.candidates import nearest_first
+from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -57,7 +58,11 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
         case "residual" | "hole":
             subject = shlex.quote(ask.subject)
             again = await _replan(repositories, id) if ask.ask == "hole" else []
-            return [f"tongyao branch {id} {subject}", f"tongyao branch {id} {subject} --no", *again]
+            offered = await choices_of(repositories, ask)
+            # Who declines without a part in the plan leaves nothing that somebody else could take up.
+            is_empty = ask.ask == "hole" and offered is not None and offered.residual is None
+            start = [] if is_empty else [f"tongyao branch {id} {subject}"]
+            return [*start, f"tongyao branch {id} {subject} --no", *again]
         case "consent":
             person = ask.person or ask.subject
             return [f"tongyao consent {id} --as {person} --allow", f"tongyao consent {id} --as {person} --refuse"]
