@@ -40,6 +40,27 @@ async def call(client: Any, tool: str, **arguments: Any) -> Any:
     return said_by(await client.call_tool(tool, arguments))
 
 
+async def test_the_demanders_agent_sees_who_was_found_and_chooses(gateway: GatewayHarness) -> None:
+    scene = await gateway.scene()
+    demander = (await gateway.join(scene))["token"]
+    people = {(await gateway.join(scene, text))["profile_id"] for text in TEXTS}
+    demand = {
+        "intent": "I want to bring an old ferry back onto the lake.",
+        "scene": scene,
+        "settings": {"auto_confirm": True},
+    }
+    pid = (await gateway.ask("POST", "/processes", demander, json=demand)).json()["id"]
+    await asked(gateway, demander, "select_participants")
+    async with McpClient(make_server(gateway.context, token=demander)) as client:
+        [ask] = (await call(client, "pending", view=False))["pending"]
+        found = [one["profile_id"] for one in ask["choices"]["proposals"]]
+        assert set(found) == people
+        assert all(one["perspective"] for one in ask["choices"]["proposals"])
+        chosen = {"kind": "select_participants", "participants": found[:2]}
+        assert (await call(client, "decide", process_id=pid, message=chosen, key="choose"))["state"] == "applied"
+    await gateway.stack.say(pid, "cancel")
+
+
 async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_them(gateway: GatewayHarness) -> None:
     pid, demander, people = await demanded(gateway, "proxy")
     ask = await asked(gateway, demander, "decision", 2)

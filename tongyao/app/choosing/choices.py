@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
+from tongyao.app.choosing.candidates import nearest_first
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -38,7 +39,7 @@ class Near(Value):
 
 
 class Proposal(Value):
-    """Somebody whom the field would add. How well they match, and where in their profile, is not told: it would tell what stands there."""
+    """Somebody whom the field found, or would add. How well they match, and where in their profile, is not told: it would tell what stands there."""
 
     profile_id: str
     perspective: str
@@ -59,7 +60,7 @@ class Proposal(Value):
 
 
 class Choices(Value):
-    """What may be chosen. `proposals`: whom the field would add for what is `open`, each reason naming what it answers
+    """What may be chosen. `proposals`: whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
     to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
     """
 
@@ -76,6 +77,8 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         return None
     if ask.ask in ("residual", "hole"):
         return await _of_residual(repositories, ask)
+    if ask.ask == "select_participants":
+        return await _of_the_field(repositories, ask)
     if ask.ask != "decision":
         return None
     row = await repositories.processes.get(ask.process_id)
@@ -109,3 +112,16 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
         return Choices(options=options)
     names = read_access.anonymizer(await repositories.record(ask.process_id))
     return Choices(options=options, residual=names.model(residual))
+
+
+async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
+    """The people who were found before the rounds, in the order in which they would be taken."""
+    found: dict[str, CandidateRow] = {}
+    for one in await repositories.seats.candidates(ask.process_id, round_number=0):
+        found.setdefault(one.profile_id, one)
+    order = await nearest_first(repositories, ask.process_id)
+    return Choices(
+        options=("select_participants",),
+        proposals=tuple(Proposal.of(found[person]) for person in order),
+        note="" if order else _NOBODY,
+    )

@@ -114,7 +114,7 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
     """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
     for ask in await repositories.inbox.of_process(process_id, open_only=True):
         given = await choices_of(repositories, ask)
-        if given is None:
+        if given is None or ask.ask == "select_participants":  # who was found is printed with their sentences
             continue
         if given.residual is not None:
             console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
