@@ -12,7 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.support.scan import find_in_database
 from tests.support.stack import OPERATOR, Stack, open_stack
-from tongyao.app.choosing.candidates import nearest_first
+from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.app.start import start_child

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
+from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.reading import Reading
-from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
-from tongyao.records.repositories import Repositories
 
 
 class Because(Value):
@@ -67,11 +64,3 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
             )
         )
     return shown
-
-
-async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
-    """The people that were found before the rounds, in the order in which they would be taken, without who was erased since."""
-    events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
-    found: Any = events[0].data.get("candidates", ()) if events else ()
-    left = {one.profile_id for one in await repositories.seats.candidates(process_id, round_number=0)}
-    return [one for one in dict.fromkeys(str(one[0]) for one in found) if one in left]

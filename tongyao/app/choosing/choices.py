@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
-from tongyao.app.choosing.candidates import nearest_first
+from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Phase

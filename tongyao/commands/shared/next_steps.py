@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.choosing.choices import choices_of
+from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER, Phase

@@ -14,8 +14,8 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
-from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
 from tongyao.app.messaging.given_names import parts_of_line
