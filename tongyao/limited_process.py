@@ -32,8 +32,8 @@ PROCESSES: Final = 2
 MOST_BYTES: Final = 1024**3
 """Of the data of one process: its heap and what it maps for itself. Linux only."""
 
-
-TRIES: Final = 3
+_TRIES: Final = 3
+"""A call is begun again after the system or an operator killed the processes."""
 
 
 class LimitReached(Exception):
@@ -52,7 +52,7 @@ async def run(threads: FairThreads, function: Callable[[*Arguments], T], *argume
     begun: list[ProcessFuture[T]] = []
 
     def work() -> T:
-        for _ in range(TRIES):
+        for _ in range(_TRIES):
             begun.append(_running_pool().schedule(_limited, args=[function, seconds, *arguments]))
             with suppress(BrokenProcessPool):  # a process was killed from outside while it had no work
                 return begun[-1].result()

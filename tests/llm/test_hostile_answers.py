@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from tests.support.raw_server import raw_server
 from tongyao.llm.anthropic.client import client_of
 from tongyao.llm.anthropic.stream import ANSWER_BYTES, Reply, converse
 from tongyao.llm.errors import Transient
@@ -20,30 +18,8 @@ WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close
 BUSY = b"HTTP/1.1 529 Overloaded\r\nContent-Type: application/json\r\nConnection: close\r\n"
 
 
-@asynccontextmanager
-async def server(first: bytes, again: bytes = b"", times: int = 0) -> AsyncIterator[str]:
-    """A server that answers everything with `first`, then with `again` for `times` times; yields its address."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(first)
-            for _ in range(times):
-                writer.write(again)
-                await writer.drain()
-            await writer.drain()
-        except OSError:
-            pass
-        finally:
-            writer.close()
-
-    listening = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with listening:
-        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-
-
 async def reply_of(first: bytes, again: bytes = b"", times: int = 0) -> Reply:
-    async with server(first, again, times) as url:
+    async with raw_server(first, again, times) as url:
         client = client_of("key", base_url=url, seconds=60)
         try:
             return await converse(client, BODY, beat=lambda: None, idle=60, total=60)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.gateway.outbound.test_sources import HELLO, SECRETS, Keeping
+from tests.support.raw_server import raw_server
 from tongyao.app.people.profile_source import SourceError
 from tongyao.gateway.outbound.http_agent import CHAT_BYTES, HttpProfileSource
 from tongyao.gateway.outbound.http_client import MOST_BYTES, MOST_PARTS
@@ -27,23 +28,8 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 async def agent(first: bytes, again: bytes = b"", times: int = 0) -> AsyncIterator[HttpProfileSource]:
     """An agent that answers everything with `first`, then with `again` for `times` times or until it is not listened to any more."""
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(first)
-            for _ in range(times):
-                writer.write(again)
-                await writer.drain()
-            await writer.drain()
-        except OSError:
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    config = {"profile_url": url, "chat_url": url, "token_url": url}
-    async with server:
+    async with raw_server(first, again, times) as address:
+        config = dict.fromkeys(("profile_url", "chat_url", "token_url"), f"{address}/")
         yield HttpProfileSource(config, SECRETS, Keeping(), private_allowed=True)
 
 

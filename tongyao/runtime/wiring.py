@@ -206,10 +206,10 @@ async def sort_intent(request: FormulationRequest) -> TensionDraft:
 
     Raises `LimitReached`.
     """
-    return await limited_process.run(_READER, _formulate, request, seconds=MOST_READING_SECONDS)
+    return await limited_process.run(_READER, _formulate, request, seconds=_MOST_READING_SECONDS)
 
 
-MOST_READING_SECONDS = 10.0
+_MOST_READING_SECONDS = 10.0
 """Of processor time, for an intent and a profile of 5,000 characters each. They take a good part of a second."""
 
 

@@ -100,7 +100,10 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "不再开始新的一轮；当前的步骤结束后给出方案，或结束过程",
     ),
     "replan": ("the plan is made once more; then it is answered again", "方案将重做一次，之后再次征求答复"),
-    "approve_residual": ("a process is started for it: {child}", "将为它另开一个过程：{child}"),
+    "approve_residual": (
+        "a process is to be started for it: {child}; where none can be, the page of this process says why",
+        "将为它另开一个过程：{child}；开不成的话，本过程的页面会说明原因",
+    ),
     "no_child": ("noted: no process is started for it", "已记录：不为它另开过程"),
     "resume": ("the process goes on where it was; deadlines run again", "过程从原处继续，期限重新计时"),
     "cancel": ("the process is cancelled; what was said stays in the records", "过程已取消；说过的话仍保留在记录中"),

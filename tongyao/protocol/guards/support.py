@@ -12,12 +12,11 @@ from typing import Final
 
 from tongyao.protocol.guards.spelled_numbers import spelled_numbers
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.rules.identity.pseudonyms import MARKED
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"[a-z][a-z'’-]{2,}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_MARK = re.compile(r"\[(?:person|firm|某人|某单位) \d+\]")
-"""What stands in the place of a name (`identity.pseudonyms`): its number is no number of the text."""
 _ALIAS = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual|catalyst)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
 
 _FUNCTION_WORDS: Final = frozenset(
@@ -36,10 +35,12 @@ _WHY: Final[Mapping[Language, tuple[str, str]]] = {
 
 
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
-    """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. Aliases and ids are not counted as terms."""
+    """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. Aliases and ids are not counted as terms,
+    nor the number of a mark in the place of a name.
+    """
     absent_number, no_term = _WHY[language]
     sources = "\n".join(cited)
-    numbers = _digits(_MARK.sub(" ", _ALIAS.sub(" ", claim))) - _digits(sources) - spelled_numbers(sources)
+    numbers = _digits(MARKED.sub(" ", _ALIAS.sub(" ", claim))) - _digits(sources) - spelled_numbers(sources)
     if numbers:
         return absent_number.format(number=sorted(numbers)[0])
     wanted = terms(claim)

@@ -1,0 +1,29 @@
+"""A server that answers bytes which no well-behaved one would."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+@asynccontextmanager
+async def raw_server(first: bytes, again: bytes = b"", times: int = 0) -> AsyncIterator[str]:
+    """It answers everything with `first`, then with `again` for `times` times or until nobody listens; yields its address."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(first)
+            for _ in range(times):
+                writer.write(again)
+                await writer.drain()
+            await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
