@@ -73,7 +73,7 @@ class Planning:
                 open_points=request.open_points,
                 reduced=reduced,
                 hidden=not record.open_record,
-                premises=record.premises(),
+                said=record.items(),
             )
             plan = await self._write(what, row.epoch, plan)
         claims = plan.claims()

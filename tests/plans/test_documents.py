@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ def settled(
     language: Language = "en",
     absent: tuple[Absence, ...] = (),
     hidden: bool = False,
-    premises: dict[str, str] | None = None,
+    said: tuple[Item, ...] = (),
 ) -> Plan:
     return settle_plan(
         draft,
@@ -98,8 +99,12 @@ def settled(
         tension=TENSION,
         absent=absent,
         hidden=hidden,
-        premises=premises,
+        said=said,
     )
+
+
+def fact(id: str, premise: str, **more: Any) -> Item:
+    return Item(id=id, dimension=Dimension.BOUNDARY, premise=premise, claim="Bears on T.", **more)
 
 
 def sentences(page: Page) -> list[str]:
@@ -186,11 +191,45 @@ def test_what_the_demander_is_to_decide_is_not_called_their_offer() -> None:
 
 
 def test_a_note_shows_the_premise_of_an_item_and_not_its_bearing() -> None:
-    plan = settled(premises={"R1/P01/1": "the bus is empty at 05:40"})
+    plan = settled(said=(fact("R1/P01/1", "the bus is empty at 05:40"),))
     assert "“the bus is empty at 05:40”" in plan_markdown(plan)
     assert KNOWN["R1/P01/1"] in {one.text for one in plan.references}, (
         "the model that writes deliveries reads all of it"
     )
+
+
+def test_a_fact_that_nothing_in_the_plan_cites_stands_at_its_end_under_whoever_said_it() -> None:
+    used, unused = fact("R1/P01/1", "the bus is empty at 05:40"), fact("R2/P02/2", "the door sticks in the rain")
+    plan = settled(said=(used, unused))
+    last = plan_page(plan).sections[-1]
+    assert (last.kind, [(group.alias, [entry.text for entry in group.entries]) for group in last.groups]) == (
+        "unused",
+        [("P02", ["the door sticks in the rain"])],
+    )
+    assert "the door sticks in the rain" in plan_markdown(plan)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param((fact("R2/P02/2", "the door may stick", inferred=True),), id="an inference"),
+        pytest.param((fact("R3/P02/2", "the door sticks", repeated=True),), id="a repeated item"),
+        pytest.param((fact("R2/P03/1", "the door sticks"),), id="of somebody whom the plan leaves out"),
+        pytest.param(
+            (fact("R2/P02/2", "the door sticks"), fact("R1/P02/1", "it opens", withdraws=("R2/P02/2",))),
+            id="taken back",
+        ),
+        pytest.param(
+            (fact("R1/P01/1", "the bus is empty"), fact("R2/P01/9", "the bus is empty")), id="used from another item"
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_fact_of_a_participant_or_does_not_hold_is_not_listed_as_unused(said: tuple[Item, ...]) -> None:
+    assert settled(said=said).unused == ()
+
+
+def test_a_closed_record_lists_no_unused_facts() -> None:
+    assert settled(said=(fact("R2/P02/2", "the door sticks"),), hidden=True).unused == ()
 
 
 def test_a_closed_record_is_quoted_nowhere_but_in_the_tension() -> None:

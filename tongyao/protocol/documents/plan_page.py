@@ -1,7 +1,7 @@
 """A plan laid out for somebody who reads nothing else (docs/plans.md). Pure.
 
 The order: what this is about; what is possible now; who would do what, for what, on which condition; what stands against
-it; what nobody here has; what happens first; how it was answered, where that is known.
+it; what nobody here has; what happens first; what was said and not used; how it was answered, where that is known.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "against": "What stands against it",
         "lacking": "What nobody here has",
         "first": "What happens first, and what after it",
+        "unused": "Also said in the rounds, and not used above",
+        "unused_lead": "Facts that nothing in this plan rests on. They may still matter to whoever acts on it.",
         "notes": "Sources",
         "people": "People are called by aliases. ",
         "demander": "brought this",
@@ -74,6 +76,8 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "against": "有什么挡着",
         "lacking": "在场没有人有的",
         "first": "先做什么，后做什么",
+        "unused": "各轮里还说过、上面没有用到的",
+        "unused_lead": "方案里没有一句话以这些事实为依据。照方案去做的人仍可能用得着。",
         "notes": "出处",
         "people": "参与的人都用代号。",
         "demander": "提出这件事的人",
@@ -123,7 +127,7 @@ def plan_page(
 ) -> Page:
     """The whole plan as a page; empty sections are left out. `reader`: the alias of whom it calls "you".
 
-    Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`, `answers`, `answers_before`.
+    Section kinds: `about`, `possible`, `roles`, `against`, `lacking`, `first`, `unused`, `answers`, `answers_before`.
     `answers`: of everybody who is asked. `earlier`: to the plans that this one replaced.
     """
     return addressed(_Layout(plan, answers, earlier, reader).page(), reader)
@@ -158,6 +162,7 @@ class _Layout:
             Section(kind="against", heading=words["against"], groups=self._claims(plan.offsets)),
             Section(kind="lacking", heading=words["lacking"], groups=self._lacking()),
             Section(kind="first", heading=words["first"], groups=self._steps()),
+            Section(kind="unused", heading=words["unused"], lead=words["unused_lead"], groups=self._unused()),
         )
         answered = [answers_section(self._answers, self._language)]
         answered += earlier_answers_sections(self._earlier, self._language)
@@ -230,6 +235,20 @@ class _Layout:
         )
         groups = (Group(entries=steps, ordered=True),) if steps else ()
         return (*groups, *self._claims(self._plan.order))
+
+    def _unused(self) -> tuple[Group, ...]:
+        said: dict[str, list[Entry]] = {}
+        for one in self._plan.unused:
+            said.setdefault(one.id.split("/")[1], []).append(Entry(text=one.premise or one.text))
+        roles = {role.alias: role.role for role in self._plan.roles}
+        return tuple(
+            Group(
+                heading=words_of_people({alias: roles.get(alias, "")}, self._language),
+                alias=alias,
+                entries=tuple(entries),
+            )
+            for alias, entries in sorted(said.items())
+        )
 
     def _step_text(self, task: Task) -> str:
         ends = (

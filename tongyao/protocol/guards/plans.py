@@ -27,10 +27,12 @@ from tongyao.protocol.model.plan import (
     speakers,
 )
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.projection import Item
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
 from tongyao.protocol.rules.plans.lineage import LENS_UNITS, NEAR, cosine, grams
+from tongyao.protocol.rules.plans.unused import unused_facts
 
 _QUESTION = re.compile(
     r"(?:say|tell|state|name|answer) (?:whether|if|who|whom|what|which|when|where|how)\b|(?:说明|回答|答复|说清)(?:是否|能否|可否|愿不愿|能不能|会不会|要不要|行不行|谁|多少|几|哪)",
@@ -56,7 +58,7 @@ def settle_plan(
     open_points: Sequence[str] = (),
     reduced: bool = False,
     hidden: bool = False,
-    premises: Mapping[str, str] | None = None,
+    said: Sequence[Item] = (),
 ) -> Plan:
     """The plan in `draft`, as far as the record bears it out.
 
@@ -71,7 +73,7 @@ def settle_plan(
 
     Args:
         known: every id a source may name, with its text (`Record.item_ids`, and those of children).
-        premises: of items with a bearing, the premise alone, by id; pages show it.
+        said: all items of the record, oldest first. Facts of `contributors` that nothing cites are listed as `unused`.
         hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
     """
     claims = _Claims(known, language)
@@ -95,13 +97,16 @@ def settle_plan(
         reduced=reduced,
     )
     parts = [name for name in known if name.startswith("T/")]
+    premises = {item.id: item.premise for item in said if item.premise}
     references = (
         Source(id=name)
         if hidden and name not in parts
-        else Source(id=name, text=known[name], premise=(premises or {}).get(name, ""))
+        else Source(id=name, text=known[name], premise=premises.get(name, ""))
         for name in dict.fromkeys((*parts, *plan.cited()))
     )
-    return plan.model_copy(update={"references": tuple(references)})
+    theirs = [item for item in said if not speakers([item.id]).isdisjoint(contributors)]
+    unused = () if hidden else unused_facts(theirs, plan.cited())
+    return plan.model_copy(update={"references": tuple(references), "unused": unused})
 
 
 class _Claims:

@@ -126,6 +126,10 @@ class Plan(Value):
     order: tuple[Claim, ...] = Field(default=(), description="Sequence and nodes, in words.")
     open_points: tuple[str, ...] = Field(default=(), description="What was open when rounds ended without converging.")
     references: tuple[Source, ...] = Field(default=(), description="Every id cited, and the lines of the tension.")
+    unused: tuple[Source, ...] = Field(
+        default=(),
+        description="Facts that the participants stated and that nothing above cites (`rules.plans.unused`).",
+    )
     remarks: tuple[str, ...] = Field(default=(), description="What its author has to say of how it was made.")
     reduced: bool = Field(
         default=False, description="True when it was assembled from the record: no answer could be read."

@@ -9,7 +9,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
-from tongyao.protocol.model.projection import EndpointKind, Projection
+from tongyao.protocol.model.projection import EndpointKind, Item, Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import NumberedName, Tension
 from tongyao.protocol.model.value import Value
@@ -99,18 +99,16 @@ class Record(Value):
         """Aliases that have contributed at least one item so far, in order."""
         return tuple(sorted({projection.alias for projection in self.projections if projection.items}))
 
-    def premises(self) -> dict[str, str]:
-        """The premise of every item that has one, by the item's id."""
-        items = (item for projection in self.projections for item in projection.items)
-        return {item.id: item.premise for item in items if item.premise}
+    def items(self) -> tuple[Item, ...]:
+        """Everything that participants said, round by round."""
+        return tuple(item for projection in self.projections for item in projection.items)
 
     def item_ids(self) -> dict[str, str]:
         """Every id that a source may name, with the text behind it: `T`…, `R1/P01/1`, `R1/catalyst/1`."""
         known: dict[str, str] = {}
         if self.tension is not None:
             known |= {f"T/{name}": text for name, text in self.tension.targets().items()}
-        for projection in self.projections:
-            known |= {item.id: item.statement for item in projection.items}
+        known |= {item.id: item.statement for item in self.items()}
         for observation in self.observations:
             known |= observation.texts()
         return known

@@ -187,6 +187,9 @@ class Erasure:
                 "references": tuple(
                     one for one in plan.references if not self.is_theirs(one.id) and not self.touches(one.text)
                 ),
+                "unused": tuple(
+                    one for one in plan.unused if not self.is_theirs(one.id) and not self.touches(one.text)
+                ),
                 "open_points": tuple(point for point in plan.open_points if not self.touches(point)),
                 "removed": tuple(sorted({*plan.removed, self.alias or ERASED})),
             }
