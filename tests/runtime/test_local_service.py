@@ -239,9 +239,10 @@ def test_a_server_that_cannot_start_is_reported_with_the_end_of_its_log(home: Pa
         server.start()
 
 
-def test_a_server_that_is_killed_often_comes_back_each_time(home: Path) -> None:
+@pytest.mark.parametrize("log", ["logs/server.log", pytest.param("/dev/full", id="while the disk of its log is full")])
+def test_a_server_that_is_killed_often_comes_back_each_time(home: Path, log: str) -> None:
     server = ServerProcess(
-        name="A server", command=["sleep", "1000"], lock=home / "run" / "server.lock", log=home / "logs" / "server.log"
+        name="A server", command=["sleep", "1000"], lock=home / "run" / "server.lock", log=home / log
     )
     server.start()
     server.is_ready()

@@ -11,6 +11,7 @@ left.
 Only the standard library, so that it starts in milliseconds and carries nothing of the product in memory.
 """
 
+import contextlib
 import ctypes
 import os
 import select
@@ -25,6 +26,7 @@ GRACE_SECONDS = 20.0  # between the orderly stop and SIGKILL
 POLL_SECONDS = 0.25
 PAUSE_SECONDS = 0.5  # before a restart: what the dead one left (PostgreSQL's backends) needs a moment to go
 LONGEST_PAUSE_SECONDS = 30.0  # as of a full disk: it may be mended at any time
+PID_CHARS = 10
 STEADY_SECONDS = 60.0  # a server that ran so long has not ended quickly
 
 
@@ -67,6 +69,13 @@ def stop(server: subprocess.Popen[bytes], stop_signal: int) -> None:
         server.wait()
 
 
+def write_pid(lock_fd: int, pid: int) -> bool:
+    """Whether it could be written. All pids have one length in the file, so that a full disk does not stop a later one."""
+    with contextlib.suppress(OSError):
+        return os.pwrite(lock_fd, f"{pid:<{PID_CHARS}}\n".encode(), 0) > PID_CHARS
+    return False
+
+
 def main(arguments: list[str]) -> int:
     """Returns the server's exit code, or 0 when it was stopped because the owner is gone or asked for it."""
     stop_name, lock_fd, user, _, *command = arguments
@@ -91,14 +100,15 @@ def main(arguments: list[str]) -> int:
             group=gid if another else None,
             extra_groups=[] if another else None,
         )
-        os.ftruncate(int(lock_fd), 0)
-        os.pwrite(int(lock_fd), f"{server.pid}\n".encode(), 0)
+        is_written = False
         while server.poll() is None:
+            is_written = is_written or write_pid(int(lock_fd), server.pid)
             owner.listen(POLL_SECONDS)
             if owner.wants_it_stopped:
                 stop(server, stop_signal)
                 return 0
-        print(f"supervisor: {command[0]} ended with {server.returncode}", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # the disk of the log may be full, which may be why the server ended
+            os.write(sys.stderr.fileno(), f"supervisor: {command[0]} ended with {server.returncode}\n".encode())
         if not owner.has_seen_it_ready:  # it cannot start at all: it would only die again
             return server.returncode if server.returncode > 0 else 1
         quick_ends = 1 if time.monotonic() - began > STEADY_SECONDS else quick_ends + 1
