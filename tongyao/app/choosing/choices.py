@@ -107,11 +107,9 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a plan is made anew once
     options = ("approve_residual", "replan") if may_replan else ("approve_residual",)
     try:
-        residual = await residual_of(repositories, ask.process_id, ask.subject)
+        return Choices(options=options, residual=await residual_of(repositories, ask.process_id, ask.subject))
     except NotAnnounced:
         return Choices(options=options)
-    names = read_access.anonymizer(await repositories.record(ask.process_id))
-    return Choices(options=options, residual=names.model(residual))
 
 
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:

@@ -8,7 +8,6 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
-from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
 from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, residual_of
 from tongyao.records.process.processes import ProcessRow
@@ -19,7 +18,7 @@ Closed = Literal["", "off", "depth", "budget"]
 
 
 async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """Of the plan that holds, with the holes of those who declined it, under aliases. Empty while the process runs."""
+    """Of the plan that holds, with the holes of those who declined it. Empty while the process runs."""
     if row.phase != Phase.COMPLETED or _closed_by_settings(row):
         return []
     record = await repositories.record(row)
@@ -28,15 +27,12 @@ async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Re
     started = {child.id for child in await repositories.lineage.children(row.id)}
     left = [await residual_of(repositories, row.id, one.id) for one in record.plans[-1].residuals]
     left += await _holes(repositories, row, record)
-    names = read_access.anonymizer(record)
-    return [names.model(one) for one in left if child_id(row.id, one.id) not in started]
+    return [one for one in left if child_id(row.id, one.id) not in started]
 
 
 async def holes(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """What those who declined the plan that holds were to do, as it would go to the field, under aliases; started or not."""
-    record = await repositories.record(row)
-    names = read_access.anonymizer(record)
-    return [names.model(one) for one in await _holes(repositories, row, record)]
+    """What those who declined the plan that holds were to do, as it would go to the field; started or not."""
+    return await _holes(repositories, row, await repositories.record(row))
 
 
 async def _holes(repositories: Repositories, row: ProcessRow, record: Record) -> list[Residual]:

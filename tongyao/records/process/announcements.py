@@ -7,10 +7,11 @@ from typing import Final, Literal
 
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.plan import Residual
-from tongyao.protocol.model.process import TensionRef
+from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.text_ids import text_id as named_text_id
+from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.holes import hole as plan_hole
 from tongyao.protocol.rules.plans.lineage import (
     child_id,
@@ -145,17 +146,18 @@ def _settings(parent: ProcessSettings) -> ProcessSettings:
 
 
 async def residual_of(repositories: Repositories, process_id: str, residual_id: str) -> Residual:
-    """A residual of a plan, or the hole of somebody who declined it, as it would go to the field.
+    """A residual of a plan, or the hole of somebody who declined it, as it would go to the field: without names.
 
-    Raises `NotAnnounced`: `unknown`, `nothing`.
+    What is hidden in the process is not known in another one. Raises `NotAnnounced`: `unknown`, `nothing`.
     """
     record = await repositories.record(process_id)
+    names = read_access.anonymizer(record)
     hole = hole_of(residual_id)
     if hole is None:
         for plan in record.plans:
             for residual in plan.residuals:
                 if residual.id == residual_id:
-                    return _for_another_room(residual)
+                    return _for_another_room(names.model(residual))
         raise NotAnnounced("unknown")
     revision, alias = hole
     declined = {
@@ -166,7 +168,8 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
         raise NotAnnounced("unknown")
     row = await repositories.processes.get(process_id)
     lineage = Lineage(root=row.root_id, parent=process_id, residual=residual_id, depth=row.depth + 1)
-    found = plan_hole(plans[0], alias, record.tension, lineage)
+    tension = names.model(read_access.shown_tension(record), author=DEMANDER)
+    found = plan_hole(names.model(plans[0]), alias, tension, lineage)
     if found is None:
         raise NotAnnounced("nothing")
     return _for_another_room(found)
