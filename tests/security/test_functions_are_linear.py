@@ -25,6 +25,7 @@ from tongyao.llm.extractive import sentences
 from tongyao.llm.labels import line
 from tongyao.llm.structured_output.parsing import salvage
 from tongyao.protocol.guards import advice, fallback, naming, quoting, support
+from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
@@ -107,6 +108,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "put on one line": (line, LONG),
     "find a quote": (lambda text: quoting.find_pieces(text, "a quote … that is not there"), PROFILE),
     "find a long quote": (lambda text: quoting.find_pieces("the source", text), LONG),
+    "find a forbidden phrase": (Forbidden(["not there"]).stands_in, PROFILE),
     "read ids": (lambda text: naming.named_ids([text], ["R1/P01/1"]), LONG),
     "read targets": (lambda text: naming.named_targets([text], ["B1"]), LONG),
     "read an alias": (naming.named_alias, LONG),

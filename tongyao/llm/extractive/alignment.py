@@ -12,6 +12,7 @@ from tongyao.llm.extractive.axes import opposed
 from tongyao.llm.extractive.cues import Cue
 from tongyao.llm.extractive.likeness import Likeness, tokens
 from tongyao.llm.extractive.sentences import Sentence, single, split
+from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.model.projection import Dimension
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.model.sizes import language_of
@@ -54,26 +55,22 @@ class Choice:
     score: float
 
 
-def facets_of(tension: Tension, mandate: Mandate) -> list[Facet]:
-    """The tension's sentences, less those a claim may not repeat: a word of `never` is not said in any
+def facets_of(tension: Tension, never: Forbidden) -> list[Facet]:
+    """The tension's sentences, less those a claim may not repeat: a phrase of `never` is not said in any
     quotation."""
     return [
         Facet(target, sentence.text)
         for target, text in tension.targets().items()
         for sentence in (split(text) or [single(text)])
-        if not _forbidden(sentence.text, mandate)
+        if not never.stands_in(sentence.text)
     ]
 
 
-def _forbidden(text: str, mandate: Mandate) -> bool:
-    return any(word.strip() and word.strip().casefold() in text.casefold() for word in mandate.never)
-
-
-def allowed(sentence: Sentence, mandate: Mandate) -> bool:
-    """Whether the mandate lets `sentence` be said: no word of `never` in it or its heading, and one of
+def allowed(sentence: Sentence, mandate: Mandate, never: Forbidden) -> bool:
+    """Whether the mandate lets `sentence` be said: no phrase of `never` in it or its heading, and one of
     `topics` if any."""
     place = f"{sentence.heading}\n{sentence.text}".casefold()
-    if _forbidden(place, mandate):
+    if never.stands_in(place):
         return False
     topics = [topic for topic in mandate.topics if topic.strip()]
     return not topics or any(topic.casefold() in place or set(tokens(topic)) & set(tokens(place)) for topic in topics)

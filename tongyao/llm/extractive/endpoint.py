@@ -28,6 +28,7 @@ from tongyao.llm.extractive.hearing import telling
 from tongyao.llm.extractive.likeness import Likeness, tokens, weight_of
 from tongyao.llm.extractive.own_words import sorted_words
 from tongyao.llm.extractive.sentences import Sentence
+from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.model.projection import Dimension, ItemDraft, Projection, ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.protocol.model.sizes import language_of, units
@@ -74,20 +75,21 @@ SAID_IN_OTHER_WORDS: Final = 0.6
 
 def project(request: EndpointRequest) -> ProjectionDraft:
     """The draft of one turn; `nothing_new` when no sentence that was not said lies above the floor."""
-    facets = facets_of(request.tension, request.mandate)
+    never = Forbidden(request.mandate.never)
+    facets = facets_of(request.tension, never)
     if request.words is not None:
         choices = sorted_words(request.words, facets)
     elif request.mandate.may_speak:
-        choices = _picked(request, facets)
+        choices = _picked(request, facets, never)
     else:
         choices = []
     items = [_item(request, choice) for choice in choices]
     return ProjectionDraft(nothing_new=not items, items=items)
 
 
-def _picked(request: EndpointRequest, facets: list[Facet]) -> list[Choice]:
+def _picked(request: EndpointRequest, facets: list[Facet], never: Forbidden) -> list[Choice]:
     everything = _with_elaborations(sentences_of(request.material))
-    candidates = [sentence for sentence in everything if allowed(sentence, request.mandate)]
+    candidates = [sentence for sentence in everything if allowed(sentence, request.mandate, never)]
     if not candidates or not facets:
         return []
     texts = [sentence.text for sentence in candidates]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.guards.naming import named_ids, named_targets
 from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model.projection import Item, ItemDraft, Span, item_id
@@ -44,10 +45,10 @@ def check_items(
     - `answers` keeps the ids among `answerable`. Targets the tension does not have are dropped; an item with a phrase of `never` in it is rejected.
     """
     items: list[Item] = []
-    read = Shown(text, shown)
+    read, forbidden = Shown(text, shown), Forbidden(never)
     rejected: list[tuple[ItemDraft, str]] = []
     for draft in drafts:
-        problem = _problem(draft, read, never, language)
+        problem = _problem(draft, read, forbidden, language)
         if problem:
             rejected.append((draft, problem))
             continue
@@ -73,11 +74,10 @@ def check_items(
     return Checked(items=tuple(items), rejected=tuple(rejected))
 
 
-def _problem(draft: ItemDraft, read: Shown, never: Sequence[str], language: Language) -> str:
+def _problem(draft: ItemDraft, read: Shown, never: Forbidden, language: Language) -> str:
     if not draft.claim.strip():
         return complaint(language, "empty_claim")
-    shown = "\n".join((draft.premise, draft.claim, *draft.quotes, *draft.mapping)).casefold()
-    if any(phrase.strip() and phrase.strip().casefold() in shown for phrase in never):
+    if any(map(never.stands_in, (draft.premise, draft.claim, *draft.quotes, *draft.mapping))):
         return complaint(language, "disclosed")
     if draft.inferred:
         return ""

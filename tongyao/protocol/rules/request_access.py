@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
@@ -59,7 +60,24 @@ def for_endpoint(
             observation_for_others(names.model(o)) for o in record.observations if o.round < record.round
         ),
         own=tuple(p for p in record.projections if p.alias == alias and p.round < record.round),
-        mandate=mandate,
+        mandate=_as_the_proxy_reads(mandate, record, names),
+    )
+
+
+def _as_the_proxy_reads(mandate: Mandate, record: Record, names: Anonymizer) -> Mandate:
+    """`mandate` for a profile in which numbered names are marks: a phrase with a name, or with a part of one, holds for its mark as well."""
+    never = Forbidden(mandate.never)
+    meant = [one.name for one in record.names if never.stands_in(one.name)]
+
+    def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
+
+    return mandate.model_copy(
+        update={
+            "topics": also_marked(mandate.topics),
+            "never": also_marked((*mandate.never, *meant)),
+            "addition": names.with_marks(mandate.addition),
+        }
     )
 
 

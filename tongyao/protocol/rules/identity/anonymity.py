@@ -92,13 +92,14 @@ class Anonymizer:
 
     def marked(self, material: Material) -> Material:
         """`material` as its owner's proxy reads it: verbatim, but for numbered names, which the tension shows as marks as well."""
-        pieces = tuple(piece.model_copy(update={"text": self._numbered(piece.text)}) for piece in material.pieces)
+        pieces = tuple(piece.model_copy(update={"text": self.with_marks(piece.text)}) for piece in material.pieces)
         shown = sum(len(piece.text) for piece in pieces)
         return material.model_copy(
             update={"pieces": pieces, "total_chars": material.total_chars + shown - material.shown_chars}
         )
 
-    def _numbered(self, text: str) -> str:
+    def with_marks(self, text: str) -> str:
+        """`text` as it is, but for numbered names."""
         form = folded(text)
         if not any(hint in form.text for hint in self._hints):
             return text

@@ -1,0 +1,78 @@
+"""What a person forbade their proxy to disclose is not disclosed, however it is written, and also where a name in it is shown as a mark."""
+
+from __future__ import annotations
+
+import pytest
+
+from tongyao.llm.extractive.endpoint import project
+from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.projection import Dimension, ItemDraft
+from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
+from tongyao.protocol.model.tension import NumberedName, Tension
+from tongyao.protocol.rules import request_access
+
+FORBIDDEN = [
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow  prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow\nprison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the **Marlow** prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Mar\u00adlow prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the\u00a0Marlow\u00a0prison."),
+    ("my son's debts", "I repair water wheels to pay my son’s debts."),
+    ("my son’s  debts", "I repair water wheels to pay my son's debts."),
+    ("type 1 diabetes", "I repair water wheels although I have type-1 diabetes."),
+    ("type‑1 diabetes", "I repair water wheels although I have Ｔype 1 diabetes."),
+    ("cafe\u0301 Mira", "I repair water wheels and owe money to the café Mira."),
+    ("糖尿病", "我会修水车，我有糖尿 病。"),
+]
+
+
+def whole(profile: str) -> Material:
+    return Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile))
+
+
+def room(names: tuple[NumberedName, ...] = ()) -> Record:
+    return Record(
+        process_id="p",
+        phase=Phase.CRYSTALLIZING,
+        round=1,
+        tension=Tension(transition="A water wheel turns again", barriers=("nobody can repair a water wheel",)),
+        names=names,
+        participants=(Participant(alias="P01", identities=("Jo Vandal",)),),
+    )
+
+
+def asked(profile: str, *, never: str, names: tuple[NumberedName, ...] = ()) -> EndpointRequest:
+    return request_access.for_endpoint(
+        room(names), "P01", material=whole(profile), mandate=Mandate(never=(never,), addition=f"Not {never}.")
+    )
+
+
+def stands(sentence: str, never: str) -> bool:
+    """Whether the guards let a proxy say this sentence of its profile."""
+    draft = ItemDraft(dimension=Dimension.CAPABILITY, premise=sentence, claim="beside T", quotes=[sentence])
+    place = {"source": "profile", "round_number": 1, "alias": "P01", "targets": ("T",)}
+    return bool(check_items([draft], text=sentence, never=(never,), **place).items)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("never", "sentence"), FORBIDDEN)
+def test_a_forbidden_phrase_is_not_said_however_it_is_written(never: str, sentence: str) -> None:
+    assert stands(sentence, "the moon") and not stands(sentence, never)
+    said = project(asked(f"I can repair a water wheel in May. {sentence}", never=never)).items
+    assert not [item for item in said if any(quote in sentence for quote in item.quotes)]
+
+
+@pytest.mark.parametrize("never", ["Rosa Feldman", "Rosa", "Rosa Feldman’s debts", "rosa feldman's debts"])
+def test_a_forbidden_name_is_forbidden_where_the_proxy_reads_a_mark(never: str) -> None:
+    profile = "I can repair a water wheel in May. I repair a water wheel to pay Rosa Feldman's debts."
+    names = (NumberedName(name="Rosa Feldman", number=3),)
+    request = asked(profile, never=never, names=names)
+    assert "[person 3]'s debts" in request.material.text and "Feldman" not in request.material.text
+    assert [item.quotes for item in project(request).items] == [["I can repair a water wheel in May."]]
+    assert any("[person 3]" in phrase for phrase in request.mandate.never), "a model is told which mark is meant"
+
+
+def test_a_model_is_told_by_marks_what_a_mandate_says_of_somebody() -> None:
+    names = (NumberedName(name="Rosa Feldman", number=3),)
+    assert asked("I mend.", never="Rosa Feldman", names=names).mandate.addition == "Not [person 3]."
