@@ -107,6 +107,10 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "put into a data element": (lambda text: rendering.data("words", text), LONG),
     "put on one line": (line, LONG),
     "find a quote": (lambda text: quoting.find_pieces(text, "a quote … that is not there"), PROFILE),
+    "find a quote of many marks": (
+        lambda text: quoting.find_pieces("a b " * 50_000, text.replace("a", "[person 1]")),
+        LONG,
+    ),
     "find a long quote": (lambda text: quoting.find_pieces("the source", text), LONG),
     "find a forbidden phrase": (Forbidden(["not there"]).stands_in, PROFILE),
     "read ids": (lambda text: naming.named_ids([text], ["R1/P01/1"]), LONG),

@@ -88,6 +88,25 @@ def test_a_quote_copied_from_the_shown_text_is_found_in_the_original(quote: str,
     assert text[start:end] == span
 
 
+@pytest.mark.parametrize(
+    "quote",
+    [
+        pytest.param("For [person 1] there'd have been fifty of us.", id="one word before the mark"),
+        pytest.param("for [person 1] there’d have been fifty of [firm 2]", id="one word between"),
+        pytest.param("[person 3] For [person 1] there'd have been fifty of us. Ask [person 3]", id="one word behind"),
+    ],
+)
+def test_single_words_beside_a_mark_belong_to_the_quote(quote: str) -> None:
+    text = "We turn out.\nWilf. For Wilf there'd have been fifty of us. Ask Ada, for she knows."
+    start, end = find_pieces(text, quote)[0]
+    assert text[start:end].lower().startswith("for wilf there'd have been fifty of")
+
+
+def test_a_single_word_far_from_the_rest_is_no_part_of_a_quote() -> None:
+    text = "For once. " + "Nothing else was said here. " * 9 + "Wilf would have had fifty of us."
+    assert not find_pieces(text, "For [person 1] would have had fifty of us.")
+
+
 def test_a_quote_whose_parts_lie_far_apart_is_no_quote() -> None:
     text = "I can mend pumps. " + "Nothing else was said here. " * 9 + "He taught me how to wind a coil."
     assert not find_pieces(text, "I can mend pumps [person 1] how to wind a coil")

@@ -102,21 +102,33 @@ class Shown:
 
 def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
     """Where a quote stands that was copied from a text with names replaced: from what is before the first mark to what is behind
-    the last. Its parts follow each other in the source, with no more between them than a name."""
-    parts = [part.strip() for part in REPLACED.split(quote)]
-    kept = [part for part in parts if units(part) >= LEAST_UNITS]
-    if len(parts) < 2 or not kept or len(kept) < sum(bool(part.strip(_AROUND)) for part in parts):
+    the last. Its parts follow each other in the source, with no more between them than a name. The longest part is searched for;
+    the others, which may be single words, stand beside it."""
+    parts = [part for part in (piece.strip() for piece in REPLACED.split(quote)) if part.strip(_AROUND)]
+    if not REPLACED.search(quote) or not parts:
         return None
-    first = find_quote(text, kept[0])
-    if first is None:
+    longest = max(range(len(parts)), key=lambda at: units(parts[at]))
+    if units(parts[longest]) < LEAST_UNITS or (found := find_quote(text, parts[longest])) is None:
         return None
-    start, end = first
-    for part in kept[1:]:
-        found = find_quote(text[end : end + len(part) + 2 * _LONGEST_NAME], part)
-        if found is None or found[0] > _LONGEST_NAME:
+    start, end = found
+    for part in parts[longest + 1 :]:
+        behind = find_quote(text[end : end + len(part) + 2 * _LONGEST_NAME], part)
+        if behind is None or behind[0] > _LONGEST_NAME:
             return None
-        end += found[1]
+        end += behind[1]
+    for part in reversed(parts[:longest]):
+        first = max(0, start - len(part) - 2 * _LONGEST_NAME)
+        before = _last(text[first:start], part)
+        if before is None or start - first - before[1] > _LONGEST_NAME:
+            return None
+        start = first + before[0]
     return start, end
+
+
+def _last(text: str, part: str) -> tuple[int, int] | None:
+    """Where `part` stands last in a short `text`; where it stands first if only white space or marks were changed in it."""
+    at = _plain(text).rfind(_plain(part)) if len(_plain(text)) == len(text) else text.rfind(part)
+    return (at, at + len(part)) if at >= 0 else find_quote(text, part)
 
 
 def _find(text: str, wanted: str) -> tuple[int, int] | None:
