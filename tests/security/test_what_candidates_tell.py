@@ -49,3 +49,27 @@ async def test_the_sentence_that_a_candidate_allows_names_nobody_whom_their_prof
     assert any("mend nets and sails" in one for one in sentences), found.text
     assert "Baptiste" not in found.text and "Ilse" not in found.text
     await gateway.stack.handle(pid).cancel()
+
+
+async def test_of_who_said_never_a_process_does_not_tell_which_part_of_a_tension_matches_them(
+    gateway: GatewayHarness,
+) -> None:
+    scene = await gateway.scene()
+    demander = (await gateway.join(scene))["token"]
+    told = {}
+    for consent, text in (("ask", "I mend nets and sails."), ("never", "I mend nets and had a bankruptcy.")):
+        told[(await gateway.join(scene, text, consent=consent))["profile_id"]] = consent
+    tension = {"transition": "nets are mended", "barriers": ["bankruptcy", "sails"]}
+    demand = {"intent": "I want nets.", "scene": scene, "tension": tension, "settings": {"auto_confirm": True}}
+    pid = (await gateway.ask("POST", "/processes", demander, json=demand)).json()["id"]
+    await asked(gateway, demander, "select_participants")
+    reason = {"part": "B1", "facet": "offers", "score": 1.0, "start": 4, "end": 10}
+    async with gateway.context.repositories.pool.connection() as connection:  # as a field with an index finds them
+        await connection.execute("UPDATE candidates SET reasons = %s WHERE process_id = %s", [Jsonb([reason]), pid])
+    proposals = (await asked(gateway, demander, "select_participants"))["choices"]["proposals"]
+    candidates = (await gateway.ask("GET", f"/processes/{pid}/candidates", demander)).json()
+    for one in (*proposals, *candidates):
+        reasons = one["because"] if "because" in one else one["reasons"]
+        assert bool(reasons) is (told[one["profile_id"]] == "ask"), one
+    assert {one["profile_id"] for one in candidates} == set(told), "that they were found is told"
+    await gateway.stack.handle(pid).cancel()

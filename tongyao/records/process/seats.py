@@ -135,9 +135,12 @@ class Seats:
         """By round, perspective and rank; of one round only where it is given."""
         async with reading(self._pool, CandidateRow) as cursor:
             await cursor.execute(
-                """SELECT perspective, rank, profile_id, score, reasons, round FROM candidates
-                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                   ORDER BY round, perspective, rank""",
+                """SELECT c.perspective, c.rank, c.profile_id, c.score, c.round,
+                       CASE WHEN d.consent = 'never' THEN '[]' ELSE c.reasons END AS reasons
+                   FROM candidates c JOIN processes p ON p.id = c.process_id
+                   LEFT JOIN consents d ON d.profile_id = c.profile_id AND d.scene_id = p.scene_id
+                   WHERE c.process_id = %(process)s AND (%(round)s::int IS NULL OR c.round = %(round)s)
+                   ORDER BY c.round, c.perspective, c.rank""",
                 {"process": process_id, "round": round_number},
             )
             return await cursor.fetchall()
