@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from tongyao.app.contacts import ContactGiven
+from tongyao.app.messaging.wire import SubmitProjectionBody
 from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.llm.rendering import data
 from tongyao.protocol.guards.quoting import find_quote
@@ -74,6 +76,16 @@ def test_what_was_shown_without_its_bracket_is_still_found_in_the_source() -> No
     source = "we keep it in a <data> file"
     shown = data("profile", source).splitlines()[1]
     assert find_quote(source, shown) == (0, len(source))
+
+
+@pytest.mark.parametrize("acts", ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\u202e", "\u2067", "\x00", "\x7f"])
+def test_nothing_that_people_write_orders_a_terminal_about_or_turns_text_round(acts: str) -> None:
+    shown = NOBODY.text(f"a mill\t{acts}wheel\n中")
+    assert not any(char in shown for char in acts if not char.isprintable())
+    said = SubmitProjectionBody(kind="submit_projection", round=1, text=f"a {acts}wheel").text
+    contact = ContactGiven(text=f"a {acts}wheel").text
+    assert said == contact == f"a {''.join(filter(str.isprintable, acts))}wheel"
+    assert "wheel\n中" in shown and "a mill\t" in shown, "what lays out a text stays"
 
 
 def test_control_characters_break_no_picture_and_turn_no_line_around() -> None:

@@ -17,14 +17,13 @@ from typing import Any, Final
 
 from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, SceneUnknown
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BROKEN = re.compile(r"[\udc80-\udcff]")
 _SCRIPT = re.compile(r"<(script|style)\b", re.I)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
@@ -182,7 +181,7 @@ def profile_text(value: object) -> str:
     text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
         text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
-    return _CONTROL.sub("", text).strip()
+    return without_controls(text).strip()
 
 
 def _without_scripts(text: str) -> str:

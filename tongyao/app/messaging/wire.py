@@ -19,6 +19,7 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import MISSING, MOST_NAMES, TENSION_CHARS, NameFound, Tension
+from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
@@ -49,28 +50,28 @@ def stored_key(key: str) -> str:
 
 
 class Body(Value):
-    """A request body. Lone surrogates, which no UTF-8 text can hold, are refused."""
+    """A request body. Lone surrogates, which no UTF-8 text can hold, are refused; control characters are left out."""
 
     @model_validator(mode="before")
     @classmethod
-    def _has_no_surrogates(cls, data: Any) -> Any:
-        _refuse_surrogates(data)
-        return data
+    def _reads_as_text(cls, data: Any) -> Any:
+        return _as_text(data)
 
 
-def _refuse_surrogates(data: Any) -> None:
-    if isinstance(data, str):
-        try:
-            data.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ValueError("this text holds half of a character (a lone surrogate)") from None
-    elif isinstance(data, dict):
-        for key, value in data.items():
-            _refuse_surrogates(key)
-            _refuse_surrogates(value)
-    elif isinstance(data, list | tuple):
-        for value in data:
-            _refuse_surrogates(value)
+def _as_text(data: Any) -> Any:
+    match data:
+        case str():
+            try:
+                data.encode("utf-8")
+            except UnicodeEncodeError:
+                raise ValueError("this text holds half of a character (a lone surrogate)") from None
+            return without_controls(data)
+        case dict():
+            return {_as_text(key): _as_text(value) for key, value in data.items()}
+        case list() | tuple():
+            return [_as_text(value) for value in data]
+        case _:
+            return data
 
 
 class TensionBody(Body):

@@ -12,7 +12,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.quotas import check_profile, counting
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
-from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import problem_with
 from tongyao.protocol.rules.profile_grade import grade_profile
@@ -23,7 +23,6 @@ _LONG: Final = 100_000
 """Characters of a text that takes a moment to read."""
 _LONG_ONES: Final = ThreadPoolExecutor(1, thread_name_prefix="long-profiles")
 """A thread of their own: searches and registrations do not wait for them."""
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 async def register_profile(
@@ -93,7 +92,7 @@ def checked_text(text: str, *, profile: str, max_chars: int) -> str:
     """`text` in canonical form: NFC, no control characters. Raises `BadInput` when it is empty or too long."""
     if len(text) > 2 * max_chars:
         raise _too_long(profile, len(text), max_chars)
-    clean = _CONTROL.sub("", normalized("NFC", text)).strip()
+    clean = without_controls(normalized("NFC", text)).strip()
     if not clean:
         raise BadInput(
             "profile_empty", f"the profile {profile} is empty: write who this is and what they do", field="text"

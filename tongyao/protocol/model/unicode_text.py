@@ -23,6 +23,15 @@ _LONGEST_FOLD: Final = 6
 """Characters that one character becomes: `㌖` has six. Longer ones are whole phrases (`ﷺ` has 18), and no part of a name."""
 
 
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that order a terminal about, or turn round the text that follows them. Tabs and ends of lines are none."""
+
+
+def without_controls(text: str) -> str:
+    """`text` as it reads: without what acts where it is shown."""
+    return text if text.isprintable() else _CONTROLS.sub("", text)
+
+
 def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
     """`text` in a normal form. Of more than `MOST_MARKS` combining marks in a row the rest is left out."""
     return unicodedata.normalize(form, text if text.isascii() else _MAY_BE_MARKS.sub(_bounded, text))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tongyao.protocol.model.unicode_text import without_controls
+
 _COMMENT: Final = re.compile(r"<!--(?:(?!-->)[^<]){0,2000}-->")
 _ELEMENTS: Final = (
     "a|abbr|address|area|article|aside|audio|b|base|bdi|bdo|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup|"
@@ -26,7 +28,10 @@ _IMAGE: Final = re.compile(r"!(?=\[)")
 
 
 def for_others(markdown: str) -> str:
-    """`markdown` without tags, comments, images and link targets; their words stay. Other `<` that could open a tag become `‹`."""
+    """`markdown` without control characters, tags, comments, images and link targets; their words stay. Other `<` that could open a tag
+    become `‹`.
+    """
+    markdown = without_controls(markdown)
     if "<" in markdown:
         markdown = _OPENS.sub("‹", _TAG.sub("", _COMMENT.sub("", markdown)))
     if "[" in markdown:
