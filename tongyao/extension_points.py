@@ -9,7 +9,7 @@ from tongyao.app.people.profile_source import (
     ChatMessage,
     ProfileSource,
     ProfileSourceFactory,
-    SaveCredentials,
+    RenewCredentials,
     SourceError,
 )
 from tongyao.field.encoders.encoder import Encoder, Vectors
@@ -27,8 +27,8 @@ __all__ = [
     "Outgoing",
     "ProfileSource",
     "ProfileSourceFactory",
+    "RenewCredentials",
     "Retriever",
-    "SaveCredentials",
     "SourceError",
     "Vectors",
 ]

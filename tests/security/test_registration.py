@@ -46,7 +46,8 @@ async def test_replaced_and_removed_credentials_are_not_kept(gateway: GatewayHar
         kept.append((await sources.get(joined["profile_id"])).credentials_text_id)
     with pytest.raises(TextErased):
         await texts.get(kept[0])
-    await sources.keep(joined["profile_id"], {"access_token": "third"})
+    async with sources.renewing(await sources.get(joined["profile_id"])) as credentials:
+        credentials["access_token"] = "third"
     kept.append((await sources.get(joined["profile_id"])).credentials_text_id)
     assert "third" in await texts.get(kept[2])
     assert (await gateway.ask("DELETE", path, token)).status_code == 204

@@ -20,10 +20,12 @@ from starlette.routing import Route
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import TEXTS, asked
 from tests.support.serving import served
+from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 from tongyao.records.database import session
+from tongyao.records.people.sources import SourceUnknown
 
 SECRETS = {"access_token": "old", "refresh_token": "r0", "client_id": "us", "client_secret": "hush"}
 
@@ -71,11 +73,20 @@ async def platform() -> AsyncIterator[tuple[Platform, dict[str, str]]]:
 
 
 class Keeping:
+    """Where the credentials of one agent are kept: `kept`, oldest first."""
+
     def __init__(self) -> None:
         self.kept: list[dict[str, str]] = []
+        self._alone = asyncio.Lock()
 
-    async def __call__(self, credentials: dict[str, str]) -> None:
-        self.kept.append(credentials)
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[dict[str, str]]:
+        async with self._alone:
+            stored = self.kept[-1] if self.kept else SECRETS
+            changed = dict(stored)
+            yield changed
+            if changed != stored:
+                self.kept.append(changed)
 
 
 HELLO = [ChatMessage(role="user", content="hello")]
@@ -277,3 +288,52 @@ async def test_a_profile_is_fetched_from_the_agent_and_kinds_that_are_not_known_
         text = (await gateway.ask("GET", path.removesuffix("/source"), person["token"])).json()["text"]
         assert text.startswith("# Kim")
         assert (await gateway.ask("DELETE", path, person["token"])).status_code == 204
+
+
+async def registered(gateway: GatewayHarness, config: dict[str, str]) -> tuple[str, str, str]:
+    """A person with an agent; returns (id, path of the agent, token)."""
+    person = await gateway.join(await gateway.scene())
+    path = f"/profiles/{person['profile_id']}/source"
+    answer = await gateway.ask("PUT", path, person["token"], json={"config": config, "credentials": SECRETS})
+    assert answer.status_code == 200
+    return person["profile_id"], path, person["token"]
+
+
+async def test_conversations_of_one_person_renew_a_token_once_between_them(gateway: GatewayHarness) -> None:
+    async with platform() as (there, config):
+        person, _, _ = await registered(gateway, config)
+        sources = [await source_of(gateway.context, person) for _ in range(3)]
+        assert await asyncio.gather(*(one.chat(HELLO) for one in sources)) == [there.say] * 3
+        assert there.renewals == 1
+        assert await (await source_of(gateway.context, person)).chat(HELLO) == there.say
+        assert there.renewals == 1
+
+
+async def test_a_renewal_of_an_agent_that_was_replaced_changes_nothing_of_the_new_one(gateway: GatewayHarness) -> None:
+    sources = gateway.context.repositories.sources
+    async with platform() as (_, config):
+        person, path, token = await registered(gateway, config)
+        old = await sources.get(person)
+        async with sources.renewing(old) as credentials:
+            new = {"config": config, "credentials": {"access_token": "of the new agent"}}
+            assert (await gateway.ask("PUT", path, token, json=new)).status_code == 200
+            credentials["access_token"] = "of the old agent"
+        assert await sources.credentials(await sources.get(person)) == {"access_token": "of the new agent"}
+        with pytest.raises(SourceUnknown):
+            async with sources.renewing(old):
+                pass
+
+
+async def test_a_renewal_of_an_agent_that_was_removed_stores_nothing(gateway: GatewayHarness) -> None:
+    repositories = gateway.context.repositories
+    async with platform() as (_, config):
+        person, path, token = await registered(gateway, config)
+        async with repositories.sources.renewing(await repositories.sources.get(person)) as credentials:
+            assert (await gateway.ask("DELETE", path, token)).status_code == 204
+            credentials["access_token"] = "of nobody"
+    async with session(repositories.pool) as connection:
+        cursor = await connection.execute(
+            "SELECT count(*) AS left FROM texts WHERE owner = %s AND kind = 'credentials' AND body IS NOT NULL",
+            [person],
+        )
+        assert await cursor.fetchone() == {"left": 0}

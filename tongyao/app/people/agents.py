@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from pydantic import Field, SecretStr, ValidationError
@@ -12,12 +15,13 @@ from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound, Unavailable, not_valid
 from tongyao.app.messaging.wire import Body
-from tongyao.app.people.profile_source import ProfileSource, SourceError
+from tongyao.app.people.profile_source import ProfileSource, RenewCredentials, SourceError
 from tongyao.app.people.profiles import VersionView, version_view
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_profile
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.sources import SourceRow, SourceUnknown
+from tongyao.records.privacy.texts import TextErased
 
 _FETCHING: Final[set[str]] = set()
 """Whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
@@ -55,14 +59,17 @@ async def source_of(context: AppContext, person: str) -> ProfileSource:
         row = await context.repositories.sources.get(person)
     except SourceUnknown as error:
         raise NotFound("no_such_source", str(error)) from None
-    return _make(context, person, row.kind, row.config, await context.repositories.sources.credentials(row))
+    credentials = await context.repositories.sources.credentials(row)
+    return _make(context, row.kind, row.config, credentials, partial(_renewing, context, row))
 
 
 async def set_source(context: AppContext, caller: Caller, person: str, body: SourceBody) -> SourceView:
     """Register one's agent, or replace it. It is asked in seats whose endpoint is `agent`. Raises `BadInput`."""
     authorize_for_profile(caller, person, Action.SOURCE)
     credentials = {name: value.get_secret_value() for name, value in body.credentials.items()}
-    _make(context, person, body.kind, body.config, credentials)
+    _make(
+        context, body.kind, body.config, credentials, partial(nullcontext, credentials)
+    )  # only whether it can be made
     await context.repositories.sources.put(person, body.kind, body.config, credentials)
     return await _view(context, await context.repositories.sources.get(person))
 
@@ -119,22 +126,28 @@ async def _fetch_profile(context: AppContext, caller: Caller, person: str) -> Ve
 
 
 def _make(
-    context: AppContext, person: str, kind: str, config: dict[str, Any], credentials: dict[str, str]
+    context: AppContext, kind: str, config: dict[str, Any], credentials: dict[str, str], renew: RenewCredentials
 ) -> ProfileSource:
     make = context.profile_sources.get(kind)
     if make is None:
         known = ", ".join(sorted(context.profile_sources)) or "none"
         raise BadInput("unknown_kind", f"there are no agents of kind {kind!r} here; known: {known}")
-
-    async def save_credentials(changed: dict[str, str]) -> None:
-        await context.repositories.sources.keep(person, changed)
-
     try:
-        return make(config, credentials, save_credentials)
+        return make(config, credentials, renew)
     except ValidationError as error:
         raise not_valid(error) from None
     except ValueError as error:
         raise BadInput("not_valid", str(error)) from None
+
+
+@asynccontextmanager
+async def _renewing(context: AppContext, agent: SourceRow) -> AsyncIterator[dict[str, str]]:
+    """`Sources.renewing`. Raises `SourceError` where the agent was replaced or removed meanwhile."""
+    try:
+        async with context.repositories.sources.renewing(agent) as credentials:
+            yield credentials
+    except (SourceUnknown, TextErased):
+        raise SourceError("replaced", "this agent was replaced or removed meanwhile") from None
 
 
 async def _view(context: AppContext, row: SourceRow) -> SourceView:

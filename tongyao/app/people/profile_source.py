@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
 from tongyao.protocol.model.value import Value
@@ -39,13 +40,14 @@ class ProfileSource(Protocol):
         ...
 
 
-SaveCredentials = Callable[[dict[str, str]], Awaitable[None]]
-"""Stores renewed credentials of the person before they are used."""
+RenewCredentials = Callable[[], AbstractAsyncContextManager[dict[str, str]]]
+"""`async with renew() as credentials:` gives the person's credentials as they are stored now. What the block changes in them is
+stored at its end. No two blocks of one person's agent run at a time."""
 
 
 class ProfileSourceFactory(Protocol):
     """Makes the `ProfileSource` of one person. Raises `ValueError` for an invalid config or invalid credentials."""
 
     def __call__(
-        self, config: Mapping[str, Any], credentials: Mapping[str, str], save_credentials: SaveCredentials
+        self, config: Mapping[str, Any], credentials: Mapping[str, str], renew: RenewCredentials
     ) -> ProfileSource: ...

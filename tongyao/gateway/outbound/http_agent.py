@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import httpx
 from pydantic import ConfigDict, Field
 
-from tongyao.app.people.profile_source import ChatMessage, SaveCredentials, SourceError
+from tongyao.app.people.profile_source import ChatMessage, RenewCredentials, SourceError
 from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 from tongyao.gateway.outbound import http_client
 from tongyao.gateway.outbound.network import AddressForbidden, AnswerRefused
@@ -62,13 +62,13 @@ class HttpProfileSource:
         self,
         config: Mapping[str, Any],
         credentials: Mapping[str, str],
-        save_credentials: SaveCredentials,
+        renew: RenewCredentials,
         *,
         private_allowed: bool = False,
         seconds: float = CHAT_SECONDS,
     ) -> None:
         self._config = HttpConfig.model_validate(dict(config))
-        self._auth = _Bearer(self._config, Credentials.model_validate(dict(credentials)), save_credentials)
+        self._auth = _Bearer(self._config, Credentials.model_validate(dict(credentials)), renew)
         self._private_allowed, self._seconds = private_allowed, seconds
 
     async def get_profile(self) -> str:
@@ -109,24 +109,27 @@ class _Bearer(httpx.Auth):
 
     requires_response_body = False
 
-    def __init__(self, config: HttpConfig, credentials: Credentials, save_credentials: SaveCredentials) -> None:
-        self._config, self._credentials, self._save_credentials = config, credentials, save_credentials
-        self._renewing = asyncio.Lock()
+    def __init__(self, config: HttpConfig, credentials: Credentials, renew: RenewCredentials) -> None:
+        self._config, self._credentials, self._renew = config, credentials, renew
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
         used = self._credentials.access_token
         if self._renewable and (not used or 0 < self._credentials.expires_at < time.time() + EARLY_SECONDS):
-            async with self._renewing:
-                if self._credentials.access_token == used:
+            async with self._renew() as stored:
+                self._credentials = Credentials.model_validate(stored)
+                if self._credentials.access_token == used:  # nobody renewed it meanwhile
                     await self._renewed((yield self._renewal()))
+                    stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
             used = self._credentials.access_token
         if used:
             request.headers["Authorization"] = f"Bearer {used}"
         answer = yield request
         if answer.status_code == 401 and self._renewable:
-            async with self._renewing:
-                if self._credentials.access_token == used:
+            async with self._renew() as stored:
+                self._credentials = Credentials.model_validate(stored)
+                if self._credentials.access_token == used:  # nobody renewed it meanwhile
                     await self._renewed((yield self._renewal()))
+                    stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
             request.headers["Authorization"] = f"Bearer {self._credentials.access_token}"
             yield request
 
@@ -165,7 +168,6 @@ class _Bearer(httpx.Auth):
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SourceError("unreadable", "the platform's answer to a renewal is no token") from None
-        await self._save_credentials({name: str(value) for name, value in self._credentials.model_dump().items()})
 
 
 def _check(status: int) -> None:

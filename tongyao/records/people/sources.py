@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -16,6 +18,10 @@ from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 LEASE_SECONDS: Final = 240.0
 """How long a turn belongs to who took it: longer than one question may take."""
+
+RENEWAL_SECONDS: Final = 180.0
+"""How long credentials belong to who renews them: longer than one question may take, with the renewal in it."""
+_POLL_SECONDS: Final = 0.2
 
 _CONFIG: Final = "source"
 """The place of the addresses of somebody's agent."""
@@ -75,16 +81,54 @@ class Sources:
             await connection.execute(
                 """INSERT INTO sources (person, kind, config, config_sealed, credentials_text_id) VALUES (%s, %s, %s, %s, %s)
                    ON CONFLICT (person) DO UPDATE SET kind = excluded.kind, config = excluded.config,
-                       config_sealed = excluded.config_sealed, credentials_text_id = excluded.credentials_text_id, created_at = now()""",
+                       config_sealed = excluded.config_sealed, credentials_text_id = excluded.credentials_text_id, created_at = now(),
+                       renewing_until = NULL""",
                 [person, kind, stored.body, stored.sealed, kept],
             )
 
-    async def keep(self, person: str, credentials: dict[str, str]) -> None:
-        """New credentials of the same agent: a platform that gives a new refresh token takes the old one back."""
+    @asynccontextmanager
+    async def renewing(self, agent: SourceRow) -> AsyncIterator[dict[str, str]]:
+        """The credentials of an agent as they are now; what the block changes in them is stored at its end.
+
+        No two blocks of one agent run at a time, of all processes: a platform takes a refresh token once. Where the agent was
+        replaced or removed meanwhile, nothing is stored. Raises `SourceUnknown` where it was before the block, and `TextErased`.
+        """
+        while (text_id := await self._lease(agent)) is None:
+            await asyncio.sleep(_POLL_SECONDS)
+        try:
+            stored = await self._credentials(text_id)
+            changed = dict(stored)
+            yield changed
+            if changed != stored:
+                await self._keep(agent, changed)
+        finally:
+            async with session(self._pool) as connection:
+                await connection.execute(
+                    "UPDATE sources SET renewing_until = NULL WHERE (person, created_at) = (%s, %s)",
+                    [agent.person, agent.created_at],
+                )
+
+    async def _lease(self, agent: SourceRow) -> str | None:
+        """The id of the credentials where they are the caller's to renew now. Raises `SourceUnknown` where this agent is no longer there."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """UPDATE sources SET renewing_until = now() + make_interval(secs => %s)
+                   WHERE (person, created_at) = (%s, %s) AND COALESCE(renewing_until <= now(), true)
+                   RETURNING credentials_text_id AS id""",
+                [RENEWAL_SECONDS, agent.person, agent.created_at],
+            )
+            leased = await cursor.fetchone()
+        if leased is None and (await self.get(agent.person)).created_at != agent.created_at:
+            raise SourceUnknown(f"the agent of {agent.person} was replaced")
+        return leased["id"] if leased else None
+
+    async def _keep(self, agent: SourceRow, credentials: dict[str, str]) -> None:
         async with transaction(self._pool) as connection:
-            await _forget(connection, person)
-            kept = await put_text(connection, person, "credentials", json.dumps(credentials))
-            await connection.execute("UPDATE sources SET credentials_text_id = %s WHERE person = %s", [kept, person])
+            if await _forget(connection, agent.person, agent.created_at):
+                kept = await put_text(connection, agent.person, "credentials", json.dumps(credentials))
+                await connection.execute(
+                    "UPDATE sources SET credentials_text_id = %s WHERE person = %s", [kept, agent.person]
+                )
 
     async def get(self, person: str) -> SourceRow:
         """Raises `SourceUnknown`."""
@@ -100,9 +144,12 @@ class Sources:
 
     async def credentials(self, row: SourceRow) -> dict[str, str]:
         """Raises `TextErased`."""
+        return await self._credentials(row.credentials_text_id)
+
+    async def _credentials(self, text_id: str) -> dict[str, str]:
         async with session(self._pool) as connection:
-            texts = await get_texts(connection, [row.credentials_text_id])
-        read: dict[str, str] = json.loads(texts[row.credentials_text_id])
+            texts = await get_texts(connection, [text_id])
+        read: dict[str, str] = json.loads(texts[text_id])
         return read
 
     async def remove(self, person: str) -> None:
@@ -175,9 +222,16 @@ class Sources:
             return await cursor.fetchall()
 
 
-async def _forget(connection: Connection, person: str) -> None:
-    """Remove the body of the credentials that are about to be replaced, or of an agent that is."""
+async def _forget(connection: Connection, person: str, of: datetime | None = None) -> bool:
+    """Remove the body of the credentials that are replaced, or of an agent that is. `of`: only of the agent registered then.
+
+    Returns whether there were any.
+    """
     cursor = await connection.execute(
-        "SELECT credentials_text_id AS id FROM sources WHERE person = %s FOR UPDATE", [person]
+        """SELECT credentials_text_id AS id FROM sources
+           WHERE person = %s AND COALESCE(created_at = %s, true) FOR UPDATE""",
+        [person, of],
     )
-    await remove_texts(connection, [row["id"] for row in await cursor.fetchall()])
+    ids = [row["id"] for row in await cursor.fetchall()]
+    await remove_texts(connection, ids)
+    return bool(ids)
