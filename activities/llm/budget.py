@@ -1,17 +1,16 @@
-"""Budgets, one per tree: reserves the most that a call can cost, and settles the actual cost after it (docs/protocol.md §10.2)."""
+"""Budgets, one per tree: reserves the most that a call can cost (docs/protocol.md §10.2). The ledger settles the actual cost."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from decimal import Decimal
 
-from tongyao.llm.engine import Bound, CallKey, Usage
+from tongyao.llm.engine import Bound, CallKey
 from tongyao.llm.errors import DayBudgetUsed, OutOfBudget
 from tongyao.protocol.contracts.process import ActivityInput
 from tongyao.records.budgets import BudgetExceeded, Budgets
 from tongyao.records.day_budgets import DayBudgets, UsedToday
-from tongyao.records.model_calls import Ledger
+from tongyao.records.model_calls import Ledger, call_name
 
 POLL_SECONDS = 0.5
 """How often a call looks again whether calls in flight have released what they did not use."""
@@ -50,24 +49,22 @@ class BudgetReservations:
     async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
         """Reserve `bound` for `key` such that `keep` is still left.
 
-        Where room is lacking only because of calls in flight, waits for them. Raises `OutOfBudget`.
+        Where room is lacking only because of calls in flight, waits for them, at most `seconds`. Raises `OutOfBudget`.
         """
-        async with asyncio.timeout(seconds):
-            while True:
-                try:
-                    await self._budgets.reserve(
-                        root, _name(key), tokens=bound.tokens, cost=bound.cost, keep=(keep.tokens, keep.cost)
-                    )
-                except BudgetExceeded as full:
-                    if not full.in_flight:
-                        raise OutOfBudget(str(full)) from None
-                    await asyncio.sleep(POLL_SECONDS)
-                else:
-                    return
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                return await self._budgets.reserve(
+                    root, call_name(key), tokens=bound.tokens, cost=bound.cost, keep=(keep.tokens, keep.cost)
+                )
+            except BudgetExceeded as full:
+                if not full.in_flight or time.monotonic() >= until:
+                    raise OutOfBudget(str(full)) from None
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def settle(self, root: str, key: CallKey, usage: Usage, cost: Decimal) -> None:
-        """Release the reservation, and count what was used."""
-        await self._budgets.settle(root, _name(key), tokens=usage.total, cost=cost)
+    async def release(self, key: CallKey) -> None:
+        """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
+        await self._budgets.release(key.process, call_name(key))
 
     async def _within_the_day(self, person: str | None) -> None:
         if self._day is None:
@@ -87,7 +84,3 @@ class BudgetReservations:
                 self._seen.clear()
             self._seen[person] = now, used
         return used
-
-
-def _name(key: CallKey) -> str:
-    return "/".join((key.process, key.step, str(key.round), key.alias, str(key.revision), str(key.reask)))

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from decimal import Decimal
 from functools import cached_property
 from typing import Final, Generic, NoReturn, Protocol, TypeVar
 
@@ -20,7 +19,7 @@ from activities.llm import scene_prompts
 from activities.llm.budget import BudgetReservations
 from activities.record import write_outbox
 from tongyao.fair_threads import on_behalf_of
-from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Usage
+from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask
 from tongyao.llm.errors import (
     DayBudgetUsed,
     EngineError,
@@ -200,7 +199,7 @@ class ModelCalls:
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = self.engine(step.name)
-        async with self._slot(), self._reserved(key, question) as charges:
+        async with self._slot(), self._reserved(key, question):
             attempt = await self._ledger.claim(
                 key,
                 input_hash=_input_hash(question, reask),
@@ -222,12 +221,10 @@ class ModelCalls:
                 await self._ledger.fail(key, attempt, TIMED_OUT)
                 raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
             except EngineError as error:
-                charges.append((error.usage, error.cost))
                 await self._ledger.fail(key, attempt, error.reason, usage=error.usage, cost=error.cost)
                 raise
             except asyncio.CancelledError:
                 raise  # the attempt stays claimed; the next caller finds it orphaned
-            charges.append((answer.usage, answer.cost))
             settled = await self._ledger.settle(
                 key,
                 attempt,
@@ -261,29 +258,25 @@ class ModelCalls:
         return None if stored is None else _read(question, stored)
 
     @asynccontextmanager
-    async def _reserved(
-        self, key: CallKey, question: Question[RequestT, DraftT]
-    ) -> AsyncIterator[list[tuple[Usage, Decimal]]]:
-        """Reserve the most that one call can cost; afterwards count what the block appended to the charges.
+    async def _reserved(self, key: CallKey, question: Question[RequestT, DraftT]) -> AsyncIterator[None]:
+        """Reserve the most that one call can cost. The ledger settles what it did cost, where the call ends.
 
         Steps that do not conclude the process leave enough for a plan, so that it can always be concluded.
         """
-        charges: list[tuple[Usage, Decimal]] = []
         root = await self._reservations.root(key.process) if self._reservations else None
         if self._reservations is None or root is None:
-            yield charges
+            yield
             return
         step, units, request_json = question.step, question.step.units(question.request), question.request_json
         bound = self.engine(step.name).bound(step.name, request_json, units)
         plan = steps.PLAN.name
         keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
-        await self._reservations.reserve(root, key, bound, seconds=question.seconds, keep=keep)
         try:
-            yield charges
-        finally:
-            used = sum((usage for usage, _ in charges), Usage())
-            cost = sum((cost for _, cost in charges), Decimal(0))
-            await asyncio.shield(self._reservations.settle(root, key, used, cost))
+            await self._reservations.reserve(root, key, bound, seconds=question.seconds, keep=keep)
+            yield
+        except BaseException:
+            await asyncio.shield(self._reservations.release(key))
+            raise
 
 
 @dataclass(frozen=True)

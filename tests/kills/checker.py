@@ -127,7 +127,23 @@ class Checker:
         )
         twice = [call for call in calls if call["state"] == "settled" and call["times"] > 1]
         left = [call for call in calls if call["state"] == "claimed"]
-        return [f"settled twice: {call}" for call in twice] + [f"neither settled nor orphaned: {call}" for call in left]
+        held = await self._rows(
+            "SELECT key FROM reservations WHERE NOT settled AND starts_with(key, %s || '/')", process_id
+        )
+        miscounted = await self._rows(
+            """SELECT b.settled_tokens, b.settled_cost, used.tokens, used.cost FROM budgets b CROSS JOIN LATERAL (
+                   SELECT COALESCE(sum(m.cost), 0) AS cost, COALESCE(sum(m.input_tokens + m.cache_write_tokens
+                       + m.cache_read_tokens + m.output_tokens), 0) AS tokens
+                   FROM model_calls m JOIN processes p ON p.id = m.process_id WHERE p.root_id = b.root_id) AS used
+               WHERE b.root_id = %s AND (b.settled_tokens, b.settled_cost) <> (used.tokens, used.cost)""",
+            process_id,
+        )
+        return (
+            [f"settled twice: {call}" for call in twice]
+            + [f"neither settled nor orphaned: {call}" for call in left]
+            + [f"still reserved of the budget: {one['key']}" for one in held]
+            + [f"the budget does not count what the calls used: {one}" for one in miscounted]
+        )
 
     async def _projections_of(self, state: State, row: Row) -> list[str]:
         """What the rows say is what the state says."""

@@ -29,6 +29,8 @@ CHANGES: list[tuple[LiteralString, str]] = [
         "settled twice",
     ),
     ("UPDATE model_calls SET state = 'claimed' WHERE process_id = %(pid)s AND step = 'observe'", "neither settled"),
+    ("UPDATE reservations SET settled = false WHERE root_id = %(pid)s AND key LIKE '%%/plan/%%'", "still reserved"),
+    ("UPDATE budgets SET settled_tokens = settled_tokens + 1 WHERE root_id = %(pid)s", "does not count"),
     (
         """UPDATE messages SET verdict = jsonb_set(verdict, '{accepted}', 'false')
            WHERE process_id = %(pid)s AND lane = 'P01' AND number = 1""",
@@ -51,7 +53,7 @@ async def test_nothing_is_wrong_and_then_each_change_is_found(stack: Opened, dat
     async with stack() as (here, _):
         people = await here.people({name: TEXTS[name] for name in ("ada", "bo")})
         human = Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN)
-        pid = await here.start([human, people[1]], auto_confirm=True, aliases_as_named=True)
+        pid = await here.start([human, people[1]], auto_confirm=True, aliases_as_named=True, cost_budget="50")
         await here.asked(pid, "P01", 1)
         said = await here.speak(pid, "P01", 1, "I have two barges and a winch.", key="words")
         assert said.accepted

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import cast
 from uuid import uuid4
 
 import pytest
 from temporalio.testing import ActivityEnvironment
 
+from activities.llm.budget import BudgetReservations
 from activities.llm.model_calls import ModelCalls, Question, Settled
 from tests.llm import requests
-from tests.support.scripted import Rule, Script, ScriptedEngine
-from tongyao.llm.engine import CallKey
+from tests.support.scripted import Do, Rule, Script, ScriptedEngine
+from tongyao.llm.engine import Bound, CallKey
+from tongyao.llm.errors import OutOfBudget, Refused
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
+from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.repositories import Repositories
@@ -54,3 +60,45 @@ async def test_the_repair_of_an_unreadable_answer_is_found_by_the_next_worker(
     assert [one.key.reask for one in engine.received] == [0, 1]
     settled = Counter(call.reask for call in await ledger.calls(question.key.process) if call.state == "settled")
     assert settled == {1: 1}
+
+
+class AwayAfterReserving:
+    """A tree's budget in records that go away once a call is reserved: whoever reaches for it then is refused."""
+
+    def __init__(self, budgets: Budgets) -> None:
+        self.of_process, self.reserve = budgets.of_process, budgets.reserve
+
+    def __getattr__(self, name: str) -> object:
+        async def away(*values: object, **named: object) -> None:
+            raise ConnectionError(name)
+
+        return away
+
+
+@pytest.mark.parametrize("do", ["answer", "refused"])
+async def test_whatever_ends_a_call_is_stored_with_what_it_used_of_the_budget(
+    pool: Pool, question: Question[EndpointRequest, ProjectionDraft], do: Do
+) -> None:
+    records, process = Repositories(pool), question.key.process
+    await records.budgets.open(process, cost=Decimal(5))
+    engine = ScriptedEngine(Script(rules=[Rule(step="project", do=do, cost=Decimal("0.2"))]))
+    away = cast(Budgets, AwayAfterReserving(records.budgets))
+    calls = ModelCalls({"*": engine}, records.ledger, worker="w", reservations=BudgetReservations(away, records.ledger))
+
+    with suppress(ConnectionError, Refused):
+        await ActivityEnvironment().run(calls.ask, question)
+
+    budget = await records.budgets.get(process)
+    assert [call.cost for call in await records.ledger.calls(process)] == [Decimal("0.2")]
+    assert (budget.reserved_cost, budget.settled_cost) == (Decimal(0), Decimal("0.2"))
+
+
+async def test_a_call_that_others_leave_no_room_for_is_out_of_budget_once_its_time_is_over(
+    pool: Pool, question: Question[EndpointRequest, ProjectionDraft]
+) -> None:
+    records, process = Repositories(pool), question.key.process
+    await records.budgets.open(process, tokens=10)
+    await records.budgets.reserve(process, f"{process}/another", tokens=10)
+    reservations = BudgetReservations(records.budgets, records.ledger)
+    with pytest.raises(OutOfBudget):
+        await reservations.reserve(process, question.key, Bound(tokens=1), seconds=0, keep=Bound())

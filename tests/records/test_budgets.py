@@ -7,45 +7,71 @@ from decimal import Decimal
 
 import pytest
 
-from tests.records.conftest import NewId
-from tongyao.records.budgets import Budget, BudgetExceeded, Budgets, BudgetUnknown
-from tongyao.records.database import Pool
+from tests.records.conftest import Announce, NewId
+from tongyao.records.budgets import Budget, BudgetExceeded, Budgets, BudgetUnknown, settle
+from tongyao.records.database import Pool, transaction
+from tongyao.records.process.journal import Journal
+from tongyao.records.process.processes import NewProcess, Processes
+from tongyao.records.reconcile import Reconciliation
 
 
 def sums(budget: Budget) -> tuple[object, ...]:
     return (budget.reserved_tokens, budget.reserved_cost, budget.settled_tokens, budget.settled_cost)
 
 
-async def test_what_is_reserved_is_freed_and_what_was_used_is_counted(pool: Pool, new_id: NewId) -> None:
-    budgets, root = Budgets(pool), new_id("root")
+async def used(pool: Pool, process: str, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
+    async with transaction(pool) as connection:
+        await settle(connection, process, f"{process}/call", tokens=tokens, cost=cost)
+
+
+async def test_what_is_reserved_is_freed_and_what_was_used_is_counted(pool: Pool, announce: Announce) -> None:
+    budgets, root = Budgets(pool), await announce()
     await budgets.open(root, tokens=1_000, cost=Decimal("1"))
-    await budgets.reserve(root, "call", tokens=800, cost=Decimal("0.5"))
+    await budgets.reserve(root, f"{root}/call", tokens=800, cost=Decimal("0.5"))
     assert sums(await budgets.get(root)) == (800, Decimal("0.5"), 0, 0)
-    await budgets.settle(root, "call", tokens=300, cost=Decimal("0.1"))
+    await used(pool, root, 300, Decimal("0.1"))
     assert sums(await budgets.get(root)) == (0, 0, 300, Decimal("0.1"))
 
 
-async def test_repeating_any_step_changes_nothing(pool: Pool, new_id: NewId) -> None:
-    budgets, root = Budgets(pool), new_id("root")
+async def test_opening_reserving_and_releasing_again_changes_nothing(pool: Pool, announce: Announce) -> None:
+    budgets, root = Budgets(pool), await announce()
     await budgets.open(root, tokens=1_000)
     await budgets.open(root, tokens=5)
     for _ in range(3):
-        await budgets.reserve(root, "call", tokens=600)
+        await budgets.reserve(root, f"{root}/call", tokens=600)
     assert (await budgets.get(root)).reserved_tokens == 600
     for _ in range(3):
-        await budgets.settle(root, "call", tokens=200)
+        await budgets.release(root, f"{root}/call")
     budget = await budgets.get(root)
     assert budget.limit_tokens == 1_000
-    assert sums(budget) == (0, 0, 200, 0)
+    assert sums(budget) == (0, 0, 0, 0)
 
 
-async def test_another_attempt_reserves_again_and_both_count(pool: Pool, new_id: NewId) -> None:
-    budgets, root = Budgets(pool), new_id("root")
+async def test_another_attempt_reserves_again_and_both_count(pool: Pool, announce: Announce) -> None:
+    budgets, root = Budgets(pool), await announce()
     await budgets.open(root, tokens=1_000)
-    for used in (100, 250):
-        await budgets.reserve(root, "call", tokens=600)
-        await budgets.settle(root, "call", tokens=used)
+    for tokens in (100, 250):
+        await budgets.reserve(root, f"{root}/call", tokens=600)
+        await used(pool, root, tokens)
     assert sums(await budgets.get(root)) == (0, 0, 350, 0)
+
+
+async def test_when_a_process_ends_what_it_holds_is_released_and_what_others_hold_is_not(
+    pool: Pool, announce: Announce
+) -> None:
+    budgets, root = Budgets(pool), await announce()
+    child = f"{root}.1-1"
+    await Processes(pool).create(
+        NewProcess(id=child, demander="somebody", language="en", intent_text_id=None, root_id=root, parent_id=root)
+    )
+    await budgets.open(root, tokens=1_000)
+    for key in (f"{root}/call", f"{child}/one", f"{child}/two"):
+        await budgets.reserve(root, key, tokens=100)
+    await Journal(pool).set_ended(child, "failed")
+    assert (await budgets.get(root)).reserved_tokens == 100
+    await budgets.reserve(root, f"{child}/late", tokens=100)  # a step that had not heard of the end
+    await Reconciliation(pool).orphaned_calls()
+    assert (await budgets.get(root)).reserved_tokens == 100
 
 
 @pytest.mark.parametrize(("tokens", "cost"), [(201, Decimal("0.1")), (10, Decimal("0.201"))], ids=["tokens", "dollars"])
@@ -85,10 +111,9 @@ async def test_a_limit_can_be_raised_and_no_limit_does_not_limit(pool: Pool, new
     await budgets.reserve(free, "call", tokens=10**12, cost=Decimal("1e6"))
 
 
-async def test_without_a_budget_or_a_reservation_there_is_nothing_to_do(pool: Pool, new_id: NewId) -> None:
-    budgets, root = Budgets(pool), new_id("root")
+async def test_without_a_budget_or_a_reservation_there_is_nothing_to_do(pool: Pool, announce: Announce) -> None:
+    budgets, root = Budgets(pool), await announce()
     with pytest.raises(BudgetUnknown, match=root):
         await budgets.reserve(root, "call", tokens=1)
-    await budgets.open(root)
-    with pytest.raises(BudgetUnknown, match="call"):
-        await budgets.settle(root, "call", tokens=1)
+    await used(pool, root, 1)
+    await budgets.release(root, f"{root}/call")

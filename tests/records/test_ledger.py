@@ -11,8 +11,9 @@ import pytest
 
 from tests.records.conftest import Announce
 from tongyao.llm.engine import CallKey, Usage
+from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, session
-from tongyao.records.model_calls import AttemptUnknown, Ledger, SettledCall
+from tongyao.records.model_calls import AttemptUnknown, Ledger, SettledCall, call_name
 from tongyao.records.privacy.texts import TextErased, Texts
 from tongyao.records.repositories import Repositories
 
@@ -173,3 +174,20 @@ async def test_an_erased_answer_says_so(pool: Pool, announce: Announce) -> None:
     await Texts(pool).erase(f"process:{key.process}")
     with pytest.raises(TextErased):
         await ledger.settled(key, "h1")
+
+
+async def test_each_attempt_that_ends_is_counted_once_in_the_budget_of_its_tree(pool: Pool, announce: Announce) -> None:
+    ledger, budgets, process = Ledger(pool), Budgets(pool), await announce()
+    key, cost = CallKey(process, "observe", round=1), Decimal("0.0125")
+    await budgets.open(process)
+    await budgets.reserve(process, call_name(key), tokens=500, cost=Decimal(1))
+    lost, again, failed = [await claim(ledger, key) for _ in range(3)]
+    await ledger.fail(key, failed, "cut", usage=USAGE, cost=cost)
+    budget = await budgets.get(process)
+    assert (budget.reserved_tokens, budget.settled_tokens, budget.settled_cost) == (0, USAGE.total, cost)
+    for attempt in (lost, again, lost, again):
+        await settle(ledger, key, attempt)
+    budget, ledger_says = await budgets.get(process), await ledger.usage(process)
+    assert (budget.reserved_tokens, budget.reserved_cost) == (0, Decimal(0))
+    assert (budget.settled_tokens, budget.settled_cost) == (ledger_says.tokens, ledger_says.cost)
+    assert budget.settled_tokens == 3 * USAGE.total

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import LiteralString
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, rows_of, session, transaction
 
 
 class BudgetUnknown(RecordsError):
-    """No budget was opened for this root, or nothing is reserved under this key."""
+    """No budget was opened for this root."""
+
+    def __init__(self, root_id: str) -> None:
+        super().__init__(f"no budget was opened for {root_id!r}")
 
 
 class BudgetExceeded(RecordsError):
@@ -77,7 +81,7 @@ class Budgets:
         """Raises `BudgetUnknown`."""
         budget = await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
         if budget is None:
-            raise BudgetUnknown(f"no budget was opened for {root_id!r}")
+            raise BudgetUnknown(root_id)
         return budget
 
     async def of_process(self, process_id: str) -> Budget | None:
@@ -98,16 +102,20 @@ class Budgets:
         cost: Decimal = Decimal(0),
         keep: tuple[int, Decimal] = (0, Decimal(0)),
     ) -> None:
-        """Reserve the most that `key` (a call, a child) can use. No change while `key` holds a reservation.
+        """Reserve the most that a call can use. No change while `key` holds a reservation.
 
-        A settled key may reserve again, for another attempt. `keep` (tokens, cost): what must remain free besides.
+        `key` begins with the id of its process and a slash. A settled key may reserve again, for another attempt. `keep` (tokens, cost): what must remain free besides.
 
         Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
         """
         async with transaction(self._pool) as connection:
-            budget = await _locked(connection, root_id)
-            held = await _reservation(connection, root_id, key)
-            if held is not None and not held.settled:
+            budget = await _locked(connection, "root_id = %s", root_id)
+            if budget is None:
+                raise BudgetUnknown(root_id)
+            held = await connection.execute(
+                "SELECT 1 FROM reservations WHERE root_id = %s AND key = %s AND NOT settled", [root_id, key]
+            )
+            if await held.fetchone() is not None:
                 return
             if not budget.has_room(tokens + keep[0], cost + keep[1]):
                 full = BudgetExceeded(
@@ -131,48 +139,39 @@ class Budgets:
                 [tokens, cost, root_id],
             )
 
-    async def settle(self, root_id: str, key: str, *, tokens: int = 0, cost: Decimal = Decimal(0)) -> None:
-        """Release the reservation of `key` and add what it really used. Idempotent.
-
-        The amounts count in full, even beyond a limit. Raises `BudgetUnknown` when nothing was reserved.
-        """
+    async def release(self, process_id: str, key: str) -> None:
+        """Release what a process of the tree has reserved for `key`, if anything."""
         async with transaction(self._pool) as connection:
-            await _locked(connection, root_id)
-            held = await _reservation(connection, root_id, key)
-            if held is None:
-                raise BudgetUnknown(f"nothing was reserved for {key!r} in the budget of {root_id!r}")
-            if held.settled:
-                return
-            await connection.execute(
-                "UPDATE reservations SET settled = true WHERE root_id = %s AND key = %s", [root_id, key]
-            )
-            await connection.execute(
-                """UPDATE budgets SET
-                       reserved_tokens = reserved_tokens - %s, reserved_cost = reserved_cost - %s,
-                       settled_tokens = settled_tokens + %s, settled_cost = settled_cost + %s
-                   WHERE root_id = %s""",
-                [held.tokens, held.cost, tokens, cost, root_id],
-            )
+            await settle(connection, process_id, key)
 
 
-class _Reservation(Value):
-    tokens: int
-    cost: Decimal
-    settled: bool
+async def settle(
+    connection: Connection, process_id: str, key: str | None = None, *, tokens: int = 0, cost: Decimal = Decimal(0)
+) -> None:
+    """Release what a process has reserved for `key`, and count what was really used, even beyond a limit.
 
-
-async def _locked(connection: Connection, root_id: str) -> Budget:
-    async with connection.cursor(row_factory=rows_of(Budget)) as cursor:
-        await cursor.execute("SELECT * FROM budgets WHERE root_id = %s FOR UPDATE", [root_id])
-        budget = await cursor.fetchone()
+    Part of the caller's transaction. `key` None: everything that this process has reserved. Nothing is counted where the
+    process's tree has no budget.
+    """
+    budget = await _locked(connection, "root_id = (SELECT root_id FROM processes WHERE id = %s)", process_id)
     if budget is None:
-        raise BudgetUnknown(f"no budget was opened for {root_id!r}")
-    return budget
+        return
+    await connection.execute(
+        """WITH freed AS (
+               UPDATE reservations SET settled = true
+               WHERE root_id = %(root)s AND NOT settled
+                 AND (key = %(key)s::text OR (%(key)s::text IS NULL AND starts_with(key, %(process)s || '/')))
+               RETURNING tokens, cost)
+           UPDATE budgets SET
+               reserved_tokens = reserved_tokens - COALESCE((SELECT sum(tokens) FROM freed), 0),
+               reserved_cost = reserved_cost - COALESCE((SELECT sum(cost) FROM freed), 0),
+               settled_tokens = settled_tokens + %(tokens)s, settled_cost = settled_cost + %(cost)s
+           WHERE root_id = %(root)s""",
+        {"root": budget.root_id, "key": key, "process": process_id, "tokens": tokens, "cost": cost},
+    )
 
 
-async def _reservation(connection: Connection, root_id: str, key: str) -> _Reservation | None:
-    async with connection.cursor(row_factory=rows_of(_Reservation)) as cursor:
-        await cursor.execute(
-            "SELECT tokens, cost, settled FROM reservations WHERE root_id = %s AND key = %s", [root_id, key]
-        )
+async def _locked(connection: Connection, condition: LiteralString, value: str) -> Budget | None:
+    async with connection.cursor(row_factory=rows_of(Budget)) as cursor:
+        await cursor.execute(f"SELECT * FROM budgets WHERE {condition} FOR UPDATE", [value])
         return await cursor.fetchone()

@@ -2,7 +2,8 @@
 
 A call is claimed before it is made. Its answer is stored before the activity that made it returns. Who claims
 a key finds every earlier attempt that never came back, and marks it orphaned; should it come back after all,
-the first answer to be stored is the one that counts.
+the first answer to be stored is the one that counts. What an attempt used is counted in the budget of the
+process's tree in the transaction in which the attempt ends.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, LiteralString, Protocol
 
 from tongyao.protocol.model.value import Value
+from tongyao.records import budgets
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import get_texts, put_texts, text_id
@@ -40,6 +42,11 @@ class Key(Protocol):
     def revision(self) -> int: ...
     @property
     def reask(self) -> int: ...
+
+
+def call_name(key: Key) -> str:
+    """What a call is reserved under (`tongyao.records.budgets`)."""
+    return "/".join((key.process, key.step, str(key.round), key.alias, str(key.revision), str(key.reask)))
 
 
 class Tokens(Protocol):
@@ -203,7 +210,7 @@ class Ledger:
         self, key: Key, attempt: int, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
     ) -> None:
         """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
-        async with session(self._pool) as connection:
+        async with transaction(self._pool) as connection:
             await _end(connection, key, attempt, "failed", usage, cost, reason)
 
     async def calls(self, process_id: str) -> list[Attempt]:
@@ -339,7 +346,10 @@ async def _end(
     model: str | None = None,
     labels: list[str] | None = None,
 ) -> Attempt | None:
-    """The attempt as it ended; None where it was superseded and had ended before. Raises `AttemptUnknown`."""
+    """The attempt as it ended, counted in the budget; None where it was superseded and had ended before.
+
+    Raises `AttemptUnknown`.
+    """
     cursor = connection.cursor(row_factory=rows_of(Attempt))
     await cursor.execute(
         f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
@@ -369,6 +379,8 @@ async def _end(
         },
     )
     ended = await cursor.fetchone()
-    if ended is None and reason != SUPERSEDED:
+    if ended is not None:
+        await budgets.settle(connection, key.process, call_name(key), tokens=ended.tokens, cost=ended.cost)
+    elif reason != SUPERSEDED:
         raise AttemptUnknown(f"attempt {attempt} of {key} was never claimed, or has ended already")
     return ended

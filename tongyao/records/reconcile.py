@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import LiteralString
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.budgets import settle
+from tongyao.records.database import Pool, reading, session, transaction
 
 
 class Drift(Value):
@@ -62,12 +63,22 @@ class Reconciliation:
         return int(row["count"]) if row else 0
 
     async def orphaned_calls(self) -> int:
-        """Mark claimed calls of processes that have ended: nobody comes back for them. Returns how many."""
-        async with session(self._pool) as connection:
+        """Mark claimed calls of processes that have ended: nobody comes back for them. Returns how many.
+
+        What such processes have reserved of their tree's budget is released.
+        """
+        async with transaction(self._pool) as connection:
             cursor = await connection.execute(
                 """UPDATE model_calls c SET state = 'orphaned', ended_at = now() FROM processes p
                    WHERE c.state = 'claimed' AND p.id = c.process_id AND p.ended_at IS NOT NULL"""
             )
+            held = await connection.execute(
+                """SELECT DISTINCT p.root_id, p.id FROM reservations r
+                   JOIN processes p ON p.root_id = r.root_id AND starts_with(r.key, p.id || '/')
+                   WHERE NOT r.settled AND p.ended_at IS NOT NULL ORDER BY p.root_id"""
+            )
+            for row in await held.fetchall():
+                await settle(connection, row["id"])
             return cursor.rowcount
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind, Outbox
+from tongyao.records.budgets import settle
 from tongyao.records.database import Connection, Pool, session, transaction
 from tongyao.records.process import event_projections
 from tongyao.records.process.children import tell_parent
@@ -153,10 +154,11 @@ def _outcome(outbox: Outbox) -> str:
 async def _close(connection: Connection, process_id: str) -> None:
     """What the end of a process leads to: its parent is told, and calls that nobody will claim again are orphaned.
 
-    An orphaned call may still settle, and what it used is counted then.
+    What is reserved for them is released. An orphaned call may still settle, and what it used is counted then.
     """
     await tell_parent(connection, process_id)
     await connection.execute(
         "UPDATE model_calls SET state = 'orphaned', ended_at = now() WHERE process_id = %s AND state = 'claimed'",
         [process_id],
     )
+    await settle(connection, process_id)

@@ -1,0 +1,3 @@
+-- The job `sweep` looks for what processes that have ended still hold of a budget.
+
+CREATE INDEX reservations_held ON reservations (root_id) WHERE NOT settled;
