@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.conftest import gateway as gateway  # the fixture
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.people.sessions import find_session, issue_link, open_session
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 from tongyao.records.database import session
 from tongyao.records.privacy.texts import TextErased
@@ -24,6 +28,27 @@ async def test_a_key_that_can_be_guessed_gets_no_token_again(gateway: GatewayHar
         assert bool(second["token"]) is again
         if not again:
             assert (await gateway.ask("GET", "/me", first["token"])).status_code == 200, "nobody revoked it"
+
+
+async def test_nothing_that_is_made_with_a_token_outlives_it(gateway: GatewayHarness) -> None:
+    joined = await gateway.join(await gateway.scene())
+    person, context, place = joined["profile_id"], gateway.context, "http://127.0.0.1:8700"
+    short = (await gateway.ask("POST", "/tokens", joined["token"], json={"role": "person", "seconds": 600})).json()
+    end = datetime.fromisoformat(short["token"]["expires_at"])
+    for body in ({"role": "person"}, {"role": "person", "seconds": 86_400}):
+        made = (await gateway.ask("POST", "/tokens", short["secret"], json=body)).json()["token"]
+        assert datetime.fromisoformat(made["expires_at"]) <= end + timedelta(seconds=1), body
+    opened = await open_session(context, short["secret"], place=place)
+    for _ in range(2):  # from the session a link, from the link a session
+        link = await issue_link(context, Caller(Role.PERSON, person, id=opened.token.id), person)
+        opened = await open_session(context, link.secret, place=place)
+        for one in (link.token, opened.token):
+            assert one.expires_at is not None and one.expires_at <= end + timedelta(seconds=1), one.kind
+    assert (await gateway.ask("DELETE", f"/tokens/{short['token']['id']}", joined["token"])).status_code == 200
+    ended = await find_session(context, opened.secret, place=place)
+    assert ended is not None and ended.revoked_at is not None
+    endless = (await gateway.ask("POST", "/tokens", joined["token"], json={"role": "person"})).json()["token"]
+    assert endless["expires_at"] is None, "the token of a registration has no end here"
 
 
 async def test_the_reference_has_no_script_and_nothing_from_elsewhere(gateway: GatewayHarness) -> None:

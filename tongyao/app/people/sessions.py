@@ -35,12 +35,14 @@ async def issue_link(context: AppContext, caller: Caller, person: str | None) ->
         raise NotAllowed("nobody becomes a person over the network: make the link on the machine")
     if person:
         await tell_acted_for(context, caller, person, "token_made")
+    root = await context.repositories.tokens.root(caller.id)
     return await context.repositories.tokens.issue(
         "person" if person else "operator",
         person=person,
         label="personal link",
-        lasts=timedelta(days=LINK_DAYS),
+        lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
         kind="link",
+        opened_by=root.id if root else None,
     )
 
 
@@ -55,19 +57,25 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
         opener = await tokens.find(secret)
         if opener is None or opener.revoked_at is not None or opener.expired:
             raise Unauthenticated("link_unknown", "this link or token is not good, or no longer: ask for a new one")
-    lasts = timedelta(hours=context.options.session_hours)
-    if opener.kind == "bearer" and opener.expires_at is not None:
-        lasts = min(lasts, opener.expires_at - datetime.now(UTC))
+    root = await tokens.root(opener.id)
     return await tokens.issue(
         opener.role,
         person=opener.person,
         process_id=opener.process_id,
         alias=opener.alias,
         label=place,
-        lasts=lasts,
+        lasts=no_longer_than(root, timedelta(hours=context.options.session_hours)),
         kind="session",
-        opened_by=opener.id,
+        opened_by=(root or opener).id,
     )
+
+
+def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | None:
+    """How long a token lasts that is made with `root`, or with a session or a link that stands on it. None: without end."""
+    if root is None or root.expires_at is None:
+        return lasts
+    left = root.expires_at - datetime.now(UTC)
+    return left if lasts is None else min(lasts, left)
 
 
 async def find_session(context: AppContext, secret: str, *, place: str) -> Token | None:

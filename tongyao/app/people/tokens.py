@@ -14,6 +14,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.messaging.wire import Body, Id
 from tongyao.app.people.acting import tell_acted_for
+from tongyao.app.people.sessions import no_longer_than
 from tongyao.app.quotas import check_tokens, counting
 from tongyao.records.people.tokens import Issued, Token
 
@@ -31,6 +32,7 @@ class IssueTokenBody(Body):
 async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
     """People issue tokens for themselves, operators for operators, and on the machine for anybody.
 
+    None lasts longer than the token with which it is made.
     Raises `NotAllowed`, `BadInput`, `NotFound`.
     """
     permit_own(caller, Action.ISSUE_TOKEN)
@@ -52,7 +54,8 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
         alias = next((seat.alias for seat in seats if seat.person == person), None)
         if alias is None:
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
-    lasts = timedelta(seconds=body.seconds) if body.seconds else None
+    root = await context.repositories.tokens.root(caller.id)
+    lasts = no_longer_than(root, timedelta(seconds=body.seconds) if body.seconds else None)
     issue = partial(
         context.repositories.tokens.issue,
         body.role,

@@ -139,6 +139,16 @@ class Tokens:
             raise TokenUnknown(f"there is no token {id!r}")
         return token
 
+    async def root(self, id: str) -> Token | None:
+        """The bearer token that this one stands on: itself, or the one that opened the session or made the link; None: there is none."""
+        return await fetch_one(
+            self._pool,
+            Token,
+            f"""SELECT {_COLUMNS} FROM tokens
+                WHERE kind = 'bearer' AND id IN (%s, (SELECT opened_by FROM tokens WHERE id = %s))""",
+            [id, id],
+        )
+
     async def list(self, *, person: str | None = None) -> list[Token]:
         """Those of one person, or all; newest first."""
         async with reading(self._pool, Token) as cursor:
