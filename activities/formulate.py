@@ -75,13 +75,16 @@ class Formulating:
         return (*listed, *(one for one in found if all(one.name not in other.name for other in listed)))[:MOST_NAMES]
 
     async def _profile(self, record: Record) -> str:
-        profile = record.demander.profile
-        return "" if profile is None else await self._deps.repositories.profile_text(profile)
+        """What may be read of the demander's profile; empty without one, and where their mandate keeps it back."""
+        repositories, profile = self._deps.repositories, record.demander.profile
+        if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
+            return ""
+        return await repositories.profile_text(profile)
 
     async def _material(self, record: Record) -> Material | None:
-        if record.demander.profile is None:
-            return None
         text = await self._profile(record)
+        if record.demander.profile is None or not text:
+            return None
         if len(text) <= PROFILE_CHARS:
             return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
         intent = from_raw(record.intent, language=record.language)

@@ -109,7 +109,7 @@ class Planning:
         texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():
             mandate, text = mandates[profile.profile_id], texts.get(profile)
-            if text is None or not mandate.may_speak or mandate.topics or mandate.never:
+            if text is None or mandate.keeps_profile_back:
                 continue
             if len(text) <= PROFILE_CHARS:
                 materials[alias] = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.test_api import asked
 from tongyao.llm.extractive.endpoint import project
 from tongyao.protocol.guards.evidence import check_items
 from tongyao.protocol.model.process import Phase
@@ -43,7 +45,7 @@ def room(names: tuple[NumberedName, ...] = ()) -> Record:
     )
 
 
-def asked(profile: str, *, never: str, names: tuple[NumberedName, ...] = ()) -> EndpointRequest:
+def turn(profile: str, *, never: str, names: tuple[NumberedName, ...] = ()) -> EndpointRequest:
     return request_access.for_endpoint(
         room(names), "P01", material=whole(profile), mandate=Mandate(never=(never,), addition=f"Not {never}.")
     )
@@ -59,7 +61,7 @@ def stands(sentence: str, never: str) -> bool:
 @pytest.mark.parametrize(("never", "sentence"), FORBIDDEN)
 def test_a_forbidden_phrase_is_not_said_however_it_is_written(never: str, sentence: str) -> None:
     assert stands(sentence, "the moon") and not stands(sentence, never)
-    said = project(asked(f"I can repair a water wheel in May. {sentence}", never=never)).items
+    said = project(turn(f"I can repair a water wheel in May. {sentence}", never=never)).items
     assert not [item for item in said if any(quote in sentence for quote in item.quotes)]
 
 
@@ -67,7 +69,7 @@ def test_a_forbidden_phrase_is_not_said_however_it_is_written(never: str, senten
 def test_a_forbidden_name_is_forbidden_where_the_proxy_reads_a_mark(never: str) -> None:
     profile = "I can repair a water wheel in May. I repair a water wheel to pay Rosa Feldman's debts."
     names = (NumberedName(name="Rosa Feldman", number=3),)
-    request = asked(profile, never=never, names=names)
+    request = turn(profile, never=never, names=names)
     assert "[person 3]'s debts" in request.material.text and "Feldman" not in request.material.text
     assert [item.quotes for item in project(request).items] == [["I can repair a water wheel in May."]]
     assert any("[person 3]" in phrase for phrase in request.mandate.never), "a model is told which mark is meant"
@@ -75,4 +77,21 @@ def test_a_forbidden_name_is_forbidden_where_the_proxy_reads_a_mark(never: str) 
 
 def test_a_model_is_told_by_marks_what_a_mandate_says_of_somebody() -> None:
     names = (NumberedName(name="Rosa Feldman", number=3),)
-    assert asked("I mend.", never="Rosa Feldman", names=names).mandate.addition == "Not [person 3]."
+    assert turn("I mend.", never="Rosa Feldman", names=names).mandate.addition == "Not [person 3]."
+
+
+async def test_what_a_demander_forbade_is_not_taken_from_their_profile_into_the_tension(
+    gateway: GatewayHarness,
+) -> None:
+    scene = await gateway.scene()
+    for mandate, reads in ({}, True), ({"never": ["bankruptcy"]}, False), ({"topics": ["wheels"]}, False):
+        demander = await gateway.join(scene, "My mill stands still since my bankruptcy. I can give the building.")
+        place = f"/profiles/{demander['profile_id']}/mandate"
+        assert (await gateway.ask("PUT", place, demander["token"], json=mandate)).status_code == 200
+        await gateway.join(scene)
+        demand = {"intent": "I want a wheel to turn again.", "scene": scene}
+        started = await gateway.ask("POST", "/processes", demander["token"], json=demand)
+        await asked(gateway, demander["token"], "confirm_tension")
+        [read] = [one for one in gateway.engine.received if one.key.process == started.json()["id"]]
+        assert read.mentions("bankruptcy") is reads, mandate
+        await gateway.stack.handle(started.json()["id"]).cancel()

@@ -57,6 +57,11 @@ class Mandate(Value):
     never: tuple[str, ...] = Field(default=(), description="Words and subjects that are never disclosed.")
     addition: str = Field(default="", max_length=2_000, description="The person's own words to their proxy.")
 
+    @property
+    def keeps_profile_back(self) -> bool:
+        """Whether only the proxy reads the profile: what another step writes from it would not be held to the limits."""
+        return not self.may_speak or bool(self.topics or self.never)
+
 
 class Request(Value):
     """What every request says: the language of the answer, and the day from which dates are to be read."""
