@@ -67,9 +67,7 @@ async def set_source(context: AppContext, caller: Caller, person: str, body: Sou
     """Register one's agent, or replace it. It is asked in seats whose endpoint is `agent`. Raises `BadInput`."""
     authorize_for_profile(caller, person, Action.SOURCE)
     credentials = {name: value.get_secret_value() for name, value in body.credentials.items()}
-    _make(
-        context, body.kind, body.config, credentials, partial(nullcontext, credentials)
-    )  # only whether it can be made
+    _make(context, body.kind, body.config, credentials, lambda: nullcontext(credentials))
     await context.repositories.sources.put(person, body.kind, body.config, credentials)
     return await _view(context, await context.repositories.sources.get(person))
 
