@@ -90,6 +90,30 @@ async def test_ids_that_stand_twice_are_told_and_the_first_one_counts(pool: Pool
     assert await text_of(pool, "c") == "会：焊\n会：铆", "a field given twice loses nothing"
 
 
+async def test_entries_without_an_id_of_two_files_do_not_meet_and_the_same_file_twice_changes_nothing(
+    pool: Pool, tmp_path: Path
+) -> None:
+    for name, one, other in (
+        ("p.json", '["I mend boats on the lake.", "I bake bread at night."]', '["I paint signs for shops."]'),
+        ("p.csv", "skills,wants\nrigging,a crew\n", "skills,wants\nwelding,a yard\n"),
+    ):
+        first = await imported(pool, tmp_path / name, one)
+        second = await imported(pool, tmp_path / name, other)
+        assert (first.changed, second.new, second.changed, second.refused) == (0, 1, 0, [])
+        again = await imported(pool, tmp_path / name, one)
+        assert (again.stored, again.new, again.changed) == (first.stored, 0, 0)
+    assert len(await Profiles(pool).of_scene("s")) == 5
+    elsewhere = await import_profiles(Profiles(pool), tmp_path / "p.json", scene="elsewhere")
+    assert (elsewhere.new, elsewhere.refused) == (2, [])
+
+
+@pytest.mark.parametrize("id", ["a/b", "..", "?x", "two words", "x\ny", "#a", "i" * 121])
+async def test_ids_that_no_other_way_in_takes_are_refused(pool: Pool, tmp_path: Path, id: str) -> None:
+    report = await imported(pool, tmp_path / "p.json", json.dumps({id: GOOD, "good": GOOD}))
+    assert (report.stored, [refused for refused, _ in report.refused]) == (1, [id])
+    assert "cannot be an id" in report.refused[0][1]
+
+
 async def test_one_who_cannot_be_stored_costs_none_of_those_stored_with_them(pool: Pool, tmp_path: Path) -> None:
     await Profiles(pool).put_scene("elsewhere", "Elsewhere")
     await Profiles(pool).save("li", scene_id="elsewhere", display_name="li", text=GOOD, grade="C", language="zh")
@@ -161,10 +185,11 @@ async def test_every_form_of_file_is_read(pool: Pool, tmp_path: Path) -> None:
     assert (await imported(pool, tmp_path / "p.json", json.dumps({"profiles": [{"id": "li", "bio": "x"}]}))).stored == 1
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "wang.md").write_text("# 王\n修船", encoding="utf-8")
+    (tmp_path / "folder" / "Li Na.md").write_text("I keep bees.", encoding="utf-8")
     (tmp_path / "folder" / "zhao.md").write_bytes(b"\xff")
     report = await import_profiles(Profiles(pool), tmp_path / "folder", scene="s")
-    assert (report.stored, [id for id, _ in report.refused]) == (1, ["zhao"])
-    assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"张", "li", "wang"}
+    assert (report.stored, [id for id, _ in report.refused]) == (2, ["zhao"])
+    assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"张", "li", "wang", "Li-Na"}
 
 
 @pytest.mark.slow

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import problem_with
+from tongyao.protocol.rules.identity.profile_ids import PROFILE_ID, PROFILE_ID_RULE, id_of_text, stem_id
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, SceneUnknown
@@ -85,18 +86,18 @@ async def import_profiles(
     waiting = iter(rows)
     done = 0
 
-    def checked(id: str, value: object) -> NewProfile | None:
+    def checked(row: _Row) -> NewProfile | None:
         """One row; None when it is refused, or is there as it is."""
         try:
-            text = _checked(id, value, seen, max_chars)
+            id, text = _checked(row, scene, seen, max_chars)
         except ValueError as error:
-            report.refused.append((_BROKEN.sub("?", id), str(error)))
+            report.refused.append((_BROKEN.sub("?", row.named), str(error)))
             return None
         if there.get(id) == hashlib.sha256(text.encode()).hexdigest():
             report.stored += 1
             return None
         return NewProfile(
-            id=id, display_name=_display_name(value), text=text, grade=grade_profile(text).value,
+            id=id, display_name=_display_name(row.value), text=text, grade=grade_profile(text).value,
             language=language_of(text), contact={"sample": True} if sample else {},
             origin=Origin.SAMPLE if sample else Origin.IMPORT,
         )  # fmt: skip
@@ -119,7 +120,7 @@ async def import_profiles(
     async def store() -> None:
         nonlocal done
         while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
-            wanted = [one for id, value in batch if (one := checked(id, value)) is not None]
+            wanted = [one for row in batch if (one := checked(row)) is not None]
             new = [one for one in wanted if one.id not in there]
             try:
                 if new:
@@ -143,23 +144,42 @@ async def import_profiles(
     return report
 
 
-def _checked(id: str, value: object, seen: set[str], max_chars: int) -> str:
-    """The text of one row. Raises `ValueError` that says what is wrong with it."""
-    if not id or len(id) > 120:
-        raise ValueError("it needs an id of at most 120 characters")
-    if _BROKEN.search(id):
-        raise ValueError("its id holds bytes that are not UTF-8: save the file as UTF-8")
-    if id in seen:
-        raise ValueError("this id stood before in the same file: the first one counts")
-    seen.add(id)
-    text = profile_text(value)
+class _Row(NamedTuple):
+    """One entry of a file. `named`: as it is called in the report. `id`: empty where the file gives none."""
+
+    named: str
+    id: str
+    value: object
+
+
+def _checked(row: _Row, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
+    """The id and the text of one row. Raises `ValueError` that says what is wrong with it."""
+    if row.id:
+        _check_id(row.id, seen)
+    text = profile_text(row.value)
     if not text:
         raise ValueError("it is empty: write who this is and what they do")
     if len(text) > max_chars:
         raise ValueError(f"it has {len(text):,} characters; at most {max_chars:,}")
     if not searchable_chunks(text):
         raise ValueError("it says nothing but a name: write what they do, and what they are looking for")
-    return text
+    if row.id:
+        return row.id, text
+    id = id_of_text(scene, text)
+    if id in seen:
+        raise ValueError("the same text without an id stood before in the same file")
+    seen.add(id)
+    return id, text
+
+
+def _check_id(id: str, seen: set[str]) -> None:
+    if _BROKEN.search(id):
+        raise ValueError("its id holds bytes that are not UTF-8: save the file as UTF-8")
+    if not PROFILE_ID.fullmatch(id):
+        raise ValueError(f"this cannot be an id: {PROFILE_ID_RULE}")
+    if id in seen:
+        raise ValueError("this id stood before in the same file: the first one counts")
+    seen.add(id)
 
 
 def profile_text(value: object) -> str:
@@ -224,14 +244,14 @@ def _display_name(value: object) -> str:
     return "" if problem_with(given[:200]) else given
 
 
-def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:
+def _rows(path: Path, report: Report) -> Iterator[_Row]:
     if path.is_dir():
         found = sorted(path.rglob("*.md"))
         if not found:
             raise NotProfiles(f"{path} has no Markdown files: one .md file a profile, its name is the id")
         for file in found:
             try:
-                yield file.stem, file.read_bytes().decode("utf-8-sig")
+                yield _Row(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
             except UnicodeDecodeError as error:
                 report.refused.append((file.stem, f"not UTF-8 (byte {error.start}): save it as UTF-8"))
         return
@@ -247,16 +267,17 @@ def _rows(path: Path, report: Report) -> Iterator[tuple[str, object]]:
         try:
             for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
                 row.pop(None, None)
-                yield _id_of(row) or f"line-{number}", row
+                id = _id_of(row)
+                yield _Row(id or f"line-{number}", id, row)
         except csv.Error as error:
             raise NotProfiles(f"{path} is no CSV: {error}") from None
     elif path.suffix.lower() in (".md", ".txt"):
-        yield path.stem, text
+        yield _Row(path.stem, stem_id(path.stem), text)
     else:
         yield from _json_rows(path, text)
 
 
-def _json_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
+def _json_rows(path: Path, text: str) -> Iterator[_Row]:
     def pairs(found: list[tuple[str, Any]]) -> Any:
         return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
 
@@ -268,13 +289,13 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
         raise NotProfiles(f"{path} is nested too deeply: an object of id → profile, or a list") from None
     if isinstance(loaded, dict) and len(loaded) == 1 and next(iter(loaded)).lower() in _WRAPPERS:
         loaded = next(iter(loaded.values()))
-    if isinstance(loaded, dict):
-        yield from loaded.items()
-    elif isinstance(loaded, _Pairs):
-        yield from loaded
+    if isinstance(loaded, dict | _Pairs):
+        for id, value in loaded.items() if isinstance(loaded, dict) else loaded:
+            yield _Row(id or "(no id)", id, value)
     elif isinstance(loaded, list):
         for number, value in enumerate(loaded, 1):
-            yield _id_of(value) or f"entry-{number}", value
+            id = _id_of(value)
+            yield _Row(id or f"entry-{number}", id, value)
     else:
         raise NotProfiles(f"{path} holds {_kind(loaded)}: expected an object of id → profile, or a list")
 

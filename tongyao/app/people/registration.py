@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -15,10 +14,10 @@ from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import problem_with
+from tongyao.protocol.rules.identity.profile_ids import PROFILE_ID, PROFILE_ID_RULE
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 
-_ID: Final = re.compile(r"[\w][\w.@:-]{0,119}")
 _LONG: Final = 100_000
 """Characters of a text that takes a moment to read."""
 _LONG_ONES: Final = ThreadPoolExecutor(1, thread_name_prefix="long-profiles")
@@ -43,10 +42,8 @@ async def register_profile(
 
     `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
     """
-    if not _ID.fullmatch(profile_id):
-        raise BadInput(
-            "profile_id", f"{profile_id!r} cannot be an id: letters, digits, and . @ : - _, at most 120", field="id"
-        )
+    if not PROFILE_ID.fullmatch(profile_id):
+        raise BadInput("profile_id", f"{profile_id!r} cannot be an id: {PROFILE_ID_RULE}", field="id")
     if len(text) > 2 * context.profile_max_chars:  # before it waits for a thread
         raise _too_long(profile_id, len(text), context.profile_max_chars)
     clean, grade, language = await asyncio.get_running_loop().run_in_executor(

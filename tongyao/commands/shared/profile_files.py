@@ -8,11 +8,12 @@ from typing import Final
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
-from tongyao.commands.shared.references import digest_of_file, find_person, stem_id
+from tongyao.commands.shared.references import digest_of_file, find_person
 from tongyao.commands.shared.terminal import errors
 from tongyao.commands.shared.words import say
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
+from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 LOCAL_SCENE: Final = "local"
 """The scene of profiles that are given as files without a scene."""
@@ -65,7 +66,7 @@ async def _id_for(context: AppContext, path: Path, scene: str) -> str:
     for known, its_scene in (await profiles.of_file(digest)).items():
         if its_scene == (scene or LOCAL_SCENE):
             return known
-    name = f"{scene}-{stem_id(path)}" if scene else stem_id(path)
+    name = f"{scene}-{stem_id(path.stem)}" if scene else stem_id(path.stem)
     suffixes = [digest[:length] for length in (4, 12)]
     ids = [name, *(f"{name}-{suffix}" for suffix in suffixes)]
     for one in ids:

@@ -17,24 +17,19 @@ from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 if TYPE_CHECKING:
     from tongyao.app.reading import Reading
     from tongyao.records.process.processes import ProcessRow
 
 _ALIAS: Final = re.compile(r"P\d{2,3}")
-_NOT_IN_ID: Final = re.compile(r"[^\w.-]+")
 _SHOWN: Final = 5
 
 
 def digest_of_file(path: Path) -> str:
     """What is kept of a file's path, to know the file again without keeping the names of folders."""
     return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def stem_id(path: Path) -> str:
-    """The name of a file as an id: without its folder, its suffix, and characters that an id may not have."""
-    return _NOT_IN_ID.sub("-", path.stem).strip("-.") or "person"
 
 
 async def find_process(given: str) -> str:
@@ -72,7 +67,7 @@ async def find_person(context: Reading, given: str) -> str:
     if Path(given).suffix:
         if of_file := await ids_of_file(context, given):
             return _only(given, of_file, what="profile")
-        if (stem := stem_id(Path(given))) in await profiles.get_many([stem]):
+        if (stem := stem_id(Path(given).stem)) in await profiles.get_many([stem]):
             return stem
     return _only(given, await profiles.ids_like(given), what="profile")
 
@@ -102,7 +97,7 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
     seats = {seat.person: seat.alias for seat in await context.repositories.seats.seats(process.id)}
     people = {**seats, process.demander: seats.get(process.demander, DEMANDER)}
     is_file = bool(Path(given).suffix)
-    part = stem_id(Path(given)) if is_file else given
+    part = stem_id(Path(given).stem) if is_file else given
     of_file = set(await ids_of_file(context, given)) & people.keys() if is_file else set()
     found = (
         sorted(of_file)
