@@ -126,6 +126,8 @@ def test_what_is_less_certain_becomes_a_remark_for_the_next_request_and_only_of_
         "P03, who sorts parcels, keeps what plainly mattered to somebody.",
         "P03 would likely set a crate aside, if somebody comes before noon.",
         "两人做的是同一样：先顾下车的那一头。",
+        "P02 could say whether the outside of an envelope counts as reading.",
+        "P02, who clears homes, tells what a thing is worth, not what it is about.",
     ],
 )
 def test_what_somebody_has_does_or_can_do_gets_no_remark(sentence: str) -> None:

@@ -133,7 +133,7 @@ ALONE: Final = (
     rf"{_P} (?:and|with) {_P} (?:alone|by themselves|on their own|in person,? (?:without|away))\b",
     rf"\b(?:take|taking|took|pull|pulling|draw|drawing) (?:{_P}|her|him|them|the other) (?:aside|apart|to one side)\b|\b(?:have|having) a (?:quiet |private |brief |short )?word with\b|\b(?:sound|sounding) (?:{_P}|her|him|them) out\b|\bslip (?:{_P}|her|him|them) (?:a|the)\b",
     r"\bover (?:a |some )?(?:coffee|tea|beer|dinner|lunch|drink|a drink|a meal|breakfast)\b|\bin the (?:corridor|car park|kitchen|hallway|stairwell)\b(?=[^.;\n]{0,30}$)|\bkeep (?:this|it|that|the matter) (?:between|from|to (?:themselves|yourselves))\b|\b(?:for|not for) (?:P\d{2}(?:'s|’s)|the group's|everyone's|other|all) (?:eyes|ears)\b",
-    r"\b(?:leave|leaving|keep|keeping) (?:the (?:others|rest|group)|everyone else|everybody else) out\b|\boff[- ](?:list|thread|line|stage|the list|the thread)\b|\b(?:by|over the|on the) (?:phone|telephone)\b[^.;\n]{0,40}\b(?:rather than|not|instead of|before|without|alone|only)\b|\bpre-?meeting\b|\bmeet (?:first|beforehand|separately|alone|apart)\b|\bseparately from (?:the|everyone)\b|\bsmaller circle\b",
+    r"\b(?:leave|leaving|keep|keeping) (?:the (?:others|rest|group)|everyone else|everybody else) out\b|\boff[- ](?:list|thread|line|stage|the list|the thread)\b|\b(?:by|over the|on the) (?:phone|telephone)\b[^.;\n]{0,40}\b(?:rather than|not|instead of|before|without (?:the|telling|asking|involving|any(?:one|body))|alone|only)\b|\bpre-?meeting\b|\bmeet (?:first|beforehand|separately|alone|apart)\b|\bseparately from (?:the|everyone)\b|\bsmaller circle\b",
     r"\bno (?:need|reason) (?:for|to) (?:the (?:others|rest|group|whole (?:group|room))|(?:tell|involve|bother|trouble|copy|inform) (?:the|everyone|anyone))\b|\b(?:nobody|no one) else (?:needs?|has|ought|should) to\b|\bspare the (?:others|group|rest)\b",
     rf"\b(?:a|one) (?:word|call|e-?mail|letter|message|note|coffee|walk|chat|talk) (?:from {_P} (?:only )?to {_P}|between {_P} and {_P}|with just {_P})\b",
 )
@@ -195,13 +195,13 @@ MAY_RECOMMEND: Final = (
     rf"(?<!only )(?!{_P} can ){_AGENT} can (?:\w+ )?{_VERB}\b",  # "P03 can hold the van back" tells what somebody has said
     rf"\bshould\b|\bought to\b|\bneeds? to {_OWN_NEED}|\bhad better\b",
     r"\b(?:would|could|might|may) (?:be|prove) (?:\w+ ){0,2}(?:good|useful|helpful|ideal|possible|easier|simpler|faster|cheaper|better|worth\w*)\b",
-    r"\b(?:worth(?! (?:nothing|less|more|little|much|about|\d|[£$€]|an? (?:[a-z]{1,16} ){0,2}(?:hour|day|week|fortnight|month|season|year|wage|fortune)s?\b))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
+    r"\b(?:worth(?!,| (?:nothing|less|more|little|much|about|\d|[£$€]|an? (?:[a-z]{1,16} ){0,2}(?:hour|day|week|fortnight|month|season|year|wage|fortune)s?\b))|better|best|ideal|advisable|sensible|wise|prudent|priority|solution|straight away|(?<!in )at once|as soon as possible|without delay)\b",
     r"\b(?:instead of|rather than|why not|how about|perhaps|maybe)\b[^.;\n]{0,80}\b(?:could|might|should|can|would)\b",
     r"\b(?:should|could|can|might|why|what about|how about|what if|isn't|wouldn't)\b[^?\n]{0,200}\?\s*$",
 )
 """Wordings that advise in some sentences and describe in others."""
 TOLD: Final = (
-    rf"\b(?:only {_P}|{_P} alone) (?:can|could) (?:say|tell|know|answer|decide|allow|give)\b|\b(?:has|have) not been (?:said|settled|named)\b|"
+    rf"\b(?:only {_P}|{_P} alone) (?:can|could) (?:say|tell|know|answer|decide|allow|give)\b|{_P} (?:can|could) (?:say|tell|answer) (?:whether|what|which|who|how|when|where)\b|\b(?:has|have) not been (?:said|settled|named)\b|"
     r"\b(?:nobody|no one) has (?:said|named|looked|asked)\b|\bis (?:not said|unsaid|not settled)\b",
     r"^\W*should [^?;\n]{3,160}, [^?\n]+$",  # a condition
 )
