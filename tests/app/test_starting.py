@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from pydantic import ValidationError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import OPERATOR, Stack, open_stack
 from tongyao.app.errors import Unavailable
-from tongyao.app.start import StartProcessBody, process_id_of, start_process
+from tongyao.app.start import StartProcessBody, process_id_of, start_announced, start_process, workflow_status
+from tongyao.records.database import session
+from tongyao.records.process.announcements import START
 
 TEXTS = {"ada": "I repair tide gauges and can lend ten years of readings.", "bo": "I sail on Sundays and own a ferry."}
 
@@ -45,3 +48,22 @@ async def test_a_start_without_the_server_is_to_be_repeated_and_starts_one_proce
     described = await stack.handle(process_id).describe()
     assert described.status is not None and described.status.name == "RUNNING"
     await stack.handle(process_id).terminate()
+
+
+async def test_a_process_that_cannot_start_holds_up_none_of_those_behind_it(stack: Stack) -> None:
+    people = await stack.people(TEXTS)
+    body = StartProcessBody.model_validate({"intent": "A ferry.", "demander": "dora", "participants": people})
+    without = replace(stack.context, client=cast(Client, Away()))
+    for key in ("first", "second"):
+        with pytest.raises(Unavailable):
+            await start_process(without, OPERATOR, body, key=key)
+    first, second = process_id_of("dora", "first"), process_id_of("dora", "second")
+    async with session(stack.repositories.pool) as connection:
+        await connection.execute("UPDATE manifests SET body = '{}' WHERE process_id = %s AND part = %s", [first, START])
+
+    with pytest.raises(ValidationError):
+        await start_announced(stack.context)
+
+    assert await workflow_status(stack.context, first) is None
+    assert await workflow_status(stack.context, second) is not None
+    await stack.handle(second).terminate()

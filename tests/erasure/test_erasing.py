@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -328,3 +329,25 @@ async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_
         assert await erasure.finish_erasures(here.context) == ([people[0]], [])
         assert find_in_database(fresh_database_url, CANARY) == []
         assert await erasure.finish_erasures(here.context) == ([], [])
+
+
+async def test_an_erasure_that_fails_holds_up_none_of_those_behind_it(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    class Broken:
+        async def forget(self, owner: str) -> None:
+            if owner == first:
+                raise OSError("the store is broken for this one")
+
+    async with open_stack(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+        first, second = (await here.people(TEXTS))[:2]
+        for person in (first, second):
+            await Erasing(here.repositories.pool).begin(person)
+        broken = replace(here.context, personal_data_stores=(Broken(),))
+        with pytest.raises(OSError, match="broken"):
+            await erasure.finish_erasures(broken, most=1)
+        assert await Erasing(here.repositories.pool).unfinished() == [second, first], "the next run begins with another"
+        with pytest.raises(OSError, match="broken"):
+            await erasure.finish_erasures(broken)
+        assert await Erasing(here.repositories.pool).unfinished() == [first]
+        assert await erasure.finish_erasures(here.context) == ([first], [])

@@ -24,6 +24,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
+from tongyao.app.each_alone import each_alone
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
@@ -171,14 +172,18 @@ async def start_child(context: AppContext, process_id: str, residual: str) -> st
 
 
 async def start_announced(context: AppContext, *, older_than: float = 0.0) -> list[str]:
-    """Start the workflows of processes that were announced, `older_than` seconds ago, and never started; returns the ids."""
-    started = []
-    for drift in await Reconciliation(context.repositories.pool).never_started(older_than):
-        manifest = await context.repositories.seats.manifest(drift.id)
-        if START in manifest:
-            await _start_workflow(context, ProcessInput.model_validate(manifest[START]))
-            started.append(drift.id)
-    return started
+    """Start the workflows of processes that were announced, `older_than` seconds ago, and never started; returns the ids.
+
+    Raises, when all were tried, what one of them failed with.
+    """
+
+    async def start(process_id: str) -> None:
+        await _start_workflow(context, ProcessInput.model_validate(manifests[process_id][START]))
+
+    waiting = await Reconciliation(context.repositories.pool).never_started(older_than)
+    manifests = {drift.id: await context.repositories.seats.manifest(drift.id) for drift in waiting}
+    announced = [id for id, manifest in manifests.items() if START in manifest]
+    return await each_alone(announced, start, what="the start of a process")
 
 
 async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecutionStatus | None:

@@ -75,8 +75,8 @@ async def _would_repair(context: AppContext, older_than: float) -> Report:
 
 async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
     """Start announced processes that were never started; orphan claimed calls of processes that have ended."""
-    started = await start_announced(context, older_than=older_than)
     orphaned = await Reconciliation(context.repositories.pool).orphaned_calls()
+    started = await start_announced(context, older_than=older_than)
     return Report(started=tuple(started), orphaned_calls=orphaned)
 
 

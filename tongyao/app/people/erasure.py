@@ -21,6 +21,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
+from tongyao.app.each_alone import each_alone
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -100,12 +101,13 @@ async def finish_erasures(
 ) -> tuple[list[str], list[str]]:
     """Go on with erasures that were interrupted, `most` of them, and delete histories of processes that have ended since.
 
-    Returns the people gone on with, and the processes whose history was deleted.
+    Those who waited longest since their last try are first. Returns the people gone on with, and the processes whose history
+    was deleted. Raises, when all were tried, what one of them failed with.
     """
-    people = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]
-    for person in people:
-        await _erase(context, person, patience)
-    return people, await _delete_histories(context)
+    histories = await _delete_histories(context)
+    unfinished = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]
+    people = await each_alone(unfinished, lambda person: _erase(context, person, patience), what="an erasure")
+    return people, histories
 
 
 _BACKGROUND: set[asyncio.Task[Erased]] = set()

@@ -147,10 +147,10 @@ class Erasing:
         return found
 
     async def unfinished(self) -> list[str]:
-        """Ids of people whose erasure has begun and is not finished, oldest first."""
+        """Ids of people whose erasure has begun and is not finished, by the time of their last try."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                "SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY asked_at, owner"
+                "SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY tried_at, owner"
             )
             return [row["owner"] for row in await cursor.fetchall()]
 
@@ -187,7 +187,7 @@ async def _add(connection: Connection, person: str, counts: Mapping[str, int]) -
 
 
 _OUT: Final = (
-    "INSERT INTO tombstones (owner) VALUES (%(who)s) ON CONFLICT DO NOTHING",
+    "INSERT INTO tombstones (owner) VALUES (%(who)s) ON CONFLICT (owner) DO UPDATE SET tried_at = now()",
     "UPDATE profiles SET deleted_at = COALESCE(deleted_at, now()) WHERE id = %(who)s",
     """INSERT INTO mandates (profile_id, may_speak) SELECT id, false FROM profiles WHERE id = %(who)s
        ON CONFLICT (profile_id) DO UPDATE SET may_speak = false, updated_at = now()""",
