@@ -354,3 +354,21 @@ async def test_one_demander_does_not_have_one_person_asked_without_end(gateway: 
 def test_one_demander_does_not_use_up_all_the_questions_of_a_persons_day() -> None:
     quotas = ConsentQuotas()
     assert 4 * quotas.pair_per_day <= quotas.person_per_day
+
+
+async def test_a_token_for_one_process_gives_no_consent_in_its_owners_place(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    victim, other = await room.person(), await room.person("allow")
+    pid = await room.demand({**by_hand(victim), "endpoint": "agent"}, other)
+    await asked(gateway, victim["token"], "projection", 1)
+    issued = await gateway.ask("POST", "/tokens", victim["token"], json={"role": "participant", "process_id": pid})
+    agent = issued.json()["secret"]
+    for switch in ({"endpoint": "proxy"}, {"endpoint": "agent", "fallback": "proxy"}):
+        refused = await room.send(pid, agent, kind="switch_endpoint", **switch)
+        assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed"), switch
+    assert not room.read(victim)
+    assert (await room.send(pid, agent, kind="switch_endpoint", endpoint="human")).status_code == 200
+    own = await room.send(pid, victim["token"], kind="switch_endpoint", endpoint="proxy")
+    assert own.status_code == 200, "the owner's own switch is their consent"
+    assert (await room.send(pid, agent, kind="switch_endpoint", endpoint="agent")).status_code in (200, 409)
+    await room.close(pid)

@@ -147,7 +147,7 @@ async def send_message(
         access = await authorize_invited(context.repositories, caller, process_id, body.invitation)
     else:
         access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
-    await _check_own_proxy(context, access, body)
+    await _check_own_proxy(context, caller, access, body)
     if not caller.on_the_machine:
         _check_ceilings(context, body)
     if isinstance(body, AnswerPlanBody) and body.contact.strip() and body.answer != "commit":
@@ -157,8 +157,11 @@ async def send_message(
     return await send_as(context, access, body, key=key, via=via)
 
 
-async def _check_own_proxy(context: AppContext, access: ProcessAccess, body: MessageBody) -> None:
-    """Whoever said `never` for the scene is told that a proxy would say nothing for them. Raises `BadInput`."""
+async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:
+    """Whoever said `never` for the scene is told that a proxy would say nothing for them; and a token for one process gives nobody's consent.
+
+    Raises `BadInput`, `NotAllowed`.
+    """
     switches = isinstance(body, SwitchEndpointBody) and to_proxy(body.endpoint, body.fallback)
     allows = isinstance(body, ConsentBody) and body.allow
     if not (switches or allows) or not access.person:
@@ -170,6 +173,10 @@ async def _check_own_proxy(context: AppContext, access: ProcessAccess, body: Mes
             "you decided that no proxy ever speaks for you in this scene: change that first "
             "(`PUT /profiles/ID/consents/SCENE`, over MCP `set_consent`)",
             field="kind",
+        )
+    if caller.role is Role.PARTICIPANT and not await context.repositories.readable_in(access.process, [access.person]):
+        raise NotAllowed(
+            "a proxy would read a profile whose owner has not allowed it here: only they can, with a token of their own"
         )
 
 
