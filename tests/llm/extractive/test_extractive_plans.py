@@ -197,7 +197,7 @@ async def test_a_barrier_that_nobody_speaks_of_stays_open_in_a_sentence_that_is_
     plan = await planned("# A\nI can tell mites from pesticide damage under a microscope.\n")
     (residual,) = plan.residuals
     barrier = "The farmers do not say when they spray the orchards"
-    assert residual.title == f"Nobody here has said anything about this: “{barrier}”"
+    assert residual.title == f"Nothing was found on this: “{barrier}”"
     assert residual.transition == f"Somebody is found who can help with this: “{barrier}”."
     assert residual.barriers == [f"{barrier}."]
 
@@ -219,5 +219,5 @@ async def test_a_chinese_plan_says_the_same_in_chinese() -> None:
     plan = await planned("# 老周\n我会修发霉的胶片。\n", tension=TENSION_ZH)
     assert plan.panorama[0].text.startswith("关于「胶片发霉，没有人会修」：P01 的话里也有")
     (residual,) = plan.residuals
-    assert residual.title == "这里没有人说到：「放映机坏了两台」"
+    assert residual.title == "没有找到说到这一点的话：「放映机坏了两台」"
     assert residual.transition == "找到对这一条有办法的人：「放映机坏了两台」。"

@@ -13,7 +13,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
 from tongyao.protocol.model.plan import Plan, PlanDraft, Role, Task
 from tongyao.protocol.model.projection import Item, Outcome, Projection
-from tongyao.protocol.model.requests import DeliveryRequest, Exchange, PlannerRequest
+from tongyao.protocol.model.requests import DeliveryRequest, Exchange, Language, PlannerRequest
 
 # The catalyst
 
@@ -157,7 +157,7 @@ async def test_a_place_that_is_not_free_or_a_condition_meets_no_need(offer: str)
 
 
 async def test_who_only_needs_something_for_a_barrier_contributes_nothing_to_it() -> None:
-    """To help would contradict the gap, which says of the same barrier that nobody said what they have for it."""
+    """To help would contradict the gap, which says of the same barrier that no offer for it was found."""
     draft = await observed(
         room(
             said("P01", 1, "I can tell mites from pesticide damage.", targets=("B1",)),
@@ -166,10 +166,30 @@ async def test_who_only_needs_something_for_a_barrier_contributes_nothing_to_it(
     )
     [gap] = draft.gaps
     assert (gap.target, gap.kind) == ("B2", GapKind.OVERLOOKED)
-    assert "nobody said what they have for it" in gap.text
+    assert "no offer for it was found" in gap.text
     told = {one.target: one.text for one in draft.contributions}
     assert "touches it directly" in told["B1"]
     assert "B2" not in told
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_what_was_answered_in_other_words_is_said_not_to_be_found_and_never_that_nobody_answered(
+    language: Language,
+) -> None:
+    """Comparing words, the engine does not see that these answer each other, and the barriers."""
+    draft = await observed(
+        room(
+            said("P01", 1, "I need somebody who drives the samples to town.", "direction", ("B2",)),
+            said("P02", 1, "My lorry goes to the city every Friday with room on it."),
+        ).model_copy(update={"language": language})
+    )
+    found = {"en": "found in what", "zh": "没有找到"}[language]
+    assert [gap.kind for gap in draft.gaps] == [GapKind.ABSENT, GapKind.OVERLOOKED]
+    assert len(draft.ignored) == 1
+    for one in (draft.gaps[0].text, draft.ignored[0].text):
+        assert found in one
+    assert "obody" not in draft.markdown.replace("Nobody in the valley", "")
+    assert "没有人" not in draft.markdown
 
 
 async def test_a_barrier_that_nobody_names_is_absent() -> None:

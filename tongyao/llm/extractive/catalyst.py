@@ -1,4 +1,4 @@
-"""One round's observation from nothing but what was said: pairs, contributions, gaps, needs that nobody answered.
+"""One round's observation from nothing but what was said: pairs, contributions, gaps, needs for which nothing was found.
 
 It reads the words of items, whoever wrote them. It relates, and never says what anybody should do. It states no translations: that two people mean
 the same in different words cannot be seen by comparing words.
@@ -39,7 +39,7 @@ from tongyao.protocol.model.observation import (
 from tongyao.protocol.model.requests import CatalystRequest, Language
 
 OPEN_NEEDS: Final = 8
-"""Of needs that nobody answered: whoever has something for them says so in the next round."""
+"""Of needs for which nothing was found: whoever has something for them says so in the next round."""
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:

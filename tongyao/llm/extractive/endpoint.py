@@ -51,7 +51,7 @@ QUOTE: Final = 90
 """Units of a quotation; a longer sentence is quoted by its beginning."""
 
 ANSWERS: Final = {"en": 1.0, "zh": 0.5}
-"""Weight of the words shared with what nobody answered from which a statement is said for its sake."""
+"""Weight of the words shared with a need for which nothing was found, from which a statement is said for its sake."""
 
 CONCERNED: Final = {"en": 1.2, "zh": 0.45}
 """Weight of the words that a profile shares with the tension, per root of its number of sentences: from here its owner is
@@ -195,7 +195,7 @@ def _answering(
     aligned: list[tuple[Sentence, Choice | None]],
     chosen: set[Sentence],
 ) -> list[Choice]:
-    """Statements with the words of what the last observation says that nobody answered; no needs and no limits."""
+    """Statements with the words of needs for which, by the last observation, nothing was found; no needs and no limits."""
     notes = request.observations[-1].ignored if request.observations else ()
     best = _best(aligned)
     if best is None or not notes:
@@ -214,7 +214,7 @@ def _answering(
 
 
 def _redirections(request: EndpointRequest) -> list[str]:
-    """What the last observation drew attention to: gaps that somebody may fill, what nobody answered,
+    """What the last observation drew attention to: gaps that somebody may fill, needs for which nothing was found,
     frameworks."""
     if not request.observations:
         return []

@@ -57,7 +57,7 @@ SPEAKS_OF: Final[dict[Language, str]] = {
     "zh": "{alias} 对 {target}：{said}，说到了它。",
     "en": "{alias} on {target}: {said} speaks of it.",
 }
-"""Of who names a barrier and offers nothing for it: `GAP` may say of the same barrier that nobody said what they have."""
+"""Of who names a barrier and offers nothing for it: `GAP` may say of the same barrier that no offer was found."""
 
 MAY_HAVE: Final[dict[Language, str]] = {
     "zh": "{alias} 说{said}：需求方在 {target} 里说的，也许正是这个人要的。",
@@ -67,25 +67,26 @@ MAY_HAVE: Final[dict[Language, str]] = {
 
 GAP: Final[dict[GapKind, dict[Language, str]]] = {
     GapKind.OVERLOOKED: {
-        "zh": "{target} {said}：有人提到，没有人说拿什么来对它。",
-        "en": "{target} {said}: it was named, and nobody said what they have for it.",
+        "zh": "{target} {said}：有人提到，没有找到对应的提议。",
+        "en": "{target} {said}: it was named, and no offer for it was found.",
     },
     GapKind.ABSENT: {
-        "zh": "{target} {said}：在场没有人碰到它。",
-        "en": "{target} {said}: nobody here touches it.",
+        "zh": "{target} {said}：在说过的话里没有找到对应的。",
+        "en": "{target} {said}: nothing for it was found in what was said here.",
     },
 }
 
 IGNORED: Final[dict[Language, str]] = {
-    "zh": "{alias} 说{said}，没有人回应。",
-    "en": "{alias} said {said}; nobody answered it.",
+    "zh": "{alias} 说{said}，在别人的话里没有找到对应的。",
+    "en": "{alias} said {said}; nothing for it was found in what others said.",
 }
+"""Comparing words misses much: these sentences say what was not found, and never that nobody has it or said it."""
 
 _TITLES: Final[dict[str, dict[Language, str]]] = {
     "pairs": {"zh": "两两之间", "en": "Between participants"},
     "contributions": {"zh": "对张力的作用", "en": "Against the tension"},
     "gaps": {"zh": "缺口", "en": "Gaps"},
-    "ignored": {"zh": "没有人回应的需要", "en": "Needs that nobody answered"},
+    "ignored": {"zh": "没有找到对应的需要", "en": "Needs for which nothing was found"},
 }
 _VERDICT: Final[dict[Verdict, dict[Language, str]]] = {
     Verdict.MORE: {"zh": "信息差还在。", "en": "The information gap is still open."},

@@ -36,15 +36,15 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "decide": "定下来：另问一些人，还是把想要的换句话再说一遍。",
         "say_whether": "说明是否愿意为这件事拿出来：{said}",
         "mutual": "{a} 与 {b} 互相等着对方的一份，谁先谁后记录里没有说。",
-        "not_spoken_of": "这里没有人说到：{said}",
+        "not_spoken_of": "没有找到说到这一点的话：{said}",
         "not_offered": "这里没有找到对应的提议：{said}",
         "wanted": "找到对这一条有办法的人：{said}。",
         "offset": "{a} 与 {b} 说的条件也许合不到一起",
         "hold_both": "找到让两边都成的办法：{both}。",
         "apart": "{a} 说{x}，{b} 说{y}，按现在的说法难以并存。",
-        "one_goes_on": "这份方案里有一处，两个人说的条件也许合不到一起。它写在“在场没有人有的”里，可以为它另开一个过程。",
-        "all_go_on": "这份方案里有 {offsets} 处，两个人说的条件也许合不到一起。它们都写在“在场没有人有的”里，可以为每一处另开一个过程。",
-        "some_go_on": "这份方案里有 {offsets} 处，两个人说的条件也许合不到一起，其中 {kept} 处写在“在场没有人有的”里。那里最多写 {most} 件，还没有提议的阻碍排在前面。",
+        "one_goes_on": "这份方案里有一处，两个人说的条件也许合不到一起。它写在“没有解开的”里，可以为它另开一个过程。",
+        "all_go_on": "这份方案里有 {offsets} 处，两个人说的条件也许合不到一起。它们都写在“没有解开的”里，可以为每一处另开一个过程。",
+        "some_go_on": "这份方案里有 {offsets} 处，两个人说的条件也许合不到一起，其中 {kept} 处写在“没有解开的”里。那里最多写 {most} 件，还没有提议的阻碍排在前面。",
         "not_taken_up": "{aliases} 提的修改没有写进这一版：不用语言模型的引擎不会改写方案。他们的原话在答复里。",
     },
     "en": {
@@ -77,17 +77,17 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "decide": "Decide: either other people are asked, or the wish is said in other words.",
         "say_whether": "Say whether you would give this here: {said}",
         "mutual": "{a} and {b} each wait for the other's share; the record does not say who is first.",
-        "not_spoken_of": "Nobody here has said anything about this: {said}",
+        "not_spoken_of": "Nothing was found on this: {said}",
         "not_offered": "No offer for this was found here: {said}",
         "wanted": "Somebody is found who can help with this: {said}.",
         "offset": "The conditions of {a} and {b} may not fit together",
         "hold_both": "A way is found in which both hold: {both}.",
         "apart": "{a} says {x}, {b} says {y}: as they stand the two may not both hold.",
-        "one_goes_on": "At one point in this plan, what two people say may not fit together. It stands under “What nobody here has”, and a process of its "
+        "one_goes_on": "At one point in this plan, what two people say may not fit together. It stands under “What stayed open”, and a process of its "
         "own can be started for it.",
-        "all_go_on": "At {offsets} points in this plan, what two people say may not fit together. They stand under “What nobody here has”, and a process of "
+        "all_go_on": "At {offsets} points in this plan, what two people say may not fit together. They stand under “What stayed open”, and a process of "
         "its own can be started for each.",
-        "some_go_on": "At {offsets} points in this plan, what two people say may not fit together. {kept} of them stand under “What nobody here has”: at "
+        "some_go_on": "At {offsets} points in this plan, what two people say may not fit together. {kept} of them stand under “What stayed open”: at "
         "most {most} things stand there, and what is in the way without any offer comes first.",
         "not_taken_up": "What {aliases} proposed is not worked into this version: the engine without a model cannot rewrite a plan. "
         "Their words stand with the answers.",

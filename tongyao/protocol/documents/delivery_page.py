@@ -27,7 +27,7 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "gains": "What you get",
         "conditions": "What it costs you, and your conditions as the plan states them",
         "open": "What is not solved, as far as it touches you",
-        "lacking": "What nobody here has, and touches you",
+        "lacking": "Open points of the plan that touch you",
         "answer": "Your answer",
         "terms": "Nothing was promised for you. What is asked of you is an offer of your side or a question to you, and it is "
         "agreed only when you say so: a proxy answers for nobody. While the plan is being answered you can commit, decline, "
@@ -48,7 +48,7 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "gains": "你得到的",
         "conditions": "你付出的，和你的条件，方案里是这样写的",
         "open": "与你有关、还没有解开的",
-        "lacking": "与你有关、在场没有人有的",
+        "lacking": "方案里没有解开的几处，与你有关",
         "answer": "你的答复",
         "terms": "没有人替你答应过任何事。要你做的，是你这一方提出的，或者是向你提的问题；你说了算数，才算谈定；代理不替任何人答复。"
         "征求答复期间，你可以接下（commit）、不接（decline），或者另提一个办法（propose）。不接不用解释。"

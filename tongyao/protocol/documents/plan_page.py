@@ -1,7 +1,7 @@
 """A plan laid out for somebody who reads nothing else (docs/plans.md). Pure.
 
 The order: what this is about; what is possible now; who would do what, for what, on which condition; what stands against
-it; what nobody here has; what happens first; what was said and not used; how it was answered, where that is known.
+it; what stayed open; what happens first; what was said and not used; how it was answered, where that is known.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "roles": "Who would do what, for what, on which condition",
         "roles_lead": "Nothing here is promised until those concerned commit.",
         "against": "What stands against it",
-        "lacking": "What nobody here has",
+        "lacking": "What stayed open",
         "first": "What happens first, and what after it",
         "unused": "Also said in the rounds, and not used above",
         "unused_lead": "Facts that nothing in this plan rests on. They may still matter to whoever acts on it.",
@@ -74,7 +74,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "roles": "谁做什么，得到什么，有什么条件",
         "roles_lead": "有关的人接下之前，这里没有一件事是定下的。",
         "against": "有什么挡着",
-        "lacking": "在场没有人有的",
+        "lacking": "没有解开的",
         "first": "先做什么，后做什么",
         "unused": "各轮里还说过、上面没有用到的",
         "unused_lead": "方案里没有一句话以这些事实为依据。照方案去做的人仍可能用得着。",

@@ -1,4 +1,4 @@
-"""The plan: every claim with what it rests on, the tasks, what nobody here has, and the same as a file to keep."""
+"""The plan: every claim with what it rests on, the tasks, what stayed open, and the same as a file to keep."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         done=done,
         view=view,
         plan=plan,
-        title=reading.title_of(view) or process_id,
+        title=reading.title_of(view),
         **plans.values_of(view, plan),
         now=await afterwards(visit, access, view),
         until=await answered_until(visit, process_id),
