@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tongyao.gateway.console.people import Person, people_found, ticked
-from tongyao.protocol.guards.support import words_in_common
+from tongyao.protocol.guards.support import telling_words_in_common
 from tongyao.records.process.seats import CandidateRow
 
 PARTS = {
     "T": "I want the street to keep honey, all of it, from the chapel down to the mill and the two yards behind it.",
-    "B1": "Nobody knows bees.",
+    "B1": "Nobody knows bees, hives or honey.",
 }
 BEES: dict[str, Any] = {"part": "B1", "facet": "offers", "start": 0, "end": 30}
 HONEY: dict[str, Any] = {"part": "T", "facet": "moves", "start": 0, "end": 30}
@@ -45,14 +45,17 @@ def test_a_sentence_of_theirs_stands_once_and_a_part_is_named_by_its_first_words
     [first], [second] = ada.sides["resonance"], ada.sides["complement"]
     assert ada.open
     assert (first.quote, second.quote) == (said, "")
-    assert (first.words, second.words) == ("I want the street to keep honey, all of it …", "Nobody knows bees")
+    assert (first.words, second.words) == (
+        "I want the street to keep honey, all of it …",
+        "Nobody knows bees, hives or honey",
+    )
 
 
 def found_by_words() -> list[Person]:
     """The first in the field's order shares no word, the second a few, the third may not be read."""
     quotes = {
         ("p-none", 0, 30, "B1"): "A choir is a table of who turns up.",
-        ("p-share", 0, 30, "B1"): "Nobody here knows bees like my mother, who knows their yards.",
+        ("p-share", 0, 30, "B1"): "Nobody here knows bees, hives and honey like my mother.",
     }
     return people_found([row(one, "complement", BEES) for one in ("p-none", "p-share", "p-closed")], PARTS, quotes)
 
@@ -61,7 +64,7 @@ def test_a_reason_names_the_words_that_its_sentence_shares_with_the_part_it_is_f
     none, share, closed = found_by_words()
     assert [one.shared for one in (*none.sides["complement"], *share.sides["complement"])] == [
         (),
-        ("nobody", "knows", "bees"),
+        ("bees", "hives", "honey"),
     ]
     assert (none.weak, share.weak, closed.weak) == (True, False, False), "nothing is said of words that may not be read"
 
@@ -71,6 +74,10 @@ def test_without_a_model_who_shares_no_word_is_not_ticked_where_others_do() -> N
     assert ticked(found, most=8, by_words=True) == ["p-share", "p-closed"]
     assert ticked(found, most=1, by_words=True) == ["p-share"]
     assert ticked(found[:1], most=8, by_words=True) == ["p-none"], "nobody else is there"
+    quote = {("p-none", 0, 30, "B1"): "Nobody turns up for choir.", ("p-share", 0, 30, "B1"): "I play cards."}
+    people = people_found([row(one, "complement", BEES) for one in ("p-none", "p-share")], PARTS, quote)
+    assert not people[0].shared, "an ordinary word explains nothing"
+    assert [one.touches for one in people] == [True, False]
     assert ticked(found, most=2, by_words=False) == ["p-none", "p-share"], "a model compares meanings"
 
 
@@ -84,8 +91,10 @@ def test_without_a_model_who_shares_no_word_is_not_ticked_where_others_do() -> N
         ),
         ("我会修水表，也能看水表。", "没有人会看水表", ("水表", "看水表")),
         ("I knit.", "The canal is cold.", ()),
+        ("I want more time for it next year.", "We want a ferry this year; time is short.", ()),
+        ("今年下午都行。", "今年下午常下雨。", ()),
         ("", "water", ()),
     ],
 )
-def test_words_in_common_are_named_as_they_stand(text: str, other: str, words: tuple[str, ...]) -> None:
-    assert words_in_common(text, other) == words
+def test_telling_words_in_common_are_named_as_they_stand(text: str, other: str, words: tuple[str, ...]) -> None:
+    assert telling_words_in_common(text, other) == words

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tongyao.app.choosing.candidate_sentences import Reason as Span
-from tongyao.protocol.guards.support import words_in_common
+from tongyao.protocol.guards.support import telling_words_in_common, terms
 from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.records.process.seats import CandidateRow
 
@@ -27,7 +27,7 @@ class Reason:
     """`part` (T, B1, …) of the tension, with its first words, is near what this `facet` of the person says.
 
     `quote`: their sentence where it may be read and does not stand beside an earlier reason; else empty. `read`: whether
-    it may be read. `shared`: its words that stand in the part as well.
+    it may be read. `shared`: its words that stand in the part as well, without ordinary ones; `touches`: whether any word does.
     """
 
     part: str
@@ -36,6 +36,7 @@ class Reason:
     quote: str
     read: bool
     shared: tuple[str, ...]
+    touches: bool
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,17 @@ class Person:
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """All words that their sentences share with the tension."""
+        """All words that their sentences share with the tension, without ordinary ones."""
         return tuple(dict.fromkeys(word for reason in self._reasons() for word in reason.shared))
 
     @property
+    def touches(self) -> bool:
+        """Whether their sentences share any word with the tension, an ordinary one included."""
+        return any(reason.touches for reason in self._reasons())
+
+    @property
     def weak(self) -> bool:
-        """Whether what may be read of them shares hardly a word with the tension."""
+        """Whether what may be read of them shares hardly a telling word with the tension."""
         return self.open and len(self.shared) <= _WEAK
 
     def _reasons(self) -> Iterator[Reason]:
@@ -68,12 +74,13 @@ class Person:
 def ticked(people: Sequence[Person], *, most: int, by_words: bool) -> list[str]:
     """The ids of who is proposed. `people`: the nearest first; `by_words`: no model compared meanings.
 
-    Then who shares no word with the tension is left out, where others do: of those whose sentences may be read.
+    Then who shares no word with the tension is left out, where others do: of those whose sentences may be read. Here ordinary
+    words count: without them fewer of the right people are ticked (docs/field.md).
     """
     nearest = [one.id for one in people]
     if not by_words:
         return nearest[:most]
-    sharing = [one.id for one in people if one.shared or not one.open]
+    sharing = [one.id for one in people if one.touches or not one.open]
     left = [one for one in nearest if one not in sharing]
     return [*sharing, *left[: max(0, _LEAST - len(sharing))]][:most]
 
@@ -105,7 +112,8 @@ def _reasons(
             facet=str(reason.get("facet", "")),
             quote="" if quote in shown else quote,
             read=bool(quote),
-            shared=words_in_common(quote, parts.get(part, "")),
+            shared=telling_words_in_common(quote, parts.get(part, "")),
+            touches=bool(terms(quote) & terms(parts.get(part, ""))),
         )
         shown.add(quote)
 

@@ -18,8 +18,10 @@ import jieba.posseg
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
+
+from tongyao.protocol.guards.ordinary_words import ORDINARY_CHINESE, ORDINARY_ENGLISH
 
 jieba.setLogLevel(logging.WARNING)
 
@@ -34,38 +36,7 @@ _CJK = r"\u3400-\u9fff"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’:.-][^\W_{_CJK}]+)*")
 _FUNCTION: Final = frozenset("的了是我你您他她它们这那吗呢吧啊把被很最都也就还又没不能会可以个要")
 _NUMERAL = re.compile(r"[零〇一二三四五六七八九十百千万亿两半几多]+\w?")
-_ORDINARY: Final = ENGLISH_STOP_WORDS | frozenset(
-    """
-    want wants wanted need needs needed offer offers offered can't won't don't doesn't didn't isn't i've i'm
-    i'd it's that's make makes made like liked year years week weeks weekly month months day days daily hour
-    hours minute minutes time times people person persons thing things use used uses using work works worked
-    working look looks looked looking someone somebody anybody nobody everybody everyone anyone good better
-    best new old way ways know knows knew known think thinks thought say says said tell tells told ask asks
-    asked come comes came going goes went gone get gets got give gives gave given take takes took taken let
-    lets keep keeps kept bring brings brought run runs ran running start started stop stopped try tried long
-    short big small little lot lots kind sort bit half end set right left place hand hands help helps far
-    near able right really just own mine half whole second later early soon today hundred thousand per cent
-    percent pound pounds euro euros dollar dollars number numbers read write wrote written call called show
-    showed shown turn turned hold holds held pay pays paid cost costs point case fact part parts January
-    February March April May June July August September October November December Monday Tuesday Wednesday
-    Thursday Friday Saturday Sunday home house morning evening night afternoon noon midnight tomorrow yesterday miss missed
-    free open opened opens close closed closes place places side sides front top bottom late early nice hard easy fine
-    having being doing two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety dozen dozens couple several kilo kilos kilogram
-    kilograms gram grams metre metres meter meters kilometre kilometres kilometer kilometers mile miles litre litres liter liters
-    tonne tonnes ton tons inch inches foot feet yards
-    sure different enough ready busy sort stuff lot bits mind feel feels felt care matter matters wrong true whole front
-    """.lower().split()
-)
 _PARTICLES: Final = frozenset("up down in out on off over by away back".split())
-_ORDINARY_ZH: Final = frozenset(
-    """
-    上午 下午 中午 早上 晚上 夜里 早晨 傍晚 白天 半天 整天 天天 每天 今天 明天 昨天 后天 那天 时候 时间 年轻 有人 没人 从前 以前 以后
-    礼拜 星期 周末 周一 周二 周三 周四 周五 周六 周日 小时 分钟 钟头 半年 去年 今年 明年 一年 每年 一块 块钱 东西 地方 办法 事情 样子
-    自己 别人 人家 大家 喜欢 愿意 想找 在找 可以 觉得 知道 晓得 需要 提供 最好 真的 其实 本来 一直 已经 差不多 多少 怎样 怎么 什么
-    子 方 天 段 头 面 边 口 家 人 手 号 种 件 层 句 样 片 点 条 根 张 间 套 份 次 回 里 外 上 下 前 后 中 东 西 南 北 年 月 日 块 钱 费
-    """.split()
-)
 _ENDINGS: Final = ("'s", "’s", "ings", "ing", "ers", "er", "ies", "ied", "ed", "es", "s", "e", "y")
 
 
@@ -104,13 +75,13 @@ def _parts(word: str) -> list[str]:
     parts = word.split("-")
     if len(parts) == 1 or parts[-1] in _PARTICLES:
         return [word]
-    return parts if all(part in _ORDINARY for part in parts) else [word, *parts]
+    return parts if all(part in ORDINARY_ENGLISH for part in parts) else [word, *parts]
 
 
 def _subject(word: str) -> bool:
     """Whether an English word may be what a sentence is about: no ordinary word, no number, no adverb."""
     return (
-        word not in _ORDINARY
+        word not in ORDINARY_ENGLISH
         and len(word) > 1
         and not word[0].isdigit()
         and not (word.endswith("ly") and len(word) > 5)
@@ -121,7 +92,7 @@ def _subject(word: str) -> bool:
 def _telling(word: str) -> bool:
     # A word that jieba only guessed at may be two ordinary ones: those with a function word in them are
     # left out.
-    return not (_NUMERAL.fullmatch(word) or _FUNCTION & set(word) or word in _ORDINARY_ZH) and weight_of(word) > 0
+    return not (_NUMERAL.fullmatch(word) or _FUNCTION & set(word) or word in ORDINARY_CHINESE) and weight_of(word) > 0
 
 
 @lru_cache(maxsize=100_000)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tongyao.protocol.guards.ordinary_words import ORDINARY_CHINESE, ORDINARY_ENGLISH
 from tongyao.protocol.guards.spelled_numbers import spelled_numbers
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.rules.identity.pseudonyms import MARKED
@@ -26,7 +27,9 @@ _FUNCTION_WORDS: Final = frozenset(
 _COMMON_PAIRS: Final = frozenset(
     "可以 一个 这个 那个 他们 我们 没有 因为 所以 如果 已经 需要 能够 进行 以及 或者 并且 其中 对于 通过 提供 参与".split()
 )
-
+_ORDINARY_CHINESE: Final = re.compile(
+    "|".join(sorted(_COMMON_PAIRS | {word for word in ORDINARY_CHINESE if len(word) == 2}))
+)
 
 _WHY: Final[Mapping[Language, tuple[str, str]]] = {
     "en": ("the number {number} stands in none of the cited items", "shares no term with the cited items"),
@@ -62,20 +65,23 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(words | (pairs - _COMMON_PAIRS))
 
 
-def words_in_common(text: str, other: str) -> tuple[str, ...]:
-    """The words of `text` whose terms stand in `other` as well, each once and in their order; of Chinese the longest stretches."""
+def telling_words_in_common(text: str, other: str) -> tuple[str, ...]:
+    """The words of `text` whose terms stand in `other` as well, each once and in their order; of Chinese the longest stretches.
+
+    Without ordinary words, which stand in texts about anything.
+    """
     shared = terms(other)
-    lowered = _ALIAS.sub(" ", text).casefold()
+    lowered = _ORDINARY_CHINESE.sub("  ", _ALIAS.sub(" ", text).casefold())
     found: list[tuple[int, str]] = [
         (one.start(), one.group())
         for one in _WORD.finditer(lowered)
-        if one.group() not in _FUNCTION_WORDS and one.group()[:6] in shared
+        if one.group() not in ORDINARY_ENGLISH and one.group()[:6] in shared
     ]
     for run in _CJK.finditer(lowered):
         begin = end = -1
         for at in range(run.start(), run.end() - 1):
             pair = lowered[at : at + 2]
-            if pair not in shared or pair in _COMMON_PAIRS:
+            if pair not in shared:
                 continue
             if at >= end:
                 if begin >= 0:
