@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tongyao.gateway.console.reading import Quotes, concerning, unanswered
+from tongyao.gateway.console.pages import environment, words
+from tongyao.gateway.console.reading import Quotes, concerning, observations, title_of, title_of_words, unanswered
 from tongyao.protocol.model.observation import (
     Contribution,
     Effect,
@@ -14,6 +15,9 @@ from tongyao.protocol.model.observation import (
     Relation,
     Verdict,
 )
+from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.read_access import PartyView
 
 SEEN = Observation(
     round=2,
@@ -58,3 +62,35 @@ def test_a_sentence_that_was_quoted_before_is_quoted_again_by_its_first_words() 
     assert shown.once(f"P01 says “{said}”.") == f"P01 says “{said}”."
     assert shown.once(f"Your “{said}” meets a post.") == "Your “I can sew straps of old …” meets a post."
     assert shown.once("“Short.” and “Short.”") == "“Short.” and “Short.”"
+
+
+def view_of(*seen: Observation, **more: object) -> PartyView:
+    return PartyView.model_validate(
+        {"id": "c-1", "phase": Phase.CRYSTALLIZING, "round": 9, "you": "P00", "observations": seen, **more}
+    )
+
+
+def test_an_observation_that_repeats_an_earlier_round_says_so_in_one_line() -> None:
+    before = SEEN.model_copy(update={"round": 1})
+    silent = Observation(round=3, verdict=Verdict.EXHAUSTED)
+    first, second, third = observations(view_of(before, SEEN, silent))
+    assert [one.repeats for one in (first, second, third)] == [0, 1, 0]
+    page = "{% import 'parts/process.html' as parts with context %}{{ parts.observation(seen, 'n') }}"
+    shown = [
+        environment().from_string(page).render(seen=one, view=view_of(), sources={}, **words("en"))
+        for one in (first, second, third)
+    ]
+    assert "Both want the quay lit." in shown[0]
+    assert "The same as in round 1, word for word." in shown[1] and "quay" not in shown[1]
+    assert "Nothing new became visible." in shown[2]
+
+
+def test_a_process_has_one_title_whoever_asks_for_it() -> None:
+    tension = Tension(
+        transition="A quay that is lit. Every night.", initial_state="Dark.", barriers=("Wire.",), exchange=""
+    )
+    left = "What nobody found: a ladder"
+    child = view_of(title=left, intent="I want the quay lit.", tension=tension)
+    assert title_of(child) == title_of_words(left, None, tension) == left, "who is asked to join reads the same"
+    assert title_of(view_of(tension=tension)) == title_of_words("", None, tension) == "A quay that is lit"
+    assert title_of(view_of()) == "c-1", "who may read nothing of it"

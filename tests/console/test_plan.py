@@ -128,7 +128,7 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
     file.write_text(await report_of(console.harness.stack.repositories, pid), encoding="utf-8")
     page = await opened(console.browser, file, viewport=PHONE)
     for heading in ("The intent, in four parts", "How they stand to each other", "The rounds", "The audit"):
-        assert await page.get_by_role("heading", name=heading).count() == 1, heading
+        assert await page.get_by_role("heading", name=heading, exact=True).count() == 1, heading
     assert await page.evaluate("getComputedStyle(document.body).margin") == "0px", "its own style is refused"
     await page.locator(".src summary").first.click()
     assert await page.locator(".src blockquote").first.is_visible()

@@ -252,7 +252,10 @@ def replan(
     ] = None,
     key: Key = None,
 ) -> None:
-    """Have the plan made once more, without people who declined and with changes that others proposed."""
+    """Have the plan made once more, without people who declined and with changes that others proposed.
+
+    This is possible once. The engine without a model cannot work in what was proposed: `tongyao show` says so.
+    """
     from tongyao.commands.actions import messages as actions
 
     aliases = run(actions.aliases(process, [without or [], proposal or []]))

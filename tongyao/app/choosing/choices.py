@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
+from tongyao.app.choosing.findings import engine_of
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
@@ -69,6 +70,17 @@ class Choices(Value):
     proposals: tuple[Proposal, ...] = ()
     note: str = Field(default="", description="Why there are no proposals.")
     residual: Residual | None = None
+    needed: int | None = Field(
+        default=None, description="How many people a round needs, where the rounds have stopped."
+    )
+    present: int | None = Field(
+        default=None,
+        description="How many are in the room, where the rounds have stopped; 0 where nobody is but the demander.",
+    )
+    takes_up_proposals: bool = Field(
+        default=True,
+        description="Of `replan`: whether what was proposed is worked into the new plan. The engine without a model cannot.",
+    )
 
 
 async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | None:
@@ -83,12 +95,15 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         return None
     row = await repositories.processes.get(ask.process_id)
     if row.phase != Phase.DECIDING:
-        return Choices(options=("replan", "conclude"))
+        return Choices(
+            options=("replan", "conclude"), takes_up_proposals=await _takes_up_proposals(repositories, row.id)
+        )
     record = await repositories.record(ask.process_id)
     lack, names = lacking(record), read_access.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
-    others = sum(one.active and one.alias != DEMANDER for one in record.participants)
+    present = [one.alias for one in record.participants if one.active]
+    others = sum(alias != DEMANDER for alias in present)
     free = settings.max_others - others
     refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
     if settings.demander_takes_part and not others:
@@ -99,6 +114,8 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
         proposals=tuple(Proposal.of(one) for one in found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
+        needed=settings.quorum,
+        present=len(present) if others else 0,
     )
 
 
@@ -106,10 +123,16 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     plan = await repositories.plans.latest(ask.process_id)
     may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a plan is made anew once
     options = ("approve_residual", "replan") if may_replan else ("approve_residual",)
+    taken_up = not may_replan or await _takes_up_proposals(repositories, ask.process_id)
     try:
-        return Choices(options=options, residual=await residual_of(repositories, ask.process_id, ask.subject))
+        residual = await residual_of(repositories, ask.process_id, ask.subject)
     except NotAnnounced:
-        return Choices(options=options)
+        residual = None
+    return Choices(options=options, residual=residual, takes_up_proposals=taken_up)
+
+
+async def _takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
+    return await engine_of(repositories, process_id, "plan") != "extractive"
 
 
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:

@@ -1,7 +1,8 @@
-"""Whether a process found any relation, and what to say where it found none."""
+"""Which engine works for a process; whether it found any relation, and what to say where it found none."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from tongyao.records.process.processes import ProcessRow
@@ -24,7 +25,13 @@ async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
     if not observed or any(one.kind.related for one in await repositories.rounds.relations(row.id)):
         return ""
     language = "zh" if row.language == "zh" else "en"
-    manifest = await repositories.seats.manifest(row.id)
-    engine = (manifest.get("*", {}).get("engines") or {}).get("observe")
+    engine = await engine_of(repositories, row.id, "observe")
     said = _NOTHING[language].format(rounds=len(observed))
     return f"{said} {_COMPARES_WORDS[language]}" if engine == "extractive" else said
+
+
+async def engine_of(repositories: Repositories, process_id: str, step: str) -> str:
+    """The name of the engine that takes a step (`observe`, `plan` …) of a process; empty before the start."""
+    manifest = await repositories.seats.manifest(process_id)
+    engines: Mapping[str, str] = manifest.get("*", {}).get("engines") or {}
+    return engines.get(step, "")

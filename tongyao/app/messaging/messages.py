@@ -21,6 +21,7 @@ from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.given_names import check_names
+from tongyao.app.messaging.refusal_details import in_detail
 from tongyao.app.messaging.wire import (
     AnswerPlanBody,
     ConsentBody,
@@ -219,20 +220,14 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
-        raise Refused(_of_round(stored.verdict, body), stored.id, phase=phase, language=access.process.language)
+        raise Refused(
+            in_detail(stored.verdict, body, access.process), stored.id, phase=phase, language=access.process.language
+        )
     if isinstance(body, AnswerPlanBody) and body.contact.strip():
         await keep_contact(
             context, access, body.contact
         )  # also when repeated: an earlier try may have stopped before this
     return _receipt(stored, repeated=kept.verdict is not None)
-
-
-def _of_round(verdict: Verdict, body: MessageBody) -> Verdict:
-    """A refusal of words, with the round that they were for."""
-    if not isinstance(body, SubmitProjectionBody) or verdict.code != Refusal.TURN_OVER:
-        return verdict
-    en, zh = f"round {body.round}: {verdict.en}", f"第 {body.round} 轮：{verdict.zh}"
-    return verdict.model_copy(update={"en": en, "zh": zh})
 
 
 async def _with_checked_names(

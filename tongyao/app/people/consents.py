@@ -52,6 +52,7 @@ class ConsentQuestion(Value):
     """What somebody is asked, before they have a seat: about which tension, and what of them others would get to read."""
 
     scene: str
+    title: str = Field(default="", description="Of a child: what stayed open in its parent, in a line.")
     tension: Tension | None
     others: int = Field(description="How many others would take part at most, besides the demander.")
     discloses_en: str
@@ -98,6 +99,7 @@ async def question_of(context: AppContext, row: InboxRow) -> ConsentQuestion | N
     )
     return ConsentQuestion(
         scene=record.scene,
+        title=read_access.title_for_invited(record, names),
         tension=read_access.tension_for_invited(record, names),
         others=others,
         discloses_en=en,

@@ -132,6 +132,8 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             console.print(table)
         if given.note:
             console.print(Text(given.note))
+        if not given.takes_up_proposals:
+            console.print(Text(say("show.proposals_stay")))
 
 
 def markdown(text: str) -> RenderableType:

@@ -125,8 +125,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
     answering = Answering(ask=ask)
     if ask.consent is not None:
         answering.scene = (await scene_titles(visit)).get(ask.consent.scene, ask.consent.scene)
-        if ask.consent.tension is not None:
-            answering.title = reading.title_of_text(ask.consent.tension.transition)
+        answering.title = reading.title_of_words(ask.consent.title, None, ask.consent.tension)
     if ask.view is not None:
         answering.title = reading.title_of(ask.view)
         last = (ask.view.observations or (None,))[-1]
@@ -139,6 +138,8 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
     if ask.ask == "decision":
         asked = await visit.context.repositories.events.of_kind(ask.process_id, EventKind.DECISION_NEEDED)
         answering.cause = str(asked[-1].data.get("cause", "")) if asked else ""
+        if answering.cause == "quorum" and _enough(ask):
+            answering.cause = "silence"  # also when nobody spoke, a round has too few voices
     if ask.ask in ("residual", "hole"):
         access = await authorize_in_process(
             visit.context.repositories, visit.caller, ask.process_id, Action.READ_PROCESS
@@ -151,6 +152,11 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
             answering.words = kept.get("words", "")
             answering.parts = {part: kept.get(part, "") for part in PARTS}
     return answering
+
+
+def _enough(ask: Ask) -> bool:
+    chosen = ask.choices
+    return chosen is not None and (chosen.present or 0) >= max(chosen.needed or 0, 1)
 
 
 async def scene_titles(visit: Visit) -> dict[str, str]:

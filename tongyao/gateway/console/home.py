@@ -73,4 +73,4 @@ async def _entry(visit: Visit, one: ProcessSummary) -> Entry:
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
     by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
-    return Entry(one.id, reading.title_of(view) or one.id, one.phase, asked, page, by_proxy)
+    return Entry(one.id, reading.title_of(view), one.phase, asked, page, by_proxy)

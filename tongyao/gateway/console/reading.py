@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from tongyao.protocol.model.events import EventKind
@@ -12,6 +12,7 @@ from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relat
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.sizes import cut, language_of
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.read_access import PartyView
 
 _TITLE_UNITS: Final = 14
@@ -43,12 +44,13 @@ class Source:
 
 
 def title_of(view: PartyView) -> str:
-    """What stayed open, for a child. Otherwise the first words of the intent or of the tension's transition. Empty where none may be read."""
-    return title_of_text(view.title or view.intent or (view.tension.transition if view.tension else ""))
+    """What stayed open, for a child. Otherwise the first words of the intent or of the tension's transition. Where none may be read, the id."""
+    return title_of_words(view.title, view.intent, view.tension) or view.id
 
 
-def title_of_text(text: str) -> str:
-    """The first words of a text."""
+def title_of_words(title: str | None, intent: str | None, tension: Tension | None) -> str:
+    """A process's title of what may be read of it: the first words of the first of these; empty where there is none."""
+    text = title or intent or (tension.transition if tension else "")
     first = next((line.strip("# ").strip() for line in text.splitlines() if line.strip("# ").strip()), "")
     for stop in "。！？":
         first = first.split(stop)[0]
@@ -159,7 +161,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Observed:
-    """One observation as text with footnotes. Relations that only stand from before are in the matrix."""
+    """One observation as text with footnotes. Relations that only stand from before are in the matrix.
+
+    `repeats`: the round before it that said the same word for word; 0: none.
+    """
 
     round: int
     relations: list[Statement]
@@ -169,14 +174,33 @@ class Observed:
     absent: list[Statement]
     ignored: list[Statement]
     notes: list[list[Source]]
+    repeats: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing, besides relations that stand from before."""
+        return not self._texts()
+
+    def says_the_same(self, other: Observed) -> bool:
+        return self._texts() == other._texts()
+
+    def _texts(self) -> list[tuple[str, str]]:
+        groups = ("relations", "translations", "frameworks", "overlooked", "absent", "ignored")
+        return [(name, one.text) for name in groups for one in getattr(self, name)]
 
 
-def observed(view: PartyView, number: int = 0) -> Observed | None:
-    """The observation of this round, by default the last; None where there is none."""
-    found = [one for one in view.observations or () if number in (0, one.round)]
-    if not found:
-        return None
-    seen, sources, notes, quotes = found[-1], sources_of(view), list[list[Source]](), Quotes()
+def observations(view: PartyView) -> list[Observed]:
+    """All observations, the last one last."""
+    found = list[Observed]()
+    for one in view.observations or ():
+        seen = _observed(view, one)
+        same = next((before for before in found if not seen.empty and seen.says_the_same(before)), None)
+        found.append(replace(seen, repeats=same.round) if same else seen)
+    return found
+
+
+def _observed(view: PartyView, seen: Observation) -> Observed:
+    sources, notes, quotes = sources_of(view), list[list[Source]](), Quotes()
 
     def said(text: str, ids: tuple[str, ...]) -> Statement:
         if ids:

@@ -35,12 +35,13 @@ def report_html(
     """
     aliases, rounds = reading.grid(view)
     sheet, policy = _style()
+    seen = reading.observations(view)
     values = {
         "view": view,
         "plan": view.plan,
-        "title": reading.title_of(view) or view.id,
-        "observed": reading.observed(view),
-        "observations": [reading.observed(view, one.round) for one in view.observations or ()],
+        "title": reading.title_of(view),
+        "observed": seen[-1] if seen else None,
+        "observations": seen,
         "matrix": reading.matrix(view),
         "sources": reading.sources_of(view),
         "cited": reading.cited,

@@ -215,6 +215,14 @@ def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | Non
     return _tension_for(record, "invited", names)
 
 
+def title_for_invited(record: Record, invited: Sequence[str]) -> str:
+    """As `tension_for_invited`: of a child what stayed open in its parent; empty for others."""
+    if not may_see("invited", Part.TENSION, record.phase):
+        return ""
+    names = anonymizer(record.model_copy(update={"others": (*record.others, *invited)}))
+    return names.text(record.title, author=DEMANDER)
+
+
 def for_export(record: Record) -> PartyView:
     """The whole record for whoever runs the installation, under aliases, with what people wrote to their answers."""
     names = anonymizer(record)
@@ -226,6 +234,7 @@ def for_export(record: Record) -> PartyView:
         phase=record.phase,
         round=record.round,
         you="",
+        title=names.text(record.title, author=DEMANDER) or None,
         tension=names.model(shown_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),

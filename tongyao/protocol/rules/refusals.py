@@ -111,8 +111,8 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.TWICE: ("somebody is named twice, or is in the room already", "有人被重复选中，或已在场"),
     Refusal.HIMSELF: ("the demander cannot be one of the participants", "需求方不能同时是参与者"),
     Refusal.NO_PARTICIPANTS: (
-        "too few participants: with those in the room they must reach the quorum, which is 2 unless the demander set another",
-        "参与者太少：连同在场的人，至少要达到最低人数；需求方没有另设时是 2 人",
+        "too few participants: name at least as many as the quorum, which is 2 unless the demander set another; to add people, at least one",
+        "参与者太少：至少要达到最低人数，需求方没有另设时是 2 人；加人时至少一位",
     ),
     Refusal.DEMANDER_APART: (
         "the demander takes no part in the rounds of this process: nobody speaks, or is waited for, as P00",

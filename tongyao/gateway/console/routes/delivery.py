@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter
 from fastapi.responses import Response
+from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
@@ -42,25 +41,34 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
             return go_to(f"/processes/{process_id}/delivery?done=came_of_it")
         await _answer(visit, process_id, do, text_in(form, do), form)
     except (BadInput, Refused) as problem:
-        return await _page(visit, process_id, problem=problem)
+        return await _page(visit, process_id, problem=problem, written=form)
     return go_to(f"/processes/{process_id}/delivery?done={do}")
 
 
-async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Any) -> None:
+async def _answer(visit: Visit, process_id: str, do: str, words: str, form: FormData) -> None:
+    """Nothing that was written is dropped: a contact is kept with a proposal, too, and words of another answer are asked about."""
     if do not in ("commit", "decline", "propose"):
         raise BadInput("no_such_answer", "choose one of the buttons", field="answer")
     if do == "propose" and not words.strip():
         raise BadInput("proposal_empty", "say what should be different", field="propose")
+    if other := next((one for one in ("propose", "decline") if one != do and text_in(form, one).strip()), ""):
+        raise BadInput("words_of_another_answer", "empty the field of the other answer first", field=other)
+    contact = text_in(form, "contact")
+    if len(contact) > MAX_CONTACT:
+        raise BadInput("too_long", f"this is too long: at most {MAX_CONTACT:,} characters", field="contact")
     delivery = await read_delivery(visit.context, visit.caller, process_id)
     message = {"kind": "answer_plan", "revision": delivery.plan_revision, "answer": do, "text": words}
     if do == "commit":
-        message["contact"] = contact = text_in(form, "contact")
-        if len(contact) > MAX_CONTACT:
-            raise BadInput("too_long", f"this is too long: at most {MAX_CONTACT:,} characters", field="contact")
+        message["contact"] = contact
     await asks.send(visit, process_id, message, form)
+    if do == "propose":
+        await tell_those_who_commit(visit, process_id, form)
 
 
-async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None) -> Response:
+async def _page(
+    visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None, written: FormData | None = None
+) -> Response:
+    """`written`: an answer that was refused."""
     delivery = await read_delivery(visit.context, visit.caller, process_id)
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
@@ -85,4 +93,5 @@ async def _page(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         until=await answered_until(visit, process_id),
         done=done,
         problem=problem,
+        written=written or {},
     )

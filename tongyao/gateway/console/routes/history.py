@@ -89,9 +89,10 @@ async def _listed(
 
 async def _row(visit: Visit, process: ProcessSummary) -> Listed:
     access = await authorize_in_process(visit.context.repositories, visit.caller, process.id, Action.READ_PROCESS)
-    title = "" if process.role is Role.OPERATOR else reading.title_of(await party_view(visit.context, access))
+    operator = process.role is Role.OPERATOR  # sees no texts
+    title = process.id if operator else reading.title_of(await party_view(visit.context, access))
     budget = access.process.settings.get("cost_budget") if process.cost is not None else None
-    return Listed(process, title or process.id, str(budget or ""))
+    return Listed(process, title, str(budget or ""))
 
 
 def _in_trees(rows: list[Listed]) -> list[Listed]:

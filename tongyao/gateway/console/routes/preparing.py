@@ -30,6 +30,7 @@ from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
+from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
 from tongyao.protocol.model.intent_parts import lens_over
 from tongyao.protocol.model.process import DEMANDER
@@ -173,12 +174,23 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
         speaks = {one: text_in(form, f"endpoint-{one}") or "proxy" for one in chosen}
         speaks |= {one: text_in(form, "endpoint-others") or "proxy" for one in named}
         people = [{"profile_id": one, "endpoint": endpoint} for one, endpoint in speaks.items()]
-        if not people:
-            raise BadInput("nobody_chosen", "choose at least two people")
+        await _check_enough(visit, process_id, len(people))
         receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
     except (BadInput, Refused) as problem:
         return await _people_page(visit, process_id, problem=problem, given=form)
     return go_to(f"/processes/{process_id}?message={quote(receipt.id, safe='')}")
+
+
+async def _check_enough(visit: Visit, process_id: str, chosen: int) -> None:
+    """Raises `BadInput` that says how many are needed."""
+    access = await _of_demander(visit, process_id)
+    needed = max(1, ProcessSettings.model_validate(access.process.settings).quorum)
+    if chosen < needed:
+        words = {
+            language: say(language, "people.too_few", n=chosen, needed=say(language, "people.needed", n=needed))
+            for language in LANGUAGES
+        }
+        raise BadInput("too_few_chosen", words["en"], zh=words["zh"])
 
 
 async def _people_page(

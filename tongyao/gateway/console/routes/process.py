@@ -106,6 +106,7 @@ async def _page(
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
     limit = int(access.process.settings.get("max_rounds") or 7)
     own = reading.own_in(view, view.round)
+    seen = reading.observations(view)
     return page(
         visit,
         "process.html",
@@ -118,12 +119,12 @@ async def _page(
         shown_event=history.next or "",
         mine=next((one for one in waiting if one.process_id == process_id), None),
         place_of_ask=asks.place_of,
-        title=reading.title_of(view) or process_id,
+        title=reading.title_of(view),
         why=await _why(visit, process_id),
         step=reading.step_of(view.phase),
         steps=reading.STEPS,
-        observed=reading.observed(view),
-        earlier=[reading.observed(view, number) for number in range(len(view.observations or ()) - 1, 0, -1)],
+        observed=seen[-1] if seen else None,
+        earlier=seen[-2::-1],
         matrix=reading.matrix(view),
         sources=reading.sources_of(view),
         cited=reading.cited,

@@ -1,0 +1,73 @@
+"""Answering a plan on one's own page: nothing that was typed is lost, and who has no part is told so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.console.conftest import DESK, PHONE, Console
+from tests.console.looking import looks_right
+from tests.console.room import Ferry, ferry
+from tests.support.scripted import Rule
+
+ONLY_P03: dict[str, Any] = {
+    "roles": [
+        {"alias": "P03", "role": "counts", "contributions": [{"text": "P03 counts who crosses.", "sources": ["T/T"]}]}
+    ],
+    "tasks": [],
+}
+CONTACT = "How whoever asked and those who commit too reach you"
+
+
+@pytest.fixture
+async def house(console: Console) -> Ferry:
+    return await ferry(console.harness)
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK])
+async def test_what_was_typed_stays_when_another_answer_is_chosen(
+    console: Console, house: Ferry, viewport: dict[str, int]
+) -> None:
+    await house.start()
+    await house.until_answering()
+    await house.stack.asked(house.pid, house.human, 1, what="answer")
+    async with console.visitor(house.tokens[house.human], viewport=viewport) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/delivery")
+        await page.get_by_label(CONTACT).fill("At the pier office.")
+        await page.get_by_text("I would commit if one thing were different").click()
+        await page.get_by_label("What should be different").fill("Not on Sundays.")
+        await page.get_by_role("button", name="I commit to this part").click()
+        await page.get_by_role("alert").filter(has_text="you wrote in the field of another answer, too").wait_for()
+        assert await page.get_by_label("What should be different").input_value() == "Not on Sundays."
+        assert await page.get_by_label(CONTACT).input_value() == "At the pier office."
+        await looks_right(page)
+        await page.get_by_role("button", name="Propose this").click()
+        await page.wait_for_url("**/delivery?done=propose")
+    record = await house.stack.repositories.record(house.pid)
+    assert record.contacts == {house.human: "At the pier office."}
+    [answer] = await house.stack.repositories.plans.answers(house.pid)
+    assert (answer.alias, answer.decision) == (house.human, "propose")
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "button"),
+    [
+        ("en", "A plan in which you have no part", "Yes, they may know who I am"),
+        ("zh", "一份没有你那一份的方案", "可以，让他们知道我是谁"),
+    ],
+)
+async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_same(
+    console: Console, house: Ferry, language: str, title: str, button: str
+) -> None:
+    rule = Rule(step="plan", draft=ONLY_P03)
+    console.harness.engine.script.rules.append(rule)
+    await house.start()
+    await house.until_answering()
+    console.harness.engine.script.rules.remove(rule)
+    async with console.visitor(house.tokens["P01"], language=language) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/delivery")
+        assert await page.get_by_role("heading", level=1).inner_text() == title
+        await looks_right(page)
+        await page.get_by_role("button", name=button).click()
+        await page.wait_for_url("**/delivery?done=commit")
