@@ -199,7 +199,7 @@ class ModelCalls:
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = self.engine(step.name)
-        async with self._slot(), self._reserved(key, question):
+        async with self._reserved(key, question), self._slot():
             attempt = await self._ledger.claim(
                 key,
                 input_hash=_input_hash(question, reask),

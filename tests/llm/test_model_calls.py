@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -22,6 +23,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.records.budgets import Budgets
+from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.repositories import Repositories
@@ -102,3 +104,29 @@ async def test_a_call_that_others_leave_no_room_for_is_out_of_budget_once_its_ti
     reservations = BudgetReservations(records.budgets, records.ledger)
     with pytest.raises(OutOfBudget):
         await reservations.reserve(process, question.key, Bound(tokens=1), seconds=0, keep=Bound())
+
+
+async def test_a_call_that_waits_for_its_budget_holds_no_slot(
+    pool: Pool, question: Question[EndpointRequest, ProjectionDraft]
+) -> None:
+    records, process = Repositories(pool), question.key.process
+    await records.budgets.open(process, tokens=10)
+    waiting, done = asyncio.Event(), asyncio.Event()
+
+    class Waits(BudgetReservations):
+        async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
+            waiting.set()
+            await done.wait()
+
+    slots = CallSlots(pool, 1)
+    calls = ModelCalls(
+        {"*": ScriptedEngine(Script())}, records.ledger, worker="w", slots=slots,
+        reservations=Waits(records.budgets, records.ledger),
+    )  # fmt: skip
+    asking = asyncio.ensure_future(ActivityEnvironment().run(calls.ask, question))
+    await waiting.wait()
+    async with slots.taken(wait=0):
+        pass
+    done.set()
+    await asking
+    await slots.aclose()
