@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -13,11 +15,13 @@ from tests.llm import requests
 from tests.support.messages_api.faults import Fault, always, planned
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
+from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.step_settings import DEFAULTS, MIDDLE, STRONG, StepSettings
-from tongyao.llm.engine import Reask
-from tongyao.llm.errors import Cut, OperatorNeeded, Refused, Unreadable
+from tongyao.llm.engine import Answer, Reask
+from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.plan import DeliveryDraft
 from tongyao.protocol.model.requests import Mandate
 
 
@@ -272,6 +276,36 @@ async def test_a_server_that_looks_for_the_key_in_the_other_header_finds_it_ther
     for _ in range(2):
         await engine.answer(steps.DELIVER, requests.delivery(), requests.call("deliver"))
     assert [served.status for served in server.served] == [401, 200, 200]
+
+
+@pytest.mark.parametrize("key", ["test-key", "another"])
+async def test_calls_at_once_each_try_the_other_header_once(serve: Serve, engine_at: Engines, key: str) -> None:
+    server = serve(keys=frozenset({key}), old_header=True)
+    engine = engine_at(server)
+    asked = (engine.answer(steps.DELIVER, requests.delivery(), requests.call("deliver")) for _ in range(3))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    if key == "test-key":
+        assert [isinstance(answer, Answer) for answer in answers] == [True] * 3
+        assert sorted(served.status for served in server.served) == [200] * 3 + [401] * 3
+    else:
+        assert [type(answer) for answer in answers] == [OperatorNeeded] * 3
+        assert len(server.served) <= 6
+
+
+def test_what_a_refusal_named_stays_left_out_when_a_trial_without_more_is_undone() -> None:
+    parameters = Parameters()
+
+    def sent() -> dict[str, Any]:
+        return parameters.body(
+            "m", limit=1_000, effort="low", system="s", messages=[{"role": "user", "content": "?"}], draft=DeliveryDraft
+        )
+
+    assert parameters.learn(sent(), Failure(400, message="effort: unknown"))
+    body = sent()
+    assert parameters.try_without(body, Failure(400, message="bad request"))
+    assert "output_config" not in sent()
+    parameters.restore(body)
+    assert set(sent()["output_config"]) == {"format"}
 
 
 async def test_who_wants_to_hear_an_answer_hears_it_grow(serve: Serve, engine_at: Engines) -> None:

@@ -72,7 +72,8 @@ class Dialogue:
 
     async def _request(self, limit: int) -> Reply:
         """One reply; where the server refuses a parameter, the request is repeated without it."""
-        without_output_config = other_header = False
+        other_header = False
+        with_output_config: dict[str, Any] | None = None
         while True:
             body = self._parameters.body(
                 self._model,
@@ -89,7 +90,7 @@ class Dialogue:
                     self._client, body, beat=self._beat, idle=self._idle, total=left, hear=self._hear
                 )
             except OperatorNeeded as stop:
-                if stop.reason == "unauthorized" and not other_header and self._parameters.try_other_header():
+                if stop.reason == "unauthorized" and self._parameters.try_other_header(body):
                     other_header = True
                     continue
                 if other_header:
@@ -98,11 +99,11 @@ class Dialogue:
             except Rejected as rejected:
                 if self._parameters.learn(body, rejected.failure):
                     continue
-                if not without_output_config and self._parameters.try_without(body, rejected.failure):
-                    without_output_config = True
+                if with_output_config is None and self._parameters.try_without(body, rejected.failure):
+                    with_output_config = body
                     continue
-                if without_output_config:
-                    self._parameters.restore(body)
+                if with_output_config is not None:
+                    self._parameters.restore(with_output_config)
                 error = of_failure(rejected.failure)
                 error.args = (f"{error}{self._safe_words(rejected.failure.message)}",)
                 raise error from None

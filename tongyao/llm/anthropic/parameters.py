@@ -79,9 +79,9 @@ class Parameters:
         self._unknown |= {(body["model"], name) for name in learned}
         return bool(learned)
 
-    def try_other_header(self) -> bool:
-        """Whether to repeat an unauthorized request with the key in `X-Api-Key`, which older servers read; once."""
-        if not self._key or self._other_header:
+    def try_other_header(self, body: Mapping[str, Any]) -> bool:
+        """Whether to repeat an unauthorized request with the key in `X-Api-Key`, which older servers read; once each."""
+        if not self._key or "extra_headers" in body:
             return False
         self._other_header = True
         return True
@@ -93,17 +93,17 @@ class Parameters:
     def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
         """Whether to repeat without `output_config` a request whose refusal names no parameter.
 
-        Some servers answer an unknown parameter with no more than "bad request". `restore` undoes it.
+        Some servers answer an unknown parameter with no more than "bad request". `restore` with the same body undoes it.
         """
         words = failure.message.lower()
         if "output_config" not in body or any(word in words for word in _ABOUT_THE_TEXT):
             return False
         log.warning("%s refuses a request and does not say why: trying it without output_config", body["model"])
-        self._unknown |= {(body["model"], "format"), (body["model"], "effort")}
+        self._unknown |= {(body["model"], name) for name in body["output_config"]}
         return True
 
     def restore(self, body: Mapping[str, Any]) -> None:
-        self._unknown -= {(body["model"], "format"), (body["model"], "effort")}
+        self._unknown -= {(body["model"], name) for name in body["output_config"]}
 
     def _lower(self, body: Mapping[str, Any], words: str) -> bool:
         """In "max_tokens: 14000 > 8192, which is …" the largest number below what was sent is the limit."""
