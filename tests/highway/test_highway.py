@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from tongyao.highway.highway import Highway, NotRecited, UsedSpans
+from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.seek.output import SeekResult
 from tongyao.highway.settings import Settings
@@ -240,3 +242,26 @@ async def test_the_retriever_shows_what_is_found_within_the_budget_in_text_order
     assert "无人机" in brightest.text or "狗" in brightest.text
     assert [piece.start for piece in shown] == sorted(piece.start for piece in found.fitted)
     assert (await highway.seek(owner, 3, [PROFILE], [], 60))[0].fitted == ()
+
+
+async def test_an_index_is_packed_and_unpacked_beside_the_event_loop(
+    pool: Pool, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    dump, load = Memory.dump, Memory.load
+
+    def dumped(memory: Memory) -> bytes:
+        threads.append(threading.current_thread())
+        return dump(memory)
+
+    def loaded(data: bytes) -> Memory:
+        threads.append(threading.current_thread())
+        return load(data)
+
+    monkeypatch.setattr(Memory, "dump", dumped)
+    monkeypatch.setattr(Memory, "load", loaded)
+    highway = Highway(pool)
+    await highway.recite(owner, 1, [PROFILE])
+    await highway.seek(owner, 1, [PROFILE], [QUESTION])
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads

@@ -6,6 +6,7 @@ made by another installation of the same database. It imports neither numba nor 
 
 from __future__ import annotations
 
+import asyncio
 import io
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
@@ -61,18 +62,26 @@ async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes)
 
     A memory of another format cannot be read: its share stays counted.
     """
+    counts = await asyncio.to_thread(_base_units, arrays)
+    if counts is None:
+        return
+    keys, occurs = counts
+    await cursor.execute(
+        "UPDATE highway_dictionary SET occurs = highway_dictionary.occurs - gone.occurs"
+        " FROM unnest(%s::bigint[], %s::bigint[]) AS gone (unit, occurs)"
+        " WHERE highway_dictionary.unit = gone.unit",
+        (keys, occurs),
+    )
+    await cursor.execute("DELETE FROM highway_dictionary WHERE occurs = 0 AND unit = ANY(%s::bigint[])", (keys,))
+
+
+def _base_units(arrays: bytes) -> tuple[list[int], list[int]] | None:
+    """Keys and frequencies, in the order of keys, so that two transactions cannot deadlock; None: another format."""
     import numpy as np  # every command wires this module, and almost none deletes a memory
 
     try:
         with np.load(io.BytesIO(arrays), allow_pickle=False) as held:
             units, order, occurs = held["units.keys"], held["order"], held["occurs"]
     except (KeyError, ValueError):
-        return
-    keys = units[order].tolist()  # in the order of keys, so that two transactions cannot deadlock
-    await cursor.execute(
-        "UPDATE highway_dictionary SET occurs = highway_dictionary.occurs - gone.occurs"
-        " FROM unnest(%s::bigint[], %s::bigint[]) AS gone (unit, occurs)"
-        " WHERE highway_dictionary.unit = gone.unit",
-        (keys, occurs[order].astype(np.int64).tolist()),
-    )
-    await cursor.execute("DELETE FROM highway_dictionary WHERE occurs = 0 AND unit = ANY(%s::bigint[])", (keys,))
+        return None
+    return units[order].tolist(), occurs[order].astype(np.int64).tolist()

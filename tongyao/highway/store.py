@@ -3,7 +3,9 @@ frequencies. They hold no texts. Deleting is in `deletion.py`."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -69,6 +71,7 @@ class Store:
     async def finish(self, owner: str, version: int, memory: Memory, fingerprint: bytes) -> None:
         """Keep a finished memory in place of the one that was there, drop the stages, and count its base units into the
         dictionary. Nothing where the memory was forgotten meanwhile, or another worker was faster."""
+        packed = await asyncio.to_thread(_packed, memory)
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             await cursor.execute(
@@ -85,12 +88,13 @@ class Store:
                 await cursor.execute(
                     "UPDATE highway_memories SET fingerprint = %s, passes = %s, arrays = %b, bytes = %s, units = %s,"
                     " paths = %s, recited_at = clock_timestamp() WHERE owner = %s AND version = %s",
-                    (
-                        *(fingerprint, memory.passes, memory.dump(), memory.nbytes()),
-                        *(len(memory.units), memory.path_count(), owner, version),
-                    ),
+                    (fingerprint, memory.passes, *packed.columns, owner, version),
                 )
-                await _count(cursor, memory)
+                await cursor.execute(
+                    "INSERT INTO highway_dictionary (unit, occurs) SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
+                    " ON CONFLICT (unit) DO UPDATE SET occurs = highway_dictionary.occurs + excluded.occurs",
+                    (packed.units, packed.occurs),
+                )
             await cursor.execute("DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version))
 
     async def recited_at(self, owner: str, version: int) -> datetime | None:
@@ -113,7 +117,7 @@ class Store:
                 binary=True,
             )
             row = await cursor.fetchone()
-        return None if row is None else Memory.load(bytes(row[0]))
+        return None if row is None else await asyncio.to_thread(Memory.load, bytes(row[0]))
 
     async def revision(self, owner: str) -> int:
         """How often has been written back for this owner."""
@@ -201,13 +205,21 @@ class Store:
             )
 
 
-async def _count(cursor: AsyncCursor[TupleRow], memory: Memory) -> None:
-    """Add a memory's base units to the dictionary, in the order of their keys, so that two transactions cannot deadlock."""
-    await cursor.execute(
-        "INSERT INTO highway_dictionary (unit, occurs) SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
-        " ON CONFLICT (unit) DO UPDATE SET occurs = highway_dictionary.occurs + excluded.occurs",
-        (
-            memory.units.keys[memory.order].tolist(),
-            memory.occurs[memory.order].astype(np.int64).tolist(),
-        ),
+@dataclass(frozen=True)
+class _Packed:
+    """What is stored of a memory: the `columns` arrays, bytes, units and paths, and how often each base unit occurs.
+
+    The base units are in the order of their keys, so that two transactions that count them cannot deadlock.
+    """
+
+    columns: tuple[bytes, int, int, int]
+    units: list[int]
+    occurs: list[int]
+
+
+def _packed(memory: Memory) -> _Packed:
+    return _Packed(
+        columns=(memory.dump(), memory.nbytes(), len(memory.units), memory.path_count()),
+        units=memory.units.keys[memory.order].tolist(),
+        occurs=memory.occurs[memory.order].astype(np.int64).tolist(),
     )
