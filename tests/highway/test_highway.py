@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,9 @@ from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
 from tongyao.highway.seek.output import SeekResult
 from tongyao.highway.settings import Settings
+from tongyao.highway.store import Store
 from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.retrievers import HighwayRetriever
 
@@ -38,6 +42,12 @@ def span(text: str, part: str) -> tuple[int, int, int]:
 
 def light(found: SeekResult, text: str) -> float:
     return next(piece.score for piece in found.fitted if piece.text == text)
+
+
+async def stored(pool: Pool, owner: str) -> Memory:
+    memory = await Store(pool).memory(owner, 1)
+    assert memory is not None
+    return memory
 
 
 async def test_a_profile_is_recited_level_by_level_and_then_sought(pool: Pool, owner: str) -> None:
@@ -150,7 +160,7 @@ async def test_nothing_of_a_tension_is_kept_but_counts_on_the_owners_own_units(
     async with pool.connection() as connection:
         cursor = await connection.execute("SELECT unit FROM highway_starts WHERE owner = %s", (owner,))
         kept = {row[0] for row in await cursor.fetchall()}
-    memory = await highway._memory(owner, 1)
+    memory = await stored(pool, owner)
     assert kept
     assert kept <= set(memory.units.keys.tolist())
     assert "canary" not in dump(database_url)
@@ -180,7 +190,7 @@ async def test_forgetting_a_source_leaves_nothing_that_only_it_supported(pool: P
     assert found.unknown == {"T": 1.0, "B1": 0.0}
     fresh = Highway(pool)
     await fresh.recite(f"{owner} elsewhere", 1, [PROFILE])
-    ours, theirs = await highway._memory(owner, 1), await fresh._memory(f"{owner} elsewhere", 1)
+    ours, theirs = await stored(pool, owner), await stored(pool, f"{owner} elsewhere")
     assert ours.dump() == theirs.dump(), "as if the source had never been recited"
     async with pool.connection() as connection:
         cursor = await connection.execute("SELECT unit FROM highway_starts WHERE owner = %s", (owner,))
@@ -202,7 +212,7 @@ async def test_forgetting_an_owner_removes_every_row(pool: Pool, owner: str) -> 
     await highway.recite_level(owner, 2, [DIARY])
     own, over_all = await highway.dictionary(owner, 1)
     await highway.write_back(owner, 1, "p", [UsedSpans((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
-    memory = await highway._memory(owner, 1)
+    memory = await stored(pool, owner)
     await highway.forget(owner)
     async with pool.connection() as connection:
         for table in ("memories", "stages", "starts", "targets", "directs", "written"):
@@ -227,7 +237,33 @@ async def test_the_cache_keeps_to_its_bound(pool: Pool, owner: str) -> None:
     for version in (1, 2):
         await highway.recite(owner, version, [PROFILE])
         await highway.seek(owner, version, [PROFILE], [QUESTION])
-    assert list(highway._memories) == [(owner, 2)]
+    assert list(highway._cache) == [(owner, 2)]
+
+
+async def test_strengths_count_towards_the_bound_of_the_cache(
+    pool: Pool, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[int] = []
+    load = Memory.load
+
+    def loaded(data: bytes) -> Memory:
+        loads.append(len(data))
+        return load(data)
+
+    monkeypatch.setattr(Memory, "load", loaded)
+    for version in (1, 2):
+        await Highway(pool).recite(owner, version, [PROFILE])
+    await Highway(pool).write_back(owner, 1, "process", [UsedSpans((QUESTION[1],), (span(PROFILE, EVIDENCE),))])
+    memory = await stored(pool, owner)
+
+    async def seek_in_both_twice(highway: Highway) -> int:
+        loads.clear()
+        for version in (1, 2, 1, 2):
+            await highway.seek(owner, version, [PROFILE], [QUESTION])
+        return len(loads)
+
+    assert await seek_in_both_twice(Highway(pool, cache_bytes=10 * memory.nbytes())) == 2
+    assert await seek_in_both_twice(Highway(pool, cache_bytes=2 * memory.nbytes())) == 4
 
 
 async def test_the_retriever_shows_what_is_found_within_the_budget_in_text_order(pool: Pool, owner: str) -> None:
@@ -265,3 +301,40 @@ async def test_an_index_is_packed_and_unpacked_beside_the_event_loop(
     await highway.seek(owner, 1, [PROFILE], [QUESTION])
     assert len(threads) == 2
     assert threading.main_thread() not in threads
+
+
+async def test_searches_at_once_index_a_profile_once_and_one_after_a_failure_tries_again(
+    pool: Pool, owner: str
+) -> None:
+    recited: list[str] = []
+    missed, all_missed = [0], asyncio.Event()
+
+    class Fails(Highway):
+        """The first recitation fails, and each begins when three searches have found nothing recited."""
+
+        async def seek(self, *what: Any) -> Any:
+            try:
+                return await super().seek(*what)
+            except NotRecited:
+                missed[0] += 1
+                if missed[0] % 3 == 0:
+                    all_missed.set()
+                raise
+
+        async def recite(self, owner: str, version: int, texts: Sequence[str], *rest: Any, **named: Any) -> None:
+            recited.append(owner)
+            await all_missed.wait()
+            all_missed.clear()
+            if len(recited) == 1:
+                raise ConnectionError
+            await super().recite(owner, version, texts, *rest, **named)
+
+    retriever, profile = HighwayRetriever(Fails(pool)), ProfileRef(profile_id=owner, version=1)
+
+    async def at_once() -> list[type]:
+        searches = (retriever.retrieve(profile, PROFILE, Tension(transition="谁会用无人机")) for _ in range(3))
+        return [type(found) for found in await asyncio.gather(*searches, return_exceptions=True)]
+
+    assert await at_once() == [ConnectionError] * 3
+    assert await at_once() == [Material] * 3
+    assert len(recited) == 2

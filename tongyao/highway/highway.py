@@ -60,6 +60,19 @@ class ReciteRequest:
     encoder: str
 
 
+@dataclass
+class _Cached:
+    """A memory, and the owner's strengths bound to it as of `revision`."""
+
+    recited_at: datetime
+    memory: Memory
+    revision: int = 0
+    bound: BoundStrengths | None = None
+
+    def nbytes(self) -> int:
+        return self.memory.nbytes() + (self.bound.nbytes() if self.bound else 0)
+
+
 class Highway:
     """Memories (indexes) by owner and version. Safe to share between tasks of one event loop."""
 
@@ -71,14 +84,13 @@ class Highway:
         encoder: Encoder | None = None,
         cache_bytes: int = 512 << 20,
     ) -> None:
-        """`encoder`: makes the vectors of the category field; None: there is none. `cache_bytes`: size of the cache of memories,
-        of which the least recently used are evicted first."""
+        """`encoder`: makes the vectors of the category field; None: there is none. `cache_bytes`: size of the cache of memories
+        with their strengths, of which the least recently used are evicted first."""
         self._encoder = encoder
         self._store, self._stored = Store(pool), StoredMemories(pool)
         self._settings = settings or Settings()
         self._limit = cache_bytes
-        self._memories: OrderedDict[tuple[str, int], tuple[datetime, Memory]] = OrderedDict()
-        self._bound: dict[tuple[str, int], tuple[int, BoundStrengths]] = {}
+        self._cache: OrderedDict[tuple[str, int], _Cached] = OrderedDict()
 
     async def recite(
         self,
@@ -139,8 +151,8 @@ class Highway:
             NotRecited: there is no such memory yet.
             ValueError: `texts` are not those that were recited, or `budget` is negative.
         """
-        memory = await self._memory(owner, version)
-        bound = await self._strengths(owner, version, memory)
+        cached = await self._cached(owner, version)
+        memory, bound = cached.memory, await self._strengths(owner, cached)
 
         def work() -> tuple[SeekResult, Session]:
             session = seek_memory(memory, queries, self._settings, bound, encoder=self._encoder)
@@ -168,7 +180,7 @@ class Highway:
 
         Only counts on units that the memory already has are stored, no text. Raises NotRecited when there is no such memory.
         """
-        memory = await self._memory(owner, version)
+        memory = (await self._cached(owner, version)).memory
         left = Strengths()
         for walk in walks:
             spans = [(int(memory.sources[s]) + start, int(memory.sources[s]) + end) for s, start, end in walk.spans]
@@ -184,30 +196,30 @@ class Highway:
         supported; the strengths of such units are deleted. Raises NotRecited, or IndexError for a source that does not exist.
         """
         if version is None or source is None:
-            for key in [k for k in self._memories if k[0] == owner and version in (None, k[1])]:
-                self._release(*key)
+            for key in [k for k in self._cache if k[0] == owner and version in (None, k[1])]:
+                del self._cache[key]
             await self._stored.forget(owner, version)
             return
-        memory = await self._memory(owner, version)
+        memory = (await self._cached(owner, version)).memory
         if not 0 <= source < len(texts) or len(texts) != len(memory.sources) - 1:
             raise IndexError(f"source {source} of {len(texts)}: the memory has {len(memory.sources) - 1}")
         await self._stored.forget(owner, version)
         await self.recite(owner, version, [text for i, text in enumerate(texts) if i != source])
-        rest = await self._memory(owner, version)
+        rest = (await self._cached(owner, version)).memory
         await self._store.drop_units(owner, np.setdiff1d(memory.units.keys, rest.units.keys))
-        self._release(owner, version)
+        self._cache.pop((owner, version), None)
 
     async def dictionary(self, owner: str, version: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Term frequencies of a memory's base units: in the memory, and over all owners."""
-        memory = await self._memory(owner, version)
+        memory = (await self._cached(owner, version)).memory
         return memory.occurs.astype(np.int64), await self._store.dictionary(memory.units.keys[: memory.base])
 
-    async def _memory(self, owner: str, version: int) -> Memory:
+    async def _cached(self, owner: str, version: int) -> _Cached:
         key = (owner, version)
         recited_at = await self._store.recited_at(owner, version)
-        if key in self._memories and self._memories[key][0] != recited_at:
-            self._release(owner, version)  # recited again, or forgotten, by another worker
-        if key not in self._memories:
+        cached = self._cache.get(key)
+        if cached is None or cached.recited_at != recited_at:  # recited again, or forgotten, by another worker
+            self._cache.pop(key, None)
             try:
                 memory = await self._store.memory(owner, version)
             except ValueError as error:
@@ -216,29 +228,26 @@ class Highway:
                 ) from error
             if memory is None or recited_at is None:
                 raise NotRecited(f"no recited memory of {owner!r}, version {version}: recite it first")
-            self._memories[key] = recited_at, memory
-        self._memories.move_to_end(key)
-        held = sum(each.nbytes() for _, each in self._memories.values())
-        while held > self._limit and len(self._memories) > 1:
-            oldest = next(iter(self._memories))
-            held -= self._memories[oldest][1].nbytes()
-            self._release(*oldest)
-        return self._memories[key][1]
+            cached = self._cache[key] = _Cached(recited_at, memory)
+        self._cache.move_to_end(key)
+        self._evict()
+        return cached
 
-    async def _strengths(self, owner: str, version: int, memory: Memory) -> BoundStrengths | None:
+    async def _strengths(self, owner: str, cached: _Cached) -> BoundStrengths | None:
         revision = await self._store.revision(owner)
         if not revision:
             return None
-        known = self._bound.get((owner, version))
-        if known is None or known[0] != revision:
+        if cached.bound is None or cached.revision != revision:
             strengths = await self._store.strengths(owner)
-            known = revision, await asyncio.to_thread(BoundStrengths, memory, strengths, self._settings)
-            self._bound[owner, version] = known
-        return known[1]
+            cached.bound = await asyncio.to_thread(BoundStrengths, cached.memory, strengths, self._settings)
+            cached.revision = revision
+            self._evict()
+        return cached.bound
 
-    def _release(self, owner: str, version: int) -> None:
-        self._memories.pop((owner, version), None)
-        self._bound.pop((owner, version), None)
+    def _evict(self) -> None:
+        held = sum(each.nbytes() for each in self._cache.values())
+        while held > self._limit and len(self._cache) > 1:
+            held -= self._cache.popitem(last=False)[1].nbytes()
 
 
 def _fingerprint(texts: Sequence[str], settings: Settings, encoder: Encoder | None) -> bytes:

@@ -114,6 +114,11 @@ class BoundStrengths:
             beyond = ~_holds(table, sources[kept], goal[kept])
             self._row[level], self._walks[level] = goal[kept], worth[kept] * beyond
 
+    def nbytes(self) -> int:
+        """Memory held by the arrays, in bytes."""
+        by_level = (self._reached, self._start, self._row, self._walks)
+        return self._factor.nbytes + sum(array.nbytes for arrays in by_level for array in arrays.values())
+
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
         """Per unit: its success rate relative to that of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
         factor = np.ones(len(memory.units), np.float32)

@@ -11,6 +11,7 @@ from temporalio.service import RPCError
 
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined
 from tongyao.highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
+from tongyao.kept_results import KeptResults
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
@@ -42,7 +43,7 @@ class HighwayRetriever:
         self._highway = highway
         self._recite = recite
         self._budget = budget_chars
-        self._reciting: dict[tuple[str, int], asyncio.Lock] = {}
+        self._reciting = KeptResults[None](0)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
         """Pieces of `text`, at most `budget_chars` characters together, each with the parts of the tension it was found for.
@@ -53,9 +54,9 @@ class HighwayRetriever:
         try:
             found, session = await self._highway.seek(owner, version, [text], queries, self._budget)
         except NotRecited:
-            async with self._reciting.setdefault((owner, version), asyncio.Lock()):
-                await self._highway.recite(owner, version, [text], directed=False)
-            self._reciting.pop((owner, version), None)
+            await self._reciting.get(
+                (owner, version), lambda: self._highway.recite(owner, version, [text], directed=False)
+            )
             found, session = await self._highway.seek(owner, version, [text], queries, self._budget)
         due = self._highway.due(found, session)
         if due is not None and self._recite is not None:
