@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import psycopg
 import pytest
+from psycopg_pool import AsyncConnectionPool
 
 from tongyao.records.call_slots import CallSlots, NoSlot
-from tongyao.records.database import Pool, open_pool
+from tongyao.records.database import DatabaseUnreachable, Pool, open_pool
 
 
 @pytest.fixture
@@ -84,3 +86,17 @@ async def test_whoever_is_cancelled_while_asking_keeps_no_slot(own_pool: Pool) -
     async with slots.taken(wait=60):
         pass
     await slots.aclose()
+
+
+async def test_a_database_that_never_answers_holds_nobody_longer_than_the_wait() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        pool: Pool = AsyncConnectionPool(f"postgresql://127.0.0.1:{deaf.getsockname()[1]}/d", open=False)
+        slots = CallSlots(pool, 1, answer_seconds=0.1)
+
+        async def call() -> None:
+            with pytest.raises(DatabaseUnreachable):
+                async with slots.taken(wait=0):
+                    raise AssertionError("there is no slot")
+
+        async with asyncio.timeout(2):
+            await asyncio.gather(*(call() for _ in range(5)))

@@ -16,6 +16,8 @@ from tongyao.records.database import DatabaseUnreachable, Pool
 
 _LOCKS: Final = 0x7479  # the first half of every lock's key; the second is the number of the slot
 LOOK_AGAIN_SECONDS: Final = 0.1
+ANSWER_SECONDS: Final = 10.0
+"""How long a connection may take, and how long a call waits for an answer at least."""
 
 
 class NoSlot(Exception):
@@ -25,9 +27,9 @@ class NoSlot(Exception):
 class CallSlots:
     """Slots of one worker process. They are held by a connection of its own: a worker that dies gives them back."""
 
-    def __init__(self, pool: Pool, most: int) -> None:
+    def __init__(self, pool: Pool, most: int, *, answer_seconds: float = ANSWER_SECONDS) -> None:
         assert isinstance(pool.conninfo, str), "`open_pool` opens pools on an address"
-        self._address, self._most = pool.conninfo, most
+        self._address, self._most, self._answer_seconds = pool.conninfo, most, answer_seconds
         self._connection: AsyncConnection | None = None
         self._held: set[int] = set()
         self._giving: set[asyncio.Task[None]] = set()
@@ -51,11 +53,13 @@ class CallSlots:
         while True:
             trying = asyncio.create_task(self._try())
             try:
-                slot = await asyncio.shield(trying)
+                async with asyncio.timeout(max(self._answer_seconds, until - time.monotonic())):
+                    slot = await asyncio.shield(trying)
             except asyncio.CancelledError:
                 trying.add_done_callback(self._not_wanted)
                 raise
-            except psycopg.Error as error:
+            except (psycopg.Error, TimeoutError) as error:
+                trying.add_done_callback(self._not_wanted)
                 raise DatabaseUnreachable("the records do not answer for a slot of model calls") from error
             if slot is not None:
                 return slot
@@ -74,7 +78,9 @@ class CallSlots:
         async with self._asking:
             if self._connection is None or self._connection.closed:
                 self._held.clear()
-                self._connection = await AsyncConnection.connect(self._address, autocommit=True)
+                self._connection = await AsyncConnection.connect(
+                    self._address, autocommit=True, connect_timeout=max(2, int(self._answer_seconds))
+                )
             # A session that asks for a lock of its own gets it once more: those are left out.
             free = [slot for slot in range(self._most) if slot not in self._held]
             random.shuffle(free)
