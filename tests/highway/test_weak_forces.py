@@ -73,7 +73,10 @@ def test_a_frequent_unit_alone_is_still_a_way() -> None:
 def test_an_explanation_names_only_the_instances_that_were_lit() -> None:
     text = rooms()
     session = seek(recite([text]), [("T", f"{chr(0x4E00 + 7 * 20)}的门")], replace(ALONE, instances=10, cell=8))
-    for piece in select_output(session, [text]).long:
+    found = select_output(session, [text])
+    pieces = (*found.short, *found.paragraphs)
+    assert pieces
+    for piece in pieces:
         why = explain(session, piece)
         assert sum(touch.share for touch in why.touches) == pytest.approx(why.converged["T"], abs=1e-5)
 

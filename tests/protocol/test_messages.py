@@ -191,10 +191,7 @@ def test_decisions_are_looked_at_whole(fields: dict[str, Any], expected: Refusal
 
 @pytest.mark.parametrize("amount", ["not a number", "NaN", "inf", "-1", "1e999"])
 def test_a_limit_that_is_no_amount_of_money_is_refused(amount: str) -> None:
-    try:
-        sent = MESSAGE.validate_python(
+    with pytest.raises(ValueError, match="cost"):
+        MESSAGE.validate_python(
             {"kind": "decide", "key": "k", "author": AUTHORS[0], "decision": "raise_budget", "cost": amount}
         )
-    except ValueError:
-        return
-    assert refuse(state_in(Phase.DECIDING), sent) is not None
