@@ -1,7 +1,7 @@
 """Threads for work on people's texts that may take seconds. Who has used them least goes first, so that nobody keeps others waiting with much work.
 
-Every costly reading of a person's text goes through such threads, and not through the common ones of the event loop: others wait for
-those with everything else. Work is charged to the person on whose behalf it is done, which `on_behalf_of` says for what follows.
+Such threads are for readings of which one person can ask for many at a time. Other work runs in the common threads of the event loop,
+or in a pool of its own in which the first comes first. Work is charged to the person on whose behalf it is done, which `on_behalf_of` says for what follows.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MOST_BYTES: Final = 1024**3
 """Of the data of one process: its heap and what it maps for itself. Linux only."""
 
 _TRIES: Final = 3
-"""A call is begun again after the system or an operator killed the processes."""
+"""A call is begun again after the processes were killed while they had no work. One that is killed at its work has reached its limit."""
 
 
 class LimitReached(Exception):

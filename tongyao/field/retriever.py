@@ -28,7 +28,7 @@ BUDGET_CHARS: Final = 15_000
 PIECE_CHARS: Final = 400
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 2.0
-_FITTING: Final = FairThreads(2, "long-profiles")
+_FITTING: Final = FairThreads(2, "chunks")
 """Two million characters take half a minute or more."""
 
 

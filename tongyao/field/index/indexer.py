@@ -69,7 +69,7 @@ class Indexer:
         return found
 
     async def learned(self, index: Index) -> FittedScene:
-        """What the lexical encoder of `index` was fitted to; cached for the last five indexes."""
+        """What the lexical encoder of `index` was fitted to; cached for the four indexes that were loaded last."""
         async with self._loading:
             if index.id not in self._learned:
                 held = await self.store.learned(index)
