@@ -78,8 +78,12 @@ def test_what_was_shown_without_its_bracket_is_still_found_in_the_source() -> No
     assert find_quote(source, shown) == (0, len(source))
 
 
-@pytest.mark.parametrize("acts", ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\u202e", "\u2067", "\x00", "\x7f"])
-def test_nothing_that_people_write_orders_a_terminal_about_or_turns_text_round(acts: str) -> None:
+@pytest.mark.parametrize(
+    "acts", ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\u202e", "\u2067", "\x00", "\x7f", "\U000e0041\U000e0042"]
+)
+def test_nothing_that_people_write_orders_a_terminal_about_or_turns_text_round_or_is_read_by_models_alone(
+    acts: str,
+) -> None:
     shown = NOBODY.text(f"a mill\t{acts}wheel\n中")
     assert not any(char in shown for char in acts if not char.isprintable())
     said = SubmitProjectionBody(kind="submit_projection", round=1, text=f"a {acts}wheel").text

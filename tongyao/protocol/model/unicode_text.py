@@ -23,8 +23,11 @@ _LONGEST_FOLD: Final = 6
 """Characters that one character becomes: `㌖` has six. Longer ones are whole phrases (`ﷺ` has 18), and no part of a name."""
 
 
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that order a terminal about, or turn round the text that follows them. Tabs and ends of lines are none."""
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""Characters that order a terminal about, turn round the text that follows them, or write letters that models read and people do not see.
+
+Tabs and ends of lines are none.
+"""
 
 
 def without_controls(text: str) -> str:
