@@ -65,6 +65,12 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
         await page.get_by_text("The process waits for your yes until").wait_for()
         assert not await page.get_by_role("timer").count()
         assert await page.get_by_text("If you have said nothing by then, people are looked for").is_visible()
+        words, parts, answer = [
+            await page.locator(f"section:has(> #{one}-h)").bounding_box() for one in ("words", "tension", "yes")
+        ]
+        assert words and parts and answer
+        assert answer["x"] == words["x"] and answer["y"] >= words["y"] + words["height"], "below the words"
+        assert answer["x"] + answer["width"] <= parts["x"], "beside the four parts"
     assert (await house.stack.repositories.processes.get(house.pid)).phase == "confirming"
 
 
