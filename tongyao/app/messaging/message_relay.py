@@ -46,6 +46,9 @@ DELIVERY_SECONDS: Final = 10.0
 AT_ONCE: Final = 20
 """Deliveries of one relay at the same time."""
 
+MOST_PAUSE_SECONDS: Final = 0.5
+"""How often, at least, a sender looks whether what goes before its message is through."""
+
 _WITHOUT_RECORDS_SECONDS: Final = 2.0
 _OUTCOME_SECONDS: Final = 2.0
 
@@ -108,18 +111,19 @@ class MessageRelay:
     async def forward(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
         """The second half of `send`: try to deliver a stored message within `wait` seconds. Returns it as it is then."""
         note_message(stored.id, stored.process_id)
-        taken = None
-        try:
-            async with asyncio.timeout(wait):
-                while stored.verdict is None and (taken := await self._take(stored, wait)) is None:
-                    await asyncio.sleep(
-                        0.05
-                    )  # another of its lane goes first: a correction never overtakes what it corrects
-                    stored = await self._library.messages.get(stored.id)
-        except TimeoutError:
-            log.info("message waits", why="behind another", **_named(stored))
-            return stored
-        return stored if taken is None else await self.deliver(taken, wait=wait)
+        loop, pause = asyncio.get_running_loop(), 0.05
+        end = loop.time() + wait
+        # The clock is looked at between two questions: a lease that was taken while its query was cancelled would be nobody's.
+        while stored.verdict is None:
+            if (taken := await self._take(stored, wait)) is not None:
+                return await self.deliver(taken, wait=wait)
+            if loop.time() + pause > end:
+                log.info("message waits", why="behind another", **_named(stored))
+                return stored
+            await asyncio.sleep(pause)  # another of its lane goes first: a correction never overtakes what it corrects
+            pause = min(2 * pause, MOST_PAUSE_SECONDS)
+            stored = await self._library.messages.get(stored.id)
+        return stored
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
         """Try once to deliver a message that was leased; returns it as it is stored then, with its verdict if there is one.
