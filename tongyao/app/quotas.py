@@ -70,13 +70,12 @@ async def check_storage(context: AppContext, caller: Caller, person: str, *, cha
 
 
 async def check_tokens(context: AppContext, caller: Caller, person: str) -> None:
-    """Raises `QuotaReached` where another token would be too many."""
+    """Raises `QuotaReached` where another token would be too many. Sessions of browsers and personal links are not counted."""
     most = context.options.most_tokens
     if caller.operator:
         return
-    good = [
-        one for one in await context.repositories.tokens.list(person=person) if not one.expired and not one.revoked_at
-    ]
+    tokens = await context.repositories.tokens.list(person=person)
+    good = [one for one in tokens if one.kind == "bearer" and not one.expired and not one.revoked_at]
     if len(good) >= most:
         raise QuotaReached("too_many_tokens", f"you have {most} tokens: revoke one (`DELETE /tokens/{{id}}`)")
 

@@ -184,3 +184,25 @@ async def test_where_no_mail_is_sent_an_address_is_refused(gateway: GatewayHarne
         "PUT", path.replace("mail", "webhook"), joined["token"], json={"url": "http://example.org"}
     )
     assert (plain.status_code, plain.json()["code"]) == (422, "not_https")
+
+
+async def test_mails_use_up_no_tokens_and_one_that_was_not_sent_leaves_no_link(gateway: GatewayHarness) -> None:
+    few = gateway.also(options=gateway.context.options.model_copy(update={"most_tokens": 2}))
+    mail = Kept()
+    few = few.also(notifiers={"mail": mail})
+    pid, _, people = await room(few)
+    person, token = people[1]["profile_id"], people[1]["token"]
+    place = f"/profiles/{person}/channels/mail"
+    assert (await few.ask("PUT", place, token, json={"address": "anna@example.org"})).status_code == 200
+    code = {"code": mail.sent[0].text.split(": ")[1].split()[0]}
+    assert (await few.ask("PUT", f"{place}/confirmation", token, json=code)).json()["confirmed"]
+    mail.failures = 2
+    notifying = NotificationSender(
+        few.context.repositories, {"mail": mail, "log": Kept()}, public_url="https://example.org"
+    )
+    await asked(few, token, "projection", 1)
+    await told_by(few, notifying, pid, lambda: mail.of(pid))
+    links = [one for one in await few.context.repositories.tokens.list(person=person) if one.kind == "link"]
+    assert len(links) == 3 and len([one for one in links if one.revoked_at is None]) == 1
+    assert (await few.ask("POST", "/tokens", token, json={"role": "person"})).status_code == 201
+    await few.stack.handle(pid).cancel()

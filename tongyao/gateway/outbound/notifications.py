@@ -154,8 +154,9 @@ class NotificationSender:
 
     async def _try(self, one: Notification) -> None:
         records, over = self._library.notifications, one.attempts >= ATTEMPTS
+        links: list[str] = []
         try:
-            outgoing = await self._outgoing(one)
+            outgoing = await self._outgoing(one, links)
             notifier = self._notifiers.get(one.channel)
             if outgoing is None or notifier is None:
                 await records.ended(one.id, "dropped")
@@ -172,13 +173,15 @@ class NotificationSender:
         else:
             await records.ended(one.id, "sent")
             return
+        for link in links:  # the next try has one of its own
+            await self._library.tokens.revoke(link)
         if over:
             await records.ended(one.id, "failed")
         else:
             await records.postpone(one.id, retry_seconds(one.attempts))
 
-    async def _outgoing(self, one: Notification) -> Outgoing | None:
-        """None when it was answered meanwhile, is too old, or has no channel."""
+    async def _outgoing(self, one: Notification, links: list[str]) -> Outgoing | None:
+        """None when it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
         channel = await self._channel(one)
         what = str(one.about["what"])
         due: datetime | None = None
@@ -202,19 +205,20 @@ class NotificationSender:
                 one.about,
                 process=one.process_id or "",
                 due=due,
-                where=await self._where(one),
+                where=await self._where(one, links),
                 language=language,
             ),
             data=data,
         )
 
-    async def _where(self, one: Notification) -> str:
+    async def _where(self, one: Notification, links: list[str]) -> str:
         """In a mail a personal link to the console, which works once; elsewhere the installation's address."""
         if not self._public_url or one.channel != "mail":
             return self._public_url
         issued = await self._library.tokens.issue(
             "person", person=one.person, label="personal link", lasts=timedelta(days=LINK_DAYS), kind="link"
         )
+        links.append(issued.token.id)
         return link_address(self._public_url, issued.secret)
 
     async def _channel(self, one: Notification) -> Channel | None:
