@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from tests.records.conftest import Announce
 from tests.records.told import event, standing, stated, superseded, told
 from tongyao.protocol.model.process import Phase
-from tongyao.records.database import Pool
+from tongyao.records.database import Pool, session
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.process.events import EventCursor, Events
 from tongyao.records.process.journal import Journal
@@ -114,7 +116,7 @@ async def test_people_are_told_of_what_happens_after_a_reset(pool: Pool, announc
     process, journal, events, notifications = await announce(), Journal(pool), Events(pool), Notifications(pool)
 
     async def behind() -> EventCursor | None:
-        return dict(await notifications.behind(10_000)).get(process)
+        return dict(await notifications.behind(10_000, within=timedelta(days=1))).get(process)
 
     async def look() -> list[int]:
         cursor = await behind()
@@ -128,6 +130,16 @@ async def test_people_are_told_of_what_happens_after_a_reset(pool: Pool, announc
     assert await look() == [], "a run that goes on behind the last event brings nothing new"
     await journal.write(told(process, event(2, of="second")), "run-3")
     assert (await look(), await look()) == ([2], [])
+
+
+async def test_nobody_is_told_of_a_process_that_was_last_written_long_ago(pool: Pool, announce: Announce) -> None:
+    old, new = await announce(), await announce()
+    for process in (old, new):
+        await Journal(pool).write(told(process, event(1)), "run-1")
+    async with session(pool) as connection:
+        await connection.execute("UPDATE processes SET updated_at = now() - interval '2 days' WHERE id = %s", [old])
+    behind = dict(await Notifications(pool).behind(10_000, within=timedelta(days=1)))
+    assert new in behind and old not in behind
 
 
 async def test_a_run_that_the_records_know_may_go_on_without_being_asked(pool: Pool, announce: Announce) -> None:

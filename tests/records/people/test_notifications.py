@@ -111,12 +111,12 @@ async def test_each_confirmed_channel_is_told_and_no_other(
 async def test_events_are_looked_at_once(pool: Pool, notifications: Notifications, announce: Announce) -> None:
     process = await announce()
     await write(pool, process, 2, event(1), event(2))
-    assert (process, START) in await notifications.behind(10_000)
+    assert (process, START) in await notifications.behind(10_000, within=timedelta(days=1))
     events = await Events(pool).events(process, START, 10)
     notice = Notice(source=f"event/{process}/1", person="p", process_id=process, about=REMINDER)
     assert await notifications.from_events(process, events, [notice]) == 1
     assert await notifications.from_events(process, events, [notice]) == 0
-    assert process not in {one for one, _ in await notifications.behind(10_000)}
+    assert process not in {one for one, _ in await notifications.behind(10_000, within=timedelta(days=1))}
 
 
 async def test_two_senders_never_get_the_same_and_a_dead_ones_come_back(

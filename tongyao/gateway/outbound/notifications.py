@@ -104,7 +104,7 @@ class NotificationSender:
     async def create(self) -> None:
         notifications = self._library.notifications
         await notifications.from_inbox()
-        for process_id, cursor in await notifications.behind():
+        for process_id, cursor in await notifications.behind(within=STALE):
             try:
                 events = await self._library.events.events(process_id, cursor, 500)
                 notices = [one for event in events for one in await self._notices(process_id, event)]

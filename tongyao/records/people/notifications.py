@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from psycopg.types.json import Jsonb
@@ -151,16 +151,19 @@ class Notifications:
         async with transaction(self._pool) as connection:
             return await _put(connection, notice)
 
-    async def behind(self, limit: int = 100) -> list[tuple[str, EventCursor]]:
-        """Processes with events that no notification has been made of yet, with the last one that was looked at."""
+    async def behind(self, limit: int = 100, *, within: timedelta) -> list[tuple[str, EventCursor]]:
+        """Processes with events that no notification has been made of yet, with the last one that was looked at.
+
+        Those whose rows were last written before `within` are passed over: their events are not told any more.
+        """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT p.id AS process_id, COALESCE(n.epoch, 0) AS epoch, COALESCE(n.seq, 0) AS seq
                    FROM processes p LEFT JOIN notified n ON n.process_id = p.id
-                   WHERE p.seq > COALESCE(n.seq, 0) OR EXISTS (SELECT 1 FROM epochs e
-                       WHERE e.process_id = p.id AND e.epoch > n.epoch AND e.first_seq <= n.seq)
+                   WHERE p.updated_at > now() - %s AND (p.seq > COALESCE(n.seq, 0) OR EXISTS (SELECT 1 FROM epochs e
+                       WHERE e.process_id = p.id AND e.epoch > n.epoch AND e.first_seq <= n.seq))
                    ORDER BY p.updated_at DESC LIMIT %s""",
-                [limit],
+                [within, limit],
             )
             return [
                 (row["process_id"], EventCursor(epoch=row["epoch"], seq=row["seq"])) for row in await cursor.fetchall()
