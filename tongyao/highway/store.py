@@ -25,7 +25,7 @@ def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:
 
 
 class Store:
-    """The tables of migrations 0030 to 0032. Every method is one transaction and raises psycopg.Error when the database
+    """The tables `highway_…`. Every method is one transaction and raises psycopg.Error when the database
     does."""
 
     def __init__(self, pool: Pool) -> None:

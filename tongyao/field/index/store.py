@@ -260,10 +260,6 @@ class IndexStore:
                 "UPDATE field_indexes SET state = 'live', switched_at = now() WHERE id = %s", [index.id]
             )
 
-    async def drop(self, index: Index) -> None:
-        async with transaction(self._pool) as connection:
-            await _drop(connection, index.id)
-
     async def changed(self, scene: str, *, most: int) -> list[str]:
         """Ids of people who came or changed since they were indexed."""
         async with session(self._pool) as connection:

@@ -44,12 +44,6 @@ EVERYDAY: Final = 0.6
 BY_ONE_PLAIN: Final = 0.6
 """What one word counts that a need shares with a statement which offers nothing: alone it joins nothing. So with a line of the tension."""
 
-MEETS: Final = 0.1
-"""Likeness (cosine) from which two voices with two words in common speak of the same thing."""
-
-MEETS_BY_ONE: Final = 0.4
-"""The same where a single word is all they have in common."""
-
 _EVERYDAY: Final = frozenset(map(stem, ENGLISH))
 _HAVING: Final = re.compile(r"\b(?:I|we)(?:'ve| have| own| hold| keep)\b|\bthere(?:'s| is| are)\b|有", re.IGNORECASE)
 
@@ -187,11 +181,6 @@ class Hearing:
         weight = sum(map(telling, words))
         told_only = not (seeks(voice.said) or offers_now(voice.said) or _HAVING.search(voice.said))
         return words if weight * (BY_ONE_PLAIN if told_only else 1.0) >= MEETS_NEED[self.language] else frozenset()
-
-    def meet(self, a: Voice, b: Voice) -> bool:
-        """Whether two voices speak of the same thing: by two words of theirs, or by one that makes up much of both."""
-        shared = self.shared(a, b)
-        return self.alike(a, b) >= (MEETS if len(shared) >= 2 else MEETS_BY_ONE)
 
     def meets(self, need: Voice, answer: Voice) -> bool:
         """Whether a statement has enough of the words of a need."""

@@ -53,7 +53,6 @@ class Profile(Value):
     origin: Origin
     current_version: int
     created_at: datetime
-    deleted_at: datetime | None
 
 
 class ProfileVersion(Value):

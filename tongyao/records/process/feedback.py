@@ -30,16 +30,6 @@ class FeedbackRow(Value):
     at: datetime | None = None
 
 
-class FeedbackSummary(Value):
-    """Sums over the plans asked for; `usefulness` is a mean, None where nobody said."""
-
-    plans: int
-    usefulness: float | None
-    done: int
-    partly: int
-    not_done: int
-
-
 class Feedback:
     """Feedback on all plans. Its words belong to who said them."""
 
@@ -98,24 +88,6 @@ class Feedback:
             return ""
         async with transaction(self._pool) as connection:
             return (await get_texts(connection, [text_id], erased=""))[text_id]
-
-    async def judged(self, *, process_id: str | None = None, scene: str | None = None) -> FeedbackSummary:
-        """Of one process, of a scene, or of all."""
-        async with reading(self._pool, FeedbackSummary) as cursor:
-            await cursor.execute(
-                """SELECT count(DISTINCT (f.process_id, f.revision)) AS plans,
-                          avg(f.usefulness)::double precision AS usefulness,
-                          count(*) FILTER (WHERE f.outcome = 'done') AS done,
-                          count(*) FILTER (WHERE f.outcome = 'partly') AS partly,
-                          count(*) FILTER (WHERE f.outcome = 'not_done') AS not_done
-                   FROM feedback f JOIN processes p ON p.id = f.process_id
-                   WHERE (%(process)s::text IS NULL OR p.id = %(process)s)
-                     AND (%(scene)s::text IS NULL OR p.scene_id = %(scene)s)""",
-                {"process": process_id, "scene": scene},
-            )
-            found = await cursor.fetchone()
-        assert found is not None
-        return found
 
 
 def _key(row: FeedbackRow) -> tuple[str, int]:
