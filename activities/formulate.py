@@ -23,7 +23,7 @@ from tongyao.protocol.model.tension import (
     from_raw,
     within_limits,
 )
-from tongyao.protocol.model.text_ids import text_id as named_text_id
+from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 from tongyao.protocol.rules.identity.pseudonyms import names_of
@@ -57,7 +57,7 @@ class Formulating:
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
                 names = tuple(await NAME_THREADS.run(partial(self._deps.find_names, record.intent)))[:MOST_NAMES]
                 tension, fallback = from_raw(record.intent, language=record.language, names=names), True
-        stored = named_text_id(what.process_id, "tension")
+        stored = process_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
             await repositories.texts.first(owner, "tension", tension.model_dump_json(), id=stored)
         )

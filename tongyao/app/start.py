@@ -45,7 +45,7 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.text_ids import text_id as named_text_id
+from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
 from tongyao.records.process.processes import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
@@ -115,13 +115,13 @@ async def _announce(
 ) -> ProcessInput:
     """Store the texts and the row of a process, and what its workflow is to be started with."""
     texts = context.repositories.texts
-    intent_id = await texts.put(demander, "intent", body.intent.strip(), id=named_text_id(process_id, "intent"))
+    intent_id = await texts.put(demander, "intent", body.intent.strip(), id=process_text_id(process_id, "intent"))
     if strategy := body.strategy.strip():
-        strategy_id = await texts.put(demander, "strategy", strategy, id=named_text_id(process_id, "strategy"))
+        strategy_id = await texts.put(demander, "strategy", strategy, id=process_text_id(process_id, "strategy"))
         settings = settings.model_copy(update={"strategy": strategy_id})
     tension_ref = None
     if tension is not None:
-        tension_id = named_text_id(process_id, "tension")
+        tension_id = process_text_id(process_id, "tension")
         await texts.put(demander, "tension", tension.model_dump_json(), id=tension_id)
         tension_ref = TensionRef(text_id=tension_id, grade=tension.grade, barriers=len(tension.barriers))
     start = ProcessInput(

@@ -13,7 +13,7 @@ from tongyao.protocol.model.messages import MESSAGE, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.text_ids import text_id
+from tongyao.protocol.model.text_ids import process_text_id
 
 Payload = dict[str, JsonValue]
 
@@ -27,7 +27,7 @@ def read_signal(state: State, kind: str, payload: Payload) -> tuple[Message, lis
         seat = state.seats.get(alias)
         owner = seat.profile.profile_id if seat is not None and seat.profile is not None else state.start.demander
         content = hashlib.sha256(body.encode()).hexdigest()[:24]
-        name = text_id(state.process_id, f"{kind}/{alias}/{state.round}/{content}")
+        name = process_text_id(state.process_id, f"{kind}/{alias}/{state.round}/{content}")
         texts.append(SignalledText(text_id=name, owner=owner, kind=what, body=body))
         return name
 

@@ -10,7 +10,7 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
-from tongyao.protocol.model.text_ids import text_id as named_text_id
+from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.holes import hole as plan_hole
 from tongyao.protocol.rules.plans.lineage import (
@@ -109,7 +109,7 @@ async def announce_child(
     if not announced and not await has_room_for_child(repositories, parent.root, tokens, cost):
         raise NotAnnounced("budget")
     text_id = await repositories.texts.put(
-        parent.demander, "tension", tension.model_dump_json(), id=named_text_id(pid, "tension")
+        parent.demander, "tension", tension.model_dump_json(), id=process_text_id(pid, "tension")
     )
     child = ProcessInput(
         process_id=pid,
