@@ -249,6 +249,22 @@ def test_ids_in_sentences_become_words_and_sources() -> None:
     assert without_ids("Ride bus R12 to pier B12.", "en") == ("Ride bus R12 to pier B12.", ())
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "told"),
+    [
+        (
+            "en",
+            "t1 and t2 may go on side by side; t9 and R12 are no steps.",
+            "step 1 and step 2 may go on side by side; t9",
+        ),
+        ("zh", "t1和t2可以同时做。", "第 1 步和第 2 步可以同时做。"),
+    ],
+)
+def test_the_id_of_a_task_in_a_sentence_becomes_its_number(language: Language, text: str, told: str) -> None:
+    order = [ClaimDraft(text=text, sources=["T/I"])]
+    assert settled(DRAFT.model_copy(update={"order": order}), language=language).order[0].text.startswith(told)
+
+
 def gap(id: str, text: str, kind: GapKind = GapKind.ABSENT, target: str = "B1", same_as: tuple[str, ...] = ()) -> Gap:
     return Gap(id=id, kind=kind, target=target, text=text, same_as=same_as)
 

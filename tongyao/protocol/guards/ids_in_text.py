@@ -15,6 +15,7 @@ _BRACKETED: Final = re.compile(
 )
 _BARE: Final = re.compile(rf"(?<![\w/.-]){_ID}(?![\w/])")
 _PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
+_TASK: Final = re.compile(r"(?<![A-Za-z0-9/])t\d{1,3}(?![A-Za-z0-9/])")
 _SAID: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/\d+")
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
@@ -24,6 +25,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "I": "the present state",
         "E": "what is offered in return",
         "B": "obstacle {number}",
+        "step": "step {number}",
     },
     "zh": {
         "item": "{who} 在第 {round} 轮说的",
@@ -32,15 +34,16 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "I": "眼下的处境",
         "E": "可以拿出来换的",
         "B": "第 {number} 个阻碍",
+        "step": "第 {number} 步",
     },
 }
 
 
-def without_ids(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
-    """`text` without item ids, and the ids that it cites in brackets, in order.
+def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:
+    """`text` without item ids, and the ids that it cites in brackets, in order. `steps`: ids of tasks, with their numbers.
 
     Ids in brackets are taken out. One that is a part of the sentence is put into words (`what P02 said in round 1`) and is no
-    citation, and so is a barrier by its number (`B2`: `obstacle 2`). Aliases stay.
+    citation, and so is a barrier by its number (`B2`: `obstacle 2`), and a task (`t3`: `step 3`). Aliases stay.
     """
     cited = tuple(dict.fromkeys(id for bracket in _BRACKETED.findall(text) for id in _BARE.findall(bracket)))
     words = _WORDS[language]
@@ -54,4 +57,8 @@ def without_ids(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
 
     bare = _BARE.sub(told, _BRACKETED.sub("", text)) if "/" in text else text
     bare = _PART.sub(lambda match: words["B"].format(number=match["number"]), bare)
+    if steps:
+        bare = _TASK.sub(
+            lambda match: words["step"].format(number=steps[match[0]]) if match[0] in steps else match[0], bare
+        )
     return bare.strip(), cited

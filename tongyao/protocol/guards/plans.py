@@ -77,10 +77,11 @@ def settle_plan(
         hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
     """
     claims = _Claims(known, language)
+    tasks = _tasks(draft.tasks, {*contributors, DEMANDER}, claims)
+    claims.steps = {task.id: number for number, task in enumerate(tasks, 1)}
     roles = {
         named_alias(role.alias): claims.role(role) for role in draft.roles if named_alias(role.alias) in contributors
     }
-    tasks = _tasks(draft.tasks, {*contributors, DEMANDER}, claims)
     taken_up = {source for task in tasks if task.has_doer for source in task.sources}
     plan = Plan(
         revision=revision,
@@ -112,16 +113,17 @@ def settle_plan(
 class _Claims:
     def __init__(self, known: Mapping[str, str], language: Language) -> None:
         self._known, self.language = known, language
+        self.steps: Mapping[str, int] = {}
 
     def sources(self, named: Sequence[str]) -> tuple[str, ...]:
         return named_ids(named, self._known)
 
     def words(self, text: str) -> str:
         """`text` without ids."""
-        return without_ids(text, self.language)[0]
+        return without_ids(text, self.language, self.steps)[0]
 
     def one(self, draft: ClaimDraft) -> Claim:
-        text, found = without_ids(draft.text, self.language)
+        text, found = without_ids(draft.text, self.language, self.steps)
         sources = self.sources([*draft.sources, *found])
         return Claim(
             text=text,
