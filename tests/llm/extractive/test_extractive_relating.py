@@ -134,7 +134,10 @@ async def test_a_need_that_nobody_meets_is_named_unless_the_demander_says_someth
     assert [note.sources for note in draft.ignored] == [["R1/P01/2"]]
     (told,) = draft.contributions
     assert (told.target, told.sources) == ("E", ["R1/P01/1"])
-    assert told.text == "P01 says “I need a shed for my incubator”: what the demander says in E may be what P01 needs."
+    assert (
+        told.text
+        == "P01 says “I need a shed for my incubator”: what the demander says of what is given in return (E) may be what P01 needs."
+    )
 
 
 @pytest.mark.parametrize(

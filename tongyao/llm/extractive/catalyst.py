@@ -21,6 +21,7 @@ from tongyao.llm.extractive.observation_text import (
     PAIR,
     SPEAKS_OF,
     observation_markdown,
+    part_in_words,
 )
 from tongyao.protocol.model.observation import (
     ContributionDraft,
@@ -120,7 +121,7 @@ def _contributions(language: Language, hearing: Hearing, before: list[Observatio
             target=target,
             effect=effect,
             text=_effect_words(hearing, effect, target, voices[0])[language].format(
-                alias=alias, target=target, said=wording.quoted(voices[0].said, language)
+                alias=alias, target=part_in_words(target, language), said=wording.quoted(voices[0].said, language)
             ),
             sources=[voice.item.id for voice in voices],
         )

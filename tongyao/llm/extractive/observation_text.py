@@ -34,34 +34,41 @@ PAIR: Final[dict[Relation, dict[Language, str]]] = {
     Relation.NONE_FOUND: {"zh": "{a} 与 {b}：没有发现关系。", "en": "{a} and {b}: no relation found."},
 }
 
+_PART: Final[dict[str, dict[Language, str]]] = {
+    "T": {"zh": "想要的变化（T）", "en": "the change (T)"},
+    "I": {"zh": "现状（I）", "en": "the situation (I)"},
+    "B": {"zh": "阻碍 {target}", "en": "barrier {target}"},
+    "E": {"zh": "能给的（E）", "en": "what is given in return (E)"},
+}
+
 EFFECT: Final[dict[Effect, dict[Language, str]]] = {
     Effect.DISSOLVES: {
-        "zh": "{alias} 对 {target}：{said}，直接碰到它。",
+        "zh": "{alias} 对{target}：{said}，直接碰到它。",
         "en": "{alias} on {target}: {said} touches it directly.",
     },
     Effect.HELPS: {
-        "zh": "{alias} 对 {target}：{said}，碰得到一部分。",
+        "zh": "{alias} 对{target}：{said}，碰得到一部分。",
         "en": "{alias} on {target}: {said} touches part of it.",
     },
     Effect.COLLIDES: {
-        "zh": "{alias} 对 {target}：{said}，是一个限制。",
+        "zh": "{alias} 对{target}：{said}，是一个限制。",
         "en": "{alias} on {target}: {said} is a limit.",
     },
     Effect.WORSENS: {
-        "zh": "{alias} 对 {target}：{said}，这一处可能更难。",
+        "zh": "{alias} 对{target}：{said}，这一处可能更难。",
         "en": "{alias} on {target}: {said} may make it harder.",
     },
 }
 
 SPEAKS_OF: Final[dict[Language, str]] = {
-    "zh": "{alias} 对 {target}：{said}，说到了它。",
+    "zh": "{alias} 对{target}：{said}，说到了它。",
     "en": "{alias} on {target}: {said} speaks of it.",
 }
 """Of who names a barrier and offers nothing for it: `GAP` may say of the same barrier that no offer was found."""
 
 MAY_HAVE: Final[dict[Language, str]] = {
-    "zh": "{alias} 说{said}：需求方在 {target} 里说的，也许正是这个人要的。",
-    "en": "{alias} says {said}: what the demander says in {target} may be what {alias} needs.",
+    "zh": "{alias} 说{said}：需求方关于{target}说的，也许正是这个人要的。",
+    "en": "{alias} says {said}: what the demander says of {target} may be what {alias} needs.",
 }
 """Of a need that the demander's own words meet."""
 
@@ -92,6 +99,11 @@ _VERDICT: Final[dict[Verdict, dict[Language, str]]] = {
     Verdict.MORE: {"zh": "信息差还在。", "en": "The information gap is still open."},
     Verdict.EXHAUSTED: {"zh": "这一轮没有带来新的关系。", "en": "This round brought no new relation."},
 }
+
+
+def part_in_words(target: str, language: Language) -> str:
+    """A part of the tension (`T`, `B2` …) with its word beside the letter."""
+    return _PART[target[0]][language].format(target=target)
 
 
 def observation_markdown(language: Language, draft: ObservationDraft) -> str:
