@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.conftest import gateway as gateway  # the fixture
@@ -15,7 +16,7 @@ from tests.records.conftest import KEYS
 from tongyao.app.notifications.notifier import Outgoing
 from tongyao.gateway.outbound import notifications as sending
 from tongyao.gateway.outbound.notifications import NotificationSender
-from tongyao.gateway.outbound.pool import DeliveryPool
+from tongyao.gateway.outbound.pool import AT_ONCE, AT_ONCE_OF_ONE, DeliveryPool
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.people.notifications import Channel, Notice
 from tongyao.records.process.processes import NewProcess, Processes
@@ -67,10 +68,10 @@ async def test_a_receiver_that_never_answers_holds_up_nobody_else(pool: Pool) ->
     running = asyncio.create_task(sender.run(stop, idle=0.05))
     try:
         async with asyncio.timeout(60):
-            while len(receivers.took) < 5 or receivers.waiting < 2 * sending.AT_ONCE_OF_ONE:
+            while len(receivers.took) < 5 or receivers.waiting < 2 * AT_ONCE_OF_ONE:
                 await asyncio.sleep(0.02)
         assert set(receivers.took) == {"https://quick.example/hook"}
-        assert receivers.waiting == 2 * sending.AT_ONCE_OF_ONE, "of one person so many at a time"
+        assert receivers.waiting == 2 * AT_ONCE_OF_ONE, "of one person so many at a time"
     finally:
         stop.set()
         await running
@@ -101,18 +102,45 @@ async def test_deliveries_under_way_count_among_those_of_one_person(pool: Pool) 
     assert len(await repositories.notifications.due(4, of_one=2, running={"many": 1})) == 1
 
 
+async def nothing_due() -> int:
+    return 0
+
+
 async def test_the_pool_is_bounded() -> None:
-    pool, let_go = DeliveryPool(most=3, most_of_one=2), asyncio.Event()
+    pool, let_go = DeliveryPool("tests", nothing_due), asyncio.Event()
 
     async def delivery() -> None:
         await let_go.wait()
 
-    for person in ("a", "a", "b"):
-        pool.start(person, delivery())
-    assert (pool.free, pool.running) == (0, {"a": 2, "b": 1})
+    for number in range(AT_ONCE):
+        pool.start(f"person-{number // 2}", delivery())
+    assert (pool.free, pool.running["person-0"]) == (0, 2)
     let_go.set()
     await pool.drain()
-    assert (pool.free, pool.running) == (3, {})
+    assert (pool.free, pool.running) == (AT_ONCE, {})
+
+
+async def test_a_delivery_that_fails_is_logged_and_its_end_starts_the_next() -> None:
+    left = ["first", "second"]
+
+    async def delivery() -> None:
+        raise OSError("the records are away")
+
+    async def start_due() -> int:
+        if deliveries.running or not left:
+            return 0
+        deliveries.start(left.pop(), delivery())
+        return 1
+
+    deliveries, stop = DeliveryPool("tests", start_due), asyncio.Event()
+    with capture_logs() as logs:
+        running = asyncio.create_task(deliveries.run(stop, idle=3600))
+        async with asyncio.timeout(20):
+            while len(logs) < 2:
+                await asyncio.sleep(0)
+        stop.set()
+        await running
+    assert [(line["event"], line["error"]) for line in logs] == [("one of the tests ended early", "OSError")] * 2
 
 
 async def test_a_webhook_is_called_only_after_its_owner_has_shown_the_code(gateway: GatewayHarness) -> None:

@@ -21,20 +21,16 @@ from tongyao.app.messaging.wire import MAX_TEXT, SubmitProjectionBody
 from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.app.processes import party_view
-from tongyao.gateway.outbound.pool import DeliveryPool
+from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.protocol.rules.refusals import Refusal
-from tongyao.records.database import RecordsError
 from tongyao.records.people.sources import SourceTurn
 
 log = structlog.get_logger()
 
-IDLE_SECONDS: Final = 2.0
 ATTEMPTS: Final = 6
 SECONDS: Final = 150.0
 """One conversation with an agent, the renewal of its token included. A lease is longer."""
-AT_ONCE: Final = 50
-AT_ONCE_OF_ONE: Final = 2
 NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value})
 """Refusals that may pass while the turn still waits."""
 NOTHING_NEW: Final = "NOTHING NEW"
@@ -71,32 +67,15 @@ class AgentCaller:
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
-        self._pool = DeliveryPool(most=AT_ONCE, most_of_one=AT_ONCE_OF_ONE)
+        self._pool = DeliveryPool("agents", self._start_due)
 
     async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
         """Run until `stop`. Several may run: a turn is leased to one of them at a time."""
-        try:
-            while not stop.is_set():
-                try:
-                    await self._start_due()
-                except RecordsError as error:
-                    log.warning("agents wait for the records", error=type(error).__name__)
-                except Exception as error:  # the gateway ends with this loop
-                    log.error("agents wait", error=type(error).__name__)
-                try:
-                    await asyncio.wait_for(stop.wait(), idle)
-                except TimeoutError:
-                    continue
-        finally:
-            await self._pool.stop()
+        await self._pool.run(stop, idle=idle)
 
     async def once(self) -> int:
         """Ask for every turn that is due; returns how many."""
-        asked = 0
-        while started := await self._start_due():
-            asked += started
-            await self._pool.drain()
-        return asked
+        return await self._pool.once()
 
     async def _start_due(self) -> int:
         """Start asking for as many turns as there are places for; returns how many."""

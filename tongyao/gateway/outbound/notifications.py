@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.app.people.sessions import LINK_DAYS, link_address
-from tongyao.gateway.outbound.pool import DeliveryPool
+from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_read_access import event_for_party
@@ -30,11 +30,8 @@ log = structlog.get_logger()
 
 STALE: Final = timedelta(days=1)
 """Older events are not notified: a first start does not send the whole past."""
-IDLE_SECONDS: Final = 2.0
 SECONDS: Final = 20.0
 """One delivery from its first to its last byte, however slowly the other side answers."""
-AT_ONCE: Final = 50
-AT_ONCE_OF_ONE: Final = 2
 ASKS: Final = frozenset(Ask)
 NOTIFIED: Final = frozenset(
     {EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED}
@@ -58,36 +55,15 @@ class NotificationSender:
 
     def __init__(self, repositories: Repositories, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
         self._library, self._notifiers, self._public_url = repositories, notifiers, public_url
-        self._pool = DeliveryPool(most=AT_ONCE, most_of_one=AT_ONCE_OF_ONE)
+        self._pool = DeliveryPool("notifications", self._start_due)
 
     async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
         """Run until `stop`. Several may run: a notification is leased to one of them at a time."""
-        stopping = asyncio.create_task(stop.wait())
-        try:
-            while not stop.is_set():
-                try:
-                    started = await self._start_due()
-                except RecordsError as error:
-                    log.warning("notifications wait for the records", error=type(error).__name__)
-                    started = 0
-                except Exception as error:  # the gateway ends with this loop
-                    log.error("notifications wait", error=type(error).__name__)
-                    started = 0
-                if not started:
-                    ended = asyncio.create_task(self._pool.one_ended(idle))
-                    await asyncio.wait({stopping, ended}, return_when=asyncio.FIRST_COMPLETED)
-                    ended.cancel()
-        finally:
-            stopping.cancel()
-            await self._pool.stop()
+        await self._pool.run(stop, idle=idle)
 
     async def once(self) -> int:
         """Create notifications for what is new, and send all that is due; returns how many were tried."""
-        tried = 0
-        while started := await self._start_due():
-            tried += started
-            await self._pool.drain()
-        return tried
+        return await self._pool.once()
 
     async def _start_due(self) -> int:
         """Start as many deliveries as there are places for; returns how many."""

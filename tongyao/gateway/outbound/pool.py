@@ -4,24 +4,63 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Final
+
+import structlog
+
+from tongyao.records.database import RecordsError
+
+log = structlog.get_logger()
+
+IDLE_SECONDS: Final = 2.0
+AT_ONCE: Final = 50
+AT_ONCE_OF_ONE: Final = 2
 
 
 class DeliveryPool:
-    """`most`: deliveries at a time. `most_of_one`: of one person, so that nobody's slow server takes the places of others.
+    """`what`: is delivered, for the log. `start_due` starts as many deliveries as there are places for, and returns how many.
 
-    Whoever starts a delivery keeps to both, by `free` and `running`.
+    It keeps to the number of deliveries at a time by `free`, and to that of one person, so that nobody's slow server takes the
+    places of others, by `running` and `most_of_one`.
     """
 
-    def __init__(self, *, most: int, most_of_one: int) -> None:
-        self.most_of_one = most_of_one
-        self._most = most
+    most_of_one: Final = AT_ONCE_OF_ONE
+
+    def __init__(self, what: str, start_due: Callable[[], Awaitable[int]]) -> None:
+        self._what, self._start_due = what, start_due
         self._people: dict[asyncio.Task[None], str] = {}
+
+    async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
+        """Start what is due until `stop`: again when a delivery has ended, or after `idle` seconds."""
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                try:
+                    started = await self._start_due()
+                except RecordsError as error:
+                    log.warning(f"{self._what} wait for the records", error=type(error).__name__)
+                    started = 0
+                except Exception as error:  # the gateway ends with this loop
+                    log.error(f"{self._what} wait", error=type(error).__name__)
+                    started = 0
+                if not started:
+                    await asyncio.wait({stopping, *self._people}, timeout=idle, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            await self.stop()
+
+    async def once(self) -> int:
+        """Deliver all that is due; returns how many were tried."""
+        tried = 0
+        while started := await self._start_due():
+            tried += started
+            await self.drain()
+        return tried
 
     @property
     def free(self) -> int:
-        return self._most - len(self._people)
+        return AT_ONCE - len(self._people)
 
     @property
     def running(self) -> Mapping[str, int]:
@@ -29,17 +68,16 @@ class DeliveryPool:
         return Counter(self._people.values())
 
     def start(self, person: str, delivery: Coroutine[Any, Any, None]) -> None:
-        """`delivery` takes care of its own errors and of its end."""
-        task = asyncio.create_task(delivery)
+        """What `delivery` raises is logged: it is tried again when its lease is over."""
+        task = asyncio.create_task(self._logged(delivery))
         self._people[task] = person
         task.add_done_callback(self._people.pop)
 
-    async def one_ended(self, seconds: float) -> None:
-        """Return when a delivery has ended, or after so many seconds."""
-        if self._people:
-            await asyncio.wait(self._people, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await asyncio.sleep(seconds)
+    async def _logged(self, delivery: Coroutine[Any, Any, None]) -> None:
+        try:
+            await delivery
+        except Exception as error:
+            log.error(f"one of the {self._what} ended early", error=type(error).__name__)
 
     async def drain(self) -> None:
         """Return when none runs."""
