@@ -11,7 +11,7 @@ NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def told(life: Life, alias: str, language: str = "en") -> str:
-    return why_for_party(life.state, NOW, alias, language)
+    return why_for_party(life.state, alias, language)
 
 
 def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:

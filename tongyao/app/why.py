@@ -36,10 +36,9 @@ async def read_why(context: AppContext, caller: Caller, process_id: str, *, lang
     language = language or access.process.language
     if access.process.ended_at is not None:
         return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")
-    now = datetime.now(UTC)
     if access.role is not Role.OPERATOR:  # many look at one process; the few operators get an answer of their own
         state = await context.states.of(process_id, run_id=access.process.run_id, seq=access.process.seq)
-        return Why(sentence=why_for_party(state, now, access.alias, language))
+        return Why(sentence=why_for_party(state, access.alias, language))
     try:
         state, _ = await state_of(context.client, process_id)
     except Unavailable as error:
@@ -47,7 +46,7 @@ async def read_why(context: AppContext, caller: Caller, process_id: str, *, lang
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in wanted(state).values()})
-    reasons = (*(Reason(waits_for="a worker", moved_by=one) for one in missing), *why(state, now))
+    reasons = (*(Reason(waits_for="a worker", moved_by=one) for one in missing), *why(state, datetime.now(UTC)))
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
 
 

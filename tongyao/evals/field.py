@@ -80,10 +80,10 @@ def evaluate(texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Enc
     ]
 
 
-def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]], *, top: int = TOP) -> list[Row]:
+def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]]) -> list[Row]:
     """A row per level in order of appearance, then one for all. `answers` are profile ids, best first."""
     levels = [*dict.fromkeys(need.level for need in needs), "all"]
-    found = [len(set(answer[:top]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
+    found = [len(set(answer[:TOP]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
     rows = []
     for level in levels:
         chosen = [(need, hits) for need, hits in zip(needs, found, strict=True) if level in ("all", need.level)]

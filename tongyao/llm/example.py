@@ -17,12 +17,12 @@ from tongyao.protocol.model.steps import STEPS
 _CACHED = "⋯ cached up to here ⋯"
 
 
-def render_example(step: str, language: Language, *, override: str | None = None) -> str:
+def render_example(step: str, language: Language) -> str:
     """The whole prompt of `step` with the example's data; a line marks where each cached prefix ends.
 
     Raises `ValueError` as `prompts.load` does.
     """
-    prompt = prompts.load(step, language, override)
+    prompt = prompts.load(step, language)
     parts = [f"[system]\n{prompt.text}", _CACHED, "[user]"]
     for block in example_blocks(step, language, prompt.parts):
         parts += [block.text, *([_CACHED] if block.cache else [])]

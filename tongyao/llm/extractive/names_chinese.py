@@ -142,7 +142,7 @@ def _full_names(words: _Words) -> Iterator[Found]:
             beside = _called(words, start)
         if not beside and _begins_with_a_word(words.whole, whole):
             continue
-        if beside or (is_name and len(word) > 2 and _stands_alone(words, start, start + len(word))):
+        if beside or (is_name and len(word) > 2 and _stands_alone(words, start + len(word))):
             yield start, whole, "person"
         elif (
             is_name
@@ -170,7 +170,7 @@ def _may_be(words: _Words, start: int, name: str) -> bool:
     )
 
 
-def _stands_alone(words: _Words, start: int, end: int) -> bool:
+def _stands_alone(words: _Words, end: int) -> bool:
     """Whether a name of three characters or more stands where a person may stand."""
     return not words.after(end).startswith(cues.PLACE_AFTER)
 

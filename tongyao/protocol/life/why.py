@@ -225,7 +225,7 @@ def _nothing(state: State) -> list[Reason]:
     ]
 
 
-def why_for_party(state: State, now: datetime, alias: str, language: str) -> str:
+def why_for_party(state: State, alias: str, language: str) -> str:
     """One sentence for the demander or a participant. It names nobody else: who is waited for tells a person from a proxy."""
     zh = language == "zh"
     if state.phase.ended:

@@ -203,7 +203,6 @@ def from_draft(
     draft: TensionDraft,
     *,
     language: Literal["zh", "en"],
-    lineage: Lineage | None = None,
     spans: tuple[LineSpan, ...] = (),
     names: tuple[NameFound, ...] = (),
 ) -> Tension:
@@ -218,7 +217,6 @@ def from_draft(
         barriers=barriers,
         exchange=draft.exchange.strip() or MISSING,
         language=language,
-        lineage=lineage,
         spans=spans,
         names=names,
     )
