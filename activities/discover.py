@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from temporalio import activity
@@ -10,6 +10,7 @@ from temporalio import activity
 from activities.dependencies import Deps
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, DiscoverInput, DiscoverOutput, ProposeInput
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
 from tongyao.records.privacy.texts import TextErased
@@ -29,6 +30,7 @@ class Discovering:
         tension = Tension.model_validate_json(await repositories.texts.get(what.tension_text_id))
         parent = (await repositories.processes.get(what.process_id)).parent_id
         before = await repositories.lineage.asked_in(parent) if parent else frozenset()
+        spoke = await repositories.seats.spoke_for_themselves(parent) if parent else {}
         excluded = [one for one in what.excluded if one]
         found = list(
             await self._deps.field.discover(
@@ -42,7 +44,7 @@ class Discovering:
             )
             found += [one.model_copy(update={"rank": one.rank + len(found)}) for one in again]
         await self._keep(what.process_id, found)
-        return _found(found)
+        return _found(found, spoke)
 
     @activity.defn(name=PROPOSE.name)
     async def propose(self, what: ProposeInput) -> DiscoverOutput:
@@ -57,7 +59,7 @@ class Discovering:
             )
             found = [_explained(one, lack, what.round) for one in near]
         await self._keep(what.process_id, found, round_number=what.round)
-        return _found(found)
+        return _found(found, {})
 
     async def _keep(self, process_id: str, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
         """Store the candidates, and what names them as it is now: a name changed later would change what others said."""
@@ -75,9 +77,16 @@ def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateR
     return found.model_copy(update={"reasons": reasons, "round": round_number})
 
 
-def _found(found: Sequence[CandidateRow]) -> DiscoverOutput:
+def _found(found: Sequence[CandidateRow], spoke: Mapping[str, EndpointKind]) -> DiscoverOutput:
+    """`spoke`: what spoke for somebody in the parent, where it was no proxy."""
     return DiscoverOutput(
         candidates=tuple(
-            Candidate(profile_id=one.profile_id, perspective=one.perspective, score=one.score) for one in found
+            Candidate(
+                profile_id=one.profile_id,
+                perspective=one.perspective,
+                score=one.score,
+                endpoint=spoke.get(one.profile_id, EndpointKind.PROXY),
+            )
+            for one in found
         )
     )

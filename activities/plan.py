@@ -24,6 +24,7 @@ from tongyao.protocol.rules.plans.child_plan import child_plan, child_sources
 from tongyao.protocol.rules.plans.holes import hole_title
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
 from tongyao.records.privacy.texts import text_id
+from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow
 from tongyao.records.process.processes import ProcessRow
 
@@ -77,10 +78,11 @@ class Planning:
             )
             plan = await self._write(what, row.epoch, plan)
         claims = plan.claims()
+        left = await not_asked_before(repositories, what.process_id, plan.residuals)
         return PlanOutput(
             claims=len(claims),
             supported=sum(claim.supported for claim in claims),
-            residuals=tuple(residual.id for residual in plan.residuals),
+            residuals=tuple(residual.id for residual in left),
             reduced=plan.reduced,
             spent=await calls.spent(what.process_id),
         )

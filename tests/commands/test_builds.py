@@ -33,7 +33,7 @@ async def test_histories_of_open_processes_replay_and_can_be_kept_for_another_ma
     process, _ = await room(stack)
     done = await tongyao("replay", process, "--save", str(tmp_path / "kept"))
     assert done.exit_code == 0, done.output
-    assert "1 histories replayed" in done.stdout
+    assert "1 history replayed" in done.stdout
     file = tmp_path / "kept" / f"{process}.json"
     again = await tongyao("replay", "--file", str(file))
     assert again.exit_code == 0, again.output

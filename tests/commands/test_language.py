@@ -21,7 +21,7 @@ from tongyao.commands.shared.doctor import examine
 from tongyao.commands.shared.expected_errors import message_of
 from tongyao.commands.shared.help_words import RUN, breakable
 from tongyao.commands.shared.words import TEXTS, known, language
-from tongyao.gateway.console.texts import catalogue
+from tongyao.gateway.console.texts import catalogue, worded
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.phase import Phase
@@ -222,3 +222,40 @@ def test_doctor_speaks_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPa
     assert "TONGYAO_GATEWAY_PORT 的端口" in {row.subject for row in examine(settings)}
     monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
     assert not [row for row in examine(settings) if CHINESE.search(row.subject + row.found + row.advice)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("sya",), "没有命令 sya"),
+        (("say",), "缺少 'process'"),
+        (("list", "--no-such"), "没有选项 --no-such"),
+        (("list", "one", "two"), "多出了参数：one two"),
+        (("list", "--limit", "many"), "'--limit' 要写一个数字"),
+        (("consents", "x", "--scene"), "选项 '--scene' 后面要写一个值"),
+    ],
+)
+async def test_what_was_typed_wrong_is_said_in_the_language_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
+    refused = await tongyao(*typed)
+    shown = "".join(refused.output.replace("│", "").split())
+    assert refused.exit_code == 2 and "".join(said.split()) in shown and "错误" in shown
+    assert not re.search("Error|Usage|Missing|Invalid|Try", refused.output)
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
+    assert not re.search("[\u4e00-\u9fff]", (await tongyao(*typed)).output)
+
+
+async def test_the_screen_of_help_has_its_titles_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
+    shown = (await tongyao("say", "--help")).stdout
+    assert all(title in shown for title in ("用法：", "参数", "选项", "显示这段说明"))
+    assert not re.search(r"Usage:|Options|Arguments|Show this|default:|required", shown)
+
+
+def test_one_thing_is_no_plural() -> None:
+    words = {"a.b": ("{n} process{n:es}, {links} link{links:s}", "{n} 个过程，{links} 处联系")}
+    assert worded(words, "en", "a.b", n=1, links=2) == "1 process, 2 links"
+    assert worded(words, "en", "a.b", n=0, links="1") == "0 processes, 1 link"
+    assert worded(words, "zh", "a.b", n=1, links=1) == "1 个过程，1 处联系"

@@ -30,3 +30,47 @@ async def test_a_residual_tension_can_be_taken_up_after_the_end(temporal: Client
         missing = (await tongyao("branch", process, "plan/1/residual/9")).exception
         assert "the plan has no such residual tension" in str(missing)
         await tongyao("cancel", f"{process}.1-1")
+
+
+async def test_what_a_process_was_started_for_is_not_offered_again_by_the_next_plan(
+    temporal: Client, named_database: str
+) -> None:
+    async with working(temporal, named_database, ScriptedEngine(Script(residuals=1))) as stack:
+        process, aliases = await room(stack)
+        await spoken_to_the_plan(stack, process, aliases)
+        started = await tongyao("branch", process, "plan/1/residual/1")
+        assert started.exit_code == 0, (started.output, started.exception)
+        await stack.until(f"{process}.1-1", "selecting")
+        for name, answer in {"ada": "decline", "bo": "commit", "cy": "commit"}.items():
+            assert (await tongyao("answer", process, answer, "--as", name)).exit_code == 0
+        assert (await tongyao("replan", process, "--without", "ada")).exit_code == 0
+        for name in ("bo", "cy"):
+            await stack.asked(process, aliases[name], 2, what="answer")
+        shown = (await tongyao("show", process)).stdout
+        assert "tongyao branch" not in shown
+        for name in ("bo", "cy"):
+            assert (await tongyao("answer", process, "commit", "--as", name)).exit_code == 0
+        await stack.until_ended(process)
+        assert "tongyao branch" not in (await tongyao("show", process)).stdout
+        child = f"{process}.1-1"
+        chosen = await tongyao("select", child, "--participant", "bo", "--participant", "cy")
+        assert chosen.exit_code == 0, (chosen.output, chosen.exception)
+        await stack.until_round(child, "crystallizing", 1)
+        seats = await stack.repositories.seats.seats(child)
+        assert [seat.endpoint for seat in seats] == ["human", "human"], "they spoke for themselves before"
+        await tongyao("cancel", child)
+
+
+async def test_the_last_decision_that_ends_a_process_is_asked_for_before(temporal: Client, named_database: str) -> None:
+    async with working(temporal, named_database, ScriptedEngine(Script())) as stack:
+        process, aliases = await room(stack)
+        await spoken_to_the_plan(stack, process, aliases)
+        assert (await tongyao("answer", process, "decline", "--as", "ada")).exit_code == 0
+        for name in ("bo", "cy"):
+            assert (await tongyao("answer", process, "commit", "--as", name)).exit_code == 0
+        asked = await tongyao("branch", process, "plan/1/hole/ada", "--no")
+        assert asked.exit_code == 2 and "It ends the process" in asked.output and "--yes" in asked.output
+        assert (await stack.repositories.processes.get(process)).phase == "answering"
+        told = await tongyao("branch", process, "plan/1/hole/ada", "--no", "--yes")
+        assert told.exit_code == 0, (told.output, told.exception)
+        await stack.until_ended(process)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
-from tongyao.app.errors import Refused
+from tongyao.app.errors import BadInput, Refused
 from tongyao.cli import app
 from tongyao.commands.shared.expected_errors import message_of
 from tongyao.commands.shared.next_steps import commands_for
@@ -149,3 +149,25 @@ async def test_the_beginning_of_a_parents_id_means_the_parent(stack: Stack) -> N
     assert await find_process(f"{parent}.") == f"{parent}.2-2"
     listed = await asyncio.to_thread(lambda: CliRunner(env={"COLUMNS": "80"}).invoke(app, ["list"]))
     assert parent in listed.stdout and f"{parent}.2-2" in listed.stdout
+
+
+async def test_a_person_in_a_process_is_found_by_any_part_of_the_name_where_it_is_unique(
+    stack: Stack, tmp_path: Path
+) -> None:
+    people = {}
+    for stem, name in {"x": "Sun Liwen", "y": "Derek Sunder", "z": "林阿蓓"}.items():
+        file = written(tmp_path, f"{stem}-{tmp_path.name}.md", f"# {name}\n\n{TEXTS['ines']} {name[0]}")
+        people[name] = await profile_id_of(stack.context, file, "")
+    process = await stack.start([Choice(profile_id=one) for one in people.values()], auto_confirm=True)
+    await stack.until(process, "completed")
+    row = await stack.repositories.processes.get(process)
+    seats = {seat.person: seat.alias for seat in await stack.repositories.seats.seats(process)}
+    for part, name in {
+        "liwen": "Sun Liwen",
+        "sun  li": "Sun Liwen",
+        "Derek S": "Derek Sunder",
+        "阿蓓": "林阿蓓",
+    }.items():
+        assert await alias_in(stack.context, row, part) == seats[people[name]]
+    with pytest.raises(BadInput, match=r"Sun Liwen.*Derek Sunder|Derek Sunder.*Sun Liwen"):
+        await alias_in(stack.context, row, "sun")

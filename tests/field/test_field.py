@@ -153,3 +153,15 @@ def test_a_need_passes_at_its_minimum() -> None:
     assert evaluate_lists(needs, [["b", "a"]])[-1].passed == 1
     low, high = interval(16, 20)
     assert 0.58 < low < 0.59 and 0.91 < high < 0.93
+
+
+def test_a_refusal_stands_on_the_side_of_needs_and_refusals() -> None:
+    for refusal in (
+        "I never lend out the trike.",
+        "The saw is not for hire.",
+        "I lend my press to nobody.",
+        "三轮车不外借。",
+        "车不给别人开。",
+    ):
+        [chunk] = split(f"I can mend nets.\n{refusal}" if refusal.isascii() else f"我能补网。{refusal}")[1:]
+        assert chunk.facet is Facet.NEEDS, refusal

@@ -233,3 +233,14 @@ async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_t
         cursor = await connection.execute("SELECT count(*) AS texts FROM texts WHERE kind = 'profile'")
         row = await cursor.fetchone()
     assert row is not None and row["texts"] == 5000
+
+
+async def test_what_is_refused_is_said_in_both_languages(pool: Pool, tmp_path: Path) -> None:
+    report = await imported(pool, tmp_path / "p.json", json.dumps({"a": GOOD, "b": "", "c": 7}))
+    assert [reason.zh for _, reason in report.refused] == [
+        "内容是空的：请写这个人是谁、做什么",
+        "这是单个值：档案应是由字段组成的对象，或一段文字",
+    ]
+    with pytest.raises(NotProfiles) as no_json:
+        await imported(pool, tmp_path / "q.json", "not JSON")
+    assert "is no JSON (line 1)" in str(no_json.value) and "不是 JSON（第 1 行）" in no_json.value.reason.zh

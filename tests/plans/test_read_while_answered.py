@@ -51,3 +51,16 @@ def test_before_the_first_plan_there_is_none_to_read() -> None:
     first = record(Phase.PLANNING, "P01", "P02").model_copy(update={"plans": (), "deliveries": ()})
     view = read_access.for_party(first, role="demander")
     assert (view.plan, view.deliveries, view.projections) == (None, None, None)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_whoever_was_erased_since_is_not_listed_as_having_committed(language: str) -> None:
+    left = record(Phase.COMPLETED, "P01", "P02", answers={"P01": "commit", "P02": "commit"})
+    gone = tuple(one.model_copy(update={"erased": one.alias == "P02"}) for one in left.participants)
+    plans = tuple(one.model_copy(update={"language": language}) for one in left.plans)
+    view = read_access.for_party(left.model_copy(update={"participants": gone, "plans": plans}), role="demander")
+    assert view.answers == {"P01": "commit", "P02": "erased"}
+    assert view.plan is not None
+    heading, erased = ("### Committed", "### Erased") if language == "en" else ("### 接下的", "### 已抹去的")
+    committed = view.plan.markdown.split(heading)[1].split(erased)[0]
+    assert "P01" in committed and "P02" not in committed

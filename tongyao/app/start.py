@@ -300,31 +300,49 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
     """Raises `BadInput` unless there is an intent, and these participants, or this scene, can make a process."""
     if not body.intent.strip():
-        raise BadInput("intent_empty", "the intent is empty: say in a sentence what you want", field="intent")
+        raise BadInput(
+            "intent_empty",
+            "the intent is empty: say in a sentence what you want",
+            field="intent",
+            zh="需求是空的：用一句话写想要什么",
+        )
     named = [choice.profile_id for choice in chosen(body.participants)]
     if not named and not body.scene:
-        raise BadInput("no_participants", "name participants, or a scene to find them in", field="participants")
+        raise BadInput(
+            "no_participants",
+            "name participants, or a scene to find them in",
+            field="participants",
+            zh="请指定参与者，或者一个找人的场景",
+        )
     if len(named) > settings.max_others:
         besides = " beside the demander" if settings.demander_takes_part else ""
         raise BadInput(
             "too_many_participants",
             f"{len(named)} participants are named; at most {settings.max_others}{besides}. Leave some out",
             field="participants",
+            zh=f"指定了 {len(named)} 位参与者，{'除需求方外' if besides else ''}最多 {settings.max_others} 位：请去掉几位",
         )
     if twice := sorted({one for one in named if named.count(one) > 1}):
-        raise BadInput("named_twice", f"named twice: {', '.join(twice)}", field="participants")
+        raise BadInput(
+            "named_twice",
+            f"named twice: {', '.join(twice)}",
+            field="participants",
+            zh=f"指定了两次：{'、'.join(twice)}",
+        )
     if demander in named:
         raise BadInput(
             "demander_among_participants",
             f"{demander} brought the intent and is not one of the participants: to sit in the room as P00, "
             "leave them out and set `demander_takes_part`",
             field="participants",
+            zh=f"{demander} 是需求方，不是参与者：要以 P00 参加，请不要把自己列为参与者，并设置 `demander_takes_part`",
         )
     if named and len(named) < settings.quorum:
         raise BadInput(
             "below_quorum",
-            f"{len(named)} participant is named, the quorum is {settings.quorum}: name more, or lower the quorum",
+            f"participants named: {len(named)}. The quorum is {settings.quorum}: name more, or lower the quorum",
             field="participants",
+            zh=f"指定了 {len(named)} 位参与者，法定人数是 {settings.quorum}：请多指定几位，或者调低法定人数",
         )
     profiles = context.repositories.profiles
     known = await profiles.get_many([*named, demander])
@@ -334,12 +352,14 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
             "no_profile",
             f"a proxy speaks from a profile, and {demander} has none: set `demander_endpoint` to human or agent",
             field="demander_endpoint",
+            zh=f"代理要依据档案发言，而 {demander} 没有档案：请把 `demander_endpoint` 设为 human 或 agent",
         )
     if unknown := [one for one in named if one not in known]:
         raise BadInput(
             "unknown_profiles",
             f"there is no profile {', '.join(unknown)}: ids are as `GET /scenes/ID/people` (over MCP `agents`) has them",
             field="participants",
+            zh=f"没有档案 {'、'.join(unknown)}：id 见 `tongyao field list`，或 `GET /scenes/ID/people`（MCP 里是 `agents`）",
         )
     if body.scene and body.scene not in {scene.id for scene in await profiles.scenes()}:
         raise NotFound("no_such_scene", f"there is no scene {body.scene!r}: {LIST_SCENES}", field="scene")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from typing import Annotated
 
@@ -107,13 +108,16 @@ def select(
     ] = None,
     key: Key = None,
 ) -> None:
-    """Choose who takes part, and start the rounds. For a --participant a proxy speaks, which cannot commit to anything."""
+    """Choose who takes part, and start the rounds. For a --participant a proxy speaks, which cannot commit to anything.
+
+    In a process that `branch` started, whoever spoke for themselves in the process before does so again. `switch` changes that.
+    """
     from tongyao.commands.actions import messages as actions
     from tongyao.commands.shared.references import find_people
 
     chosen = [
-        {"profile_id": one, "endpoint": endpoint}
-        for endpoint, given in (("proxy", participant), ("human", human), ("agent", agent))
+        {"profile_id": one} | ({"endpoint": endpoint} if endpoint else {})
+        for endpoint, given in (("", participant), ("human", human), ("agent", agent))
         for one in run(find_people(given or []))
     ]
     actions.send(process, "select_participants", key, participants=chosen)
@@ -271,6 +275,10 @@ def branch(
         ),
     ],
     no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Do not ask where this is the last thing that is waited for, and ends the process."),
+    ] = False,
     key: Key = None,
 ) -> None:
     """Start a process for a residual tension, also after the process has ended.
@@ -279,7 +287,14 @@ def branch(
     """
     from tongyao.commands.actions import messages as actions
 
-    actions.send(process, "approve_residual", key, residual=run(actions.residual_in(process, residual)), approve=not no)
+    residual = run(actions.residual_in(process, residual))
+    if not yes and run(actions.ends_answering(process, residual)):
+        told = words.say("sent.last_reaction", process=process)
+        if not sys.stdin.isatty():
+            fail(f"{told} {words.say('sent.say_yes')}", EXIT_BAD_INPUT)
+        if not typer.confirm(f"{told} {words.say('sent.go_on')}", err=True):
+            raise typer.Exit(EXIT_BAD_INPUT)
+    actions.send(process, "approve_residual", key, residual=residual, approve=not no)
 
 
 def switch(

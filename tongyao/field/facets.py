@@ -53,10 +53,12 @@ _FIELD: Final = {facet: re.compile(names, re.I) for facet, names in _FIELDS.item
 _MARKERS: Final = {
     Facet.NEEDS: re.compile(
         r"(在|想|要|来|求|急|正)找|寻找|寻求|招募|缺(一|个|人|少|的)|需要|希望(有人|能有|对方|遇|找|认识|你)|最好(是|有|能)|"
-        r"(我|绝|坚决|一律|暂|都)?不(做|接|碰|干|要|去|来|收|参加|考虑|喝|熬夜|出差|加班|写|教|卖|拍|聊|见|谈)|拒绝|谢绝|别(找|来|叫|问)|"
+        r"(我|绝|坚决|一律|暂|都)?不(做|接|碰|干|要|去|来|收|参加|考虑|喝|熬夜|出差|加班|写|教|卖|拍|聊|见|谈|借|租|外借|外租|出借|出租|对外|给(别|外|旁|任何)?人|让)|"
+        r"拒绝|谢绝|别(找|来|叫|问)|"
         r"只(能|接|做|有周|在周)|不能|没法|受不了|不擅长|不会|"
         r"\b(looking for|seek(ing)?|need(s|ed)?|want(ed)? (someone|people|a |an )|would love (to meet|someone)|"
-        r"won't|will not|don't|do not|can't|cannot|not available|no longer|refuse|only (on|available))\b",
+        r"won't|will not|don't|do not|can't|cannot|not available|no longer|never (lend|rent|hire|give|sell|share|let)|refuse|only (on|available)|"
+        r"not for (lending|hire|rent|sale|loan)|(lends?|rents?|hires?|gives?|sells?|shares?)( \w+){0,3} (no|nobody|no one))\b",
         re.I,
     ),
     Facet.MOVES: re.compile(

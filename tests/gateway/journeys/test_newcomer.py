@@ -102,7 +102,7 @@ async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: Ga
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
     )
-    assert "until the round closes you may send it anew" in first.json()["en"]
+    assert "The round closes when everybody has answered, which may be now" in first.json()["en"]
 
     async def own() -> list[Any]:
         return list((await gateway.ask("GET", f"/processes/{pid}", token)).json()["own"])

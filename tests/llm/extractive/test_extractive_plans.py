@@ -7,10 +7,11 @@ import pytest
 from tests.llm.extractive.extractive_process import Ran, process
 from tests.llm.extractive.extractive_requests import TENSION, observed, room, said
 from tongyao.llm.extractive.cues import Cue, cues_in
+from tongyao.llm.extractive.planner import plan as extractive_plan
 from tongyao.llm.extractive.wording import PHRASE, excerpt, phrase
-from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.observation import Observation, Pair, Relation
 from tongyao.protocol.model.plan import PlanDraft
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, PlannerRequest
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.tension import Tension
 
@@ -221,3 +222,53 @@ async def test_a_chinese_plan_says_the_same_in_chinese() -> None:
     (residual,) = plan.residuals
     assert residual.title == "没有找到说到这一点的话：「放映机坏了两台」"
     assert residual.transition == "找到对这一条有办法的人：「放映机坏了两台」。"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "I do not lend the trike.",
+        "I lend no tools.",
+        "The trike is not for lending.",
+        "三轮车不外借。",
+        "锯子恕不出借。",
+    ],
+)
+def test_a_refusal_is_no_offer(refusal: str) -> None:
+    assert Cue.OFFER not in cues_in(refusal)
+
+
+async def test_nobody_is_known_by_a_refusal_who_said_something_else() -> None:
+    plan = await planned(
+        "I do not lend the slide projector.\n\nMy aunt has counted old slides for nine years.\n",
+        "I can clean old slides and film.\n",
+    )
+    assert not any("do not lend" in role.role for role in plan.roles)
+
+
+async def test_a_plan_without_somebody_keeps_what_the_others_give() -> None:
+    request = room(
+        said("P01", 1, "I need a kiln before I can dry the mites and the bees under a microscope.", targets=("B1",)),
+        said("P02", 1, "We have a kiln in the yard behind the library."),
+        said("P03", 1, "I can tell mites from pesticide damage under a microscope.", targets=("B1",)),
+    )
+    related = Pair(
+        id="R1/catalyst/1",
+        a="P01",
+        b="P02",
+        relation=Relation.COMPLEMENTARY,
+        sources=("R1/P01/1", "R1/P02/1"),
+        text="P02 has the kiln that P01 needs.",
+    )
+    seen = Observation(round=1, verdict="more", pairs=(related,))
+    rounds = (request.exchange[0].model_copy(update={"observation": seen}),)
+    aliases = ("P01", "P02", "P03")
+    asked = PlannerRequest(language="en", tension=TENSION, exchange=rounds, aliases=aliases, revision=1)
+    without = asked.model_copy(update={"aliases": aliases[1:], "without": ("P01",), "revision": 2})
+    first, second = extractive_plan(asked), extractive_plan(without)
+    given = {role.alias: [claim.text for claim in role.contributions] for role in first.roles}
+    assert given["P02"] and given["P03"], given
+    assert {role.alias: [claim.text for claim in role.contributions] for role in second.roles} == {
+        alias: given[alias] for alias in aliases[1:]
+    }
+    assert "P01" not in second.model_dump_json()

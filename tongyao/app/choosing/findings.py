@@ -9,7 +9,7 @@ from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
 
 _NOTHING: Final = {
-    "en": "No relation between any two people was found in {rounds} rounds.",
+    "en": "No relation between any two people was found in {rounds}.",
     "zh": "{rounds} 轮里没有发现任何两个人之间的关系。",
 }
 _COMPARES_WORDS: Final = {
@@ -26,7 +26,8 @@ async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
         return ""
     language = "zh" if row.language == "zh" else "en"
     engine = await engine_of(repositories, row.id, "observe")
-    said = _NOTHING[language].format(rounds=len(observed))
+    n = len(observed)
+    said = _NOTHING[language].format(rounds=f"{n} {'round' if n == 1 else 'rounds'}" if language == "en" else n)
     return f"{said} {_COMPARES_WORDS[language]}" if engine == "extractive" else said
 
 

@@ -8,8 +8,8 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
-from tongyao.protocol.rules.plans.lineage import child_id, hole_id
-from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, residual_of
+from tongyao.protocol.rules.plans.lineage import hole_id
+from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, not_asked_before, residual_of
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
 
@@ -18,16 +18,18 @@ Closed = Literal["", "off", "depth", "budget"]
 
 
 async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """Of the plan that holds, with the holes of those who declined it. Empty while the process runs."""
+    """Of the plan that holds, with the holes of those who declined it. Empty while the process runs.
+
+    Left out is what a process of the tree was started for: none is started for nearly the same.
+    """
     if row.phase != Phase.COMPLETED or _closed_by_settings(row):
         return []
     record = await repositories.record(row)
     if not record.plans:
         return []
-    started = {child.id for child in await repositories.lineage.children(row.id)}
     left = [await residual_of(repositories, row.id, one.id) for one in record.plans[-1].residuals]
     left += await _holes(repositories, row, record)
-    return [one for one in left if child_id(row.id, one.id) not in started]
+    return await not_asked_before(repositories, row.id, left)
 
 
 async def holes(repositories: Repositories, row: ProcessRow) -> list[Residual]:

@@ -36,6 +36,7 @@ from tongyao.app.messaging.wire import (
     checked_key,
     chosen,
     stored_key,
+    with_endpoints,
 )
 from tongyao.app.quotas import check_chosen, check_storage, counting
 from tongyao.app.start import check_ceiling, start_child
@@ -57,8 +58,9 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "张力已确认；接下来寻找参与者，或开始各轮",
     ),
     "submit_projection": (
-        "kept word for word, and being sorted; until the round closes you may send it anew, and that takes its place",
-        "已逐字保存，正在整理；本轮结束之前可以重新提交，新的会替换这一次",
+        "kept word for word, and being sorted. The round closes when everybody has answered, which may be now; until then you may "
+        "send it anew, and that takes its place",
+        "已逐字保存，正在整理。大家都答复之后本轮就结束，可能就是现在；在那之前可以重新提交，新的会替换这一次",
     ),
     "later_round": (
         "round {sent} has closed; your words are kept word for word and count in round {round} (if it is not held, they are not used)",
@@ -196,6 +198,9 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     lineage = None
     if isinstance(body, ReviseTensionBody) and access.role in MESSAGE_PERMISSIONS[body.kind]:
         body, lineage = await _with_checked_names(context, access, body)
+    if isinstance(body, SelectParticipantsBody | DecideBody) and access.process.parent_id:
+        spoke = await context.repositories.seats.spoke_for_themselves(access.process.parent_id)
+        body = body.model_copy(update={"participants": with_endpoints(body.participants, spoke)})
     message, text = build_message(body, access, key, lineage=lineage)
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:

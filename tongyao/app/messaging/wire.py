@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
@@ -120,7 +121,10 @@ class ParticipantBody(Body):
     """Somebody to take part."""
 
     profile_id: Id
-    endpoint: EndpointKind = EndpointKind.PROXY
+    endpoint: EndpointKind | None = Field(
+        default=None,
+        description="Without it a proxy speaks; in a child process whoever spoke for themselves in the parent does so again.",
+    )
     fallback: Fallback | None = None
 
 
@@ -135,8 +139,19 @@ Participants = tuple[ParticipantOrId, ...]
 def chosen(participants: Participants) -> tuple[Choice, ...]:
     """The participants of a body as the protocol's choices."""
     return tuple(
-        Choice(profile_id=one) if isinstance(one, str) else Choice.model_validate(one.model_dump())
+        Choice(profile_id=one) if isinstance(one, str) else Choice.model_validate(one.model_dump(exclude_none=True))
         for one in participants
+    )
+
+
+def with_endpoints(participants: Participants, spoke: Mapping[str, EndpointKind]) -> Participants:
+    """The participants of a body. Where it says nothing of who speaks for somebody, it is what `spoke` has for them."""
+    bodies = [ParticipantBody(profile_id=one) if isinstance(one, str) else one for one in participants]
+    return tuple(
+        one.model_copy(update={"endpoint": spoke[one.profile_id]})
+        if one.endpoint is None and one.profile_id in spoke
+        else one
+        for one in bodies
     )
 
 

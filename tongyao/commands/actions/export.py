@@ -66,16 +66,16 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
         write(name, json.dumps(value, ensure_ascii=False, indent=2))
 
     if record.tension is not None:
-        write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER)))
+        write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER), record.language))
         dump("tension.json", names.model(record.tension, author=DEMANDER).model_dump(mode="json"))
     named = note_names(names.model(seen) for seen in record.observations)
     for projection in record.projections:
         write(
             f"rounds/R{projection.round}-{projection.alias}.md",
-            projection_markdown(names.model(projection, author=projection.alias), named),
+            projection_markdown(names.model(projection, author=projection.alias), named, record.language),
         )
     for seen in record.observations:
-        write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen)))
+        write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen), record.language))
     relations = await repositories.rounds.relations(process)
     dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
     _plans(record, names, write, dump)

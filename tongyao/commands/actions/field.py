@@ -15,7 +15,7 @@ from tongyao.app.reading import RecordsContext
 from tongyao.commands.actions.field_index import counting, fill_here, records, tension_of
 from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
-from tongyao.commands.shared.words import say
+from tongyao.commands.shared.words import language, say
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
 
@@ -37,7 +37,7 @@ async def import_file(file: Path, scene: str, as_json: bool) -> None:
                     repositories.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
                 )
         except NotProfiles as error:
-            fail(str(error), EXIT_BAD_INPUT)
+            fail(error.reason.zh if language() == "zh" else error.reason, EXIT_BAD_INPUT)
         indexer = wiring.intent_field(chosen, repositories).indexer
         live = [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
         if "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
@@ -49,7 +49,8 @@ async def import_file(file: Path, scene: str, as_json: bool) -> None:
         print_json({"scene": scene, **counts, "refused": dict(report.refused)})
     else:
         for id, reason in report.refused:
-            errors.print(say("field.refused", id=id, reason=reason), markup=False, highlight=False)
+            worded = reason.zh if language() == "zh" else reason
+            errors.print(say("field.refused", id=id, reason=worded), markup=False, highlight=False)
         same = report.stored - report.new - report.changed
         counts = {"new": report.new, "changed": report.changed, "same": same, "refused": len(report.refused)}
         console.print(say("field.imported", scene=scene, **counts), markup=False, highlight=False, soft_wrap=True)

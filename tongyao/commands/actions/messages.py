@@ -153,6 +153,22 @@ async def residual_in(process: str, given: str) -> str:
     return f"{plan}{hole}{alias}"
 
 
+async def ends_answering(process: str, residual: str) -> bool:
+    """Whether a decision on this hole is all that the answers to a plan still wait for (docs/protocol.md §7.5).
+
+    The process ends with it, and the plan, which could be made anew until then, cannot any more.
+    """
+    async with records_context() as context:
+        repositories = context.repositories
+        open_asks = await repositories.inbox.of_process(process, open_only=True)
+        answers = await repositories.plans.answers(process)
+    kinds = {ask.ask for ask in open_asks}
+    holes = {ask.subject for ask in open_asks if ask.ask == "hole"}
+    latest = max((one.revision for one in answers), default=0)
+    proposed = any(one.decision == "propose" for one in answers if one.revision == latest)
+    return "decision" in kinds and "answer" not in kinds and not proposed and holes == {residual}
+
+
 async def present(process: str) -> ProcessRow:
     async with records_context() as context:
         return await context.repositories.processes.get(process)

@@ -128,7 +128,7 @@ def _temporal(settings: Settings) -> Iterator[Row]:
         yield Row(subject, Finding.MISSING, "", str(error))
         return
     if present is not None:
-        yield Row(subject, Finding.OK, f"{present[0]} ({present[1]})")
+        yield Row(subject, Finding.OK, say(f"doctor.temporal_{present[1]}", place=present[0]))
         return
     advice = say("doctor.temporal_advice", version=CLI_VERSION)
     yield Row(subject, Finding.LATER, say("doctor.temporal_none"), advice)

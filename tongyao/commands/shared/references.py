@@ -17,6 +17,7 @@ from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 if TYPE_CHECKING:
@@ -91,7 +92,11 @@ async def demander_or_profile(context: Reading, given: str) -> str:
 
 
 async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
-    """The alias of whom `given` means in a process: an alias, or somebody who sits there. Raises `BadInput`, `NotFound`."""
+    """The alias of whom `given` means in a process: an alias, or somebody who sits there. Raises `BadInput`, `NotFound`.
+
+    Somebody who sits there is meant by their file, their id, its beginning or its end behind a mark; else by any part of the id
+    or of their name.
+    """
     if _ALIAS.fullmatch(given):
         return given
     seats = {seat.person: seat.alias for seat in await context.repositories.seats.seats(process.id)}
@@ -104,15 +109,26 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
         or [one for one in people if one == part]
         or [one for one in people if one.startswith(part) or one.endswith((f"-{part}", f".{part}"))]
     )
+    names: dict[str, str] = {}
+    if not found and not is_file:
+        known = await context.repositories.profiles.get_many(list(people))
+        names = {id: profile.display_name for id, profile in known.items()}
+        wanted = _plain(given)
+        found = [one for one in people if wanted and (wanted in _plain(one) or wanted in _plain(names.get(one, "")))]
     if len(found) == 1:
         return people[found[0]]
     if found:
-        raise BadInput("several", say("wrong.several_people", given=repr(given), found=_list(found)), field="as")
+        shown = [f"{one} ({names[one]})" if names.get(one) else one for one in found]
+        raise BadInput("several", say("wrong.several_people", given=repr(given), found=_list(shown)), field="as")
     if not seats:
         raise NotFound(
             "no_seats_yet", say("wrong.no_seats_yet", process=process.id, phase=say(f"phase.{process.phase}"))
         )
     raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=repr(given)))
+
+
+def _plain(text: str) -> str:
+    return " ".join(normalized("NFKC", text).casefold().split())
 
 
 async def party_in(context: Reading, process: ProcessRow, given: str) -> Caller:

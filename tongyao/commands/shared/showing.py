@@ -162,8 +162,12 @@ def print_view(view: PartyView) -> None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:
         console.print(markdown(tension_markdown(view.tension, language())))
-    said = [(one.round, one.markdown.strip() or projection_markdown(one)) for one in view.own or ()]
-    seen = [(one.round, one.markdown.strip() or observation_markdown(one)) for one in view.observations or ()]
+    said = [
+        (one.round, one.markdown.strip() or projection_markdown(one, language=language())) for one in view.own or ()
+    ]
+    seen = [
+        (one.round, one.markdown.strip() or observation_markdown(one, language())) for one in view.observations or ()
+    ]
     for title, texts in (("own_words", said), ("observations", seen)):
         if texts:
             console.print(Text(say(f"show.{title}", alias=view.you), style="bold"))

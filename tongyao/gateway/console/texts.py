@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any, Final, Literal
 
 Language = Literal["en", "zh"]
@@ -31,10 +32,21 @@ def say(language: Language, key: str, /, **values: Any) -> str:
 
 
 def worded(words: Mapping[str, tuple[str, str]], language: Language, key: str, /, **values: Any) -> str:
-    """As `say`, from any catalogue."""
+    """As `say`, from any catalogue. `link{n:s}` and `process{n:es}` in a text have their ending unless `n` is 1."""
     if "n" in values and f"{key}_{values['n']}" in words:
         key = f"{key}_{values['n']}"
-    return words[key][LANGUAGES.index(language)].format(**values)
+    return _TEXT.vformat(words[key][LANGUAGES.index(language)], (), values)
+
+
+class _Text(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec in _ENDINGS:
+            return "" if str(value) == "1" else format_spec
+        return str(super().format_field(value, format_spec))
+
+
+_ENDINGS: Final = ("s", "es")
+_TEXT: Final = _Text()
 
 
 def known(key: str) -> bool:

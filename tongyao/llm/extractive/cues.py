@@ -287,7 +287,9 @@ def cues_in(text: str) -> frozenset[Cue]:
     elif found & {Cue.LIMIT, Cue.NEED, Cue.WISH}:
         found -= _only_beside(found, text)
     if Cue.OFFER in found and not any(
-        _IN_SENTENCE[Cue.OFFER].search(clause) and not _REFUSED.search(_FOR_FREE.sub("", clause))
+        _IN_SENTENCE[Cue.OFFER].search(clause)
+        and not _REFUSED.search(_FOR_FREE.sub("", clause))
+        and not REFUSING.search(clause)
         for clause in _CLAUSE.split(without_conditions(text))
     ):
         found.discard(Cue.OFFER)

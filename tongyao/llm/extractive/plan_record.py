@@ -28,7 +28,11 @@ class Dependency:
 
 
 class Record:
-    """Items and pairs without those who declined."""
+    """What was said, by everybody, and who takes part in the plan.
+
+    `aliases` and `pairs` are without those who declined. Their words stay in `items` and `said_pairs`: what the others gave and
+    need rests on them too, and does not change when somebody declines.
+    """
 
     def __init__(self, request: PlannerRequest) -> None:
         self.language = request.language
@@ -38,13 +42,11 @@ class Record:
         self.items: dict[str, list[Item]] = {alias: [] for alias in self.aliases}
         for turn in request.exchange:
             for projection in turn.projections:
-                if projection.alias in self.items:
-                    self.items[projection.alias] += projection.items
+                self.items.setdefault(projection.alias, []).extend(projection.items)
         observations = [turn.observation for turn in request.exchange if turn.observation]
         self.last: Observation | None = observations[-1] if observations else None
-        self.pairs: list[Pair] = [
-            pair for pair in (self.last.pairs if self.last else ()) if pair.a in self.items and pair.b in self.items
-        ]
+        self.said_pairs: list[Pair] = list(self.last.pairs) if self.last else []
+        self.pairs: list[Pair] = [pair for pair in self.said_pairs if pair.a in self.aliases and pair.b in self.aliases]
         self._item = {item.id: item for items in self.items.values() for item in items}
         self._hearing = Hearing(request)
         self._voice = {voice.item.id: voice for voice in self._hearing.voices}
@@ -123,13 +125,11 @@ class Record:
         """Whether something that somebody gives or needs touches the tension, or a relation that does rests on their words."""
         own = self.items[alias]
         return any(self.touched(item) for item in (*self.gives(alias), *filter(needs, own))) or any(
-            source.split("/")[1] == alias
-            for pair in self.concerning(Relation.COMPLEMENTARY, Relation.ALIGNED)
-            for source in pair.sources
+            self.owner(source) == alias for source in self._bonds
         )
 
     def concerning(self, *relations: Relation) -> list[Pair]:
-        """Relations between two people in which the words of one touch the tension."""
+        """Relations between two who take part, in which the words of one touch the tension."""
         return [pair for pair in self.pairs if pair.relation in relations and self.touches(pair.sources)]
 
     def beside(self, *relations: Relation) -> list[Pair]:
@@ -137,10 +137,15 @@ class Record:
         return [pair for pair in self.pairs if pair.relation in relations and not self.touches(pair.sources)]
 
     def bonded(self, alias: str) -> list[Item]:
-        """What of somebody's words a relation that concerns the tension rests on."""
-        pairs = self.concerning(Relation.COMPLEMENTARY, Relation.ALIGNED)
-        ids = [source for pair in pairs for source in pair.sources]
-        return [item for item in self.items[alias] if item.id in ids]
+        """What of somebody's words a relation that concerns the tension rests on, also one with somebody who declined."""
+        return [item for item in self.items[alias] if item.id in self._bonds]
+
+    @cached_property
+    def _bonds(self) -> frozenset[str]:
+        """Ids of the items that such relations rest on."""
+        related = (Relation.COMPLEMENTARY, Relation.ALIGNED)
+        pairs = [pair for pair in self.said_pairs if pair.relation in related and self.touches(pair.sources)]
+        return frozenset(source for pair in pairs for source in pair.sources if source in self._item)
 
     @cached_property
     def dependencies(self) -> list[Dependency]:
@@ -161,7 +166,8 @@ class Record:
     def phrase(self, alias: str) -> str:
         """A few words of somebody's own by which a reader knows them again; empty when they said nothing."""
         given = self.gives(alias)
-        group: Sequence[Item] = [item for item in given if self.touched(item)] or given or self.items[alias]
+        said = [item for item in self.items[alias] if Cue.LIMIT not in cues_in(wording.said_in(item))]
+        group: Sequence[Item] = [item for item in given if self.touched(item)] or given or said or self.items[alias]
         if not group:
             return ""
         whole = (item for item in group if not wording.phrase(wording.said_in(item)).endswith("…"))
@@ -193,7 +199,9 @@ class Record:
 
     def spoken_of(self, target: str) -> bool:
         """Whether anybody said something about a line of the tension, offered or not."""
-        return any(target in (*item.targets, *self.touched(item)) for items in self.items.values() for item in items)
+        return any(
+            target in (*item.targets, *self.touched(item)) for alias in self.aliases for item in self.items[alias]
+        )
 
 
 def needs(item: Item) -> bool:

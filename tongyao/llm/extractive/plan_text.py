@@ -45,7 +45,7 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "one_goes_on": "这份方案里有一处，两个人说的条件也许合不到一起。它写在“没有解开的”里，可以为它另开一个过程。",
         "all_go_on": "这份方案里有 {offsets} 处，两个人说的条件也许合不到一起。它们都写在“没有解开的”里，可以为每一处另开一个过程。",
         "some_go_on": "这份方案里有 {offsets} 处，两个人说的条件也许合不到一起，其中 {kept} 处写在“没有解开的”里。那里最多写 {most} 件，还没有提议的阻碍排在前面。",
-        "not_taken_up": "{aliases} 提的修改没有写进这一版：不用语言模型的引擎不会改写方案。他们的原话在答复里。",
+        "not_taken_up": "{aliases} 提的修改没有写进这一版：不用语言模型的引擎不会改写方案。原话在答复里；已抹去的读不到。",
     },
     "en": {
         "T": "What is wanted: {said}",
@@ -90,6 +90,6 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "some_go_on": "At {offsets} points in this plan, what two people say may not fit together. {kept} of them stand under “What stayed open”: at "
         "most {most} things stand there, and what is in the way without any offer comes first.",
         "not_taken_up": "What {aliases} proposed is not worked into this version: the engine without a model cannot rewrite a plan. "
-        "Their words stand with the answers.",
+        "What was proposed can be read with the answers, unless it was erased.",
     },
 }

@@ -17,7 +17,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import ROOM_OF_OTHERS, Choice, Phase, ProfileRef, Seat, Spent, TensionRef
-from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.settings import MAX_ROUNDS, Fallback, ProcessSettings
 from tongyao.protocol.model.steps import Step
 from tongyao.protocol.model.tension import Lineage
@@ -157,6 +157,10 @@ class Candidate(Value):
     profile_id: str
     perspective: str
     score: float
+    endpoint: EndpointKind = Field(
+        default=EndpointKind.PROXY,
+        description="What speaks for them if nobody says otherwise: in a child as in its parent.",
+    )
 
 
 class DiscoverOutput(Value):
@@ -245,7 +249,7 @@ class PlanInput(ActivityInput):
 class PlanOutput(ModelOutput):
     claims: int
     supported: int
-    residuals: tuple[str, ...] = ()
+    residuals: tuple[str, ...] = Field(default=(), description="Those for which nothing in the tree was started yet.")
     reduced: bool = False
 
 

@@ -22,6 +22,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "commit": "Committed",
         "decline": "Declined",
         "propose": "Proposed a change",
+        "erased": "Erased: what they answered no longer holds",
         "": "No answer",
         "name": "{alias} ({name})",
         "said": "{who}:",
@@ -38,6 +39,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "commit": "接下的",
         "decline": "不接的",
         "propose": "提了修改的",
+        "erased": "已抹去的，答复不再作数",
         "": "没有答复的",
         "name": "{alias}（{name}）",
         "said": "{who}：",
@@ -47,7 +49,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "between": "",
     },
 }
-_DECISIONS: Final = ("commit", "decline", "propose", "")
+_DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
 OwnAnswer = Literal["later", "asked", "possible", "given", "over"]
 """Whether a plan is answered by the person whose part of it is read: not yet; waited for; possible and not waited for, because
@@ -72,7 +74,8 @@ _OWN: Final[Mapping[Language, Mapping[OwnAnswer, str]]] = {
 
 
 class GivenAnswer(Value):
-    """What one person answered to the plan that holds. `decision`: commit, decline, propose; empty: no answer, or none yet.
+    """What one person answered to the plan that holds. `decision`: commit, decline, propose; `erased`: of somebody
+    who was erased since; empty: no answer, or none yet.
 
     `name`: where the reader may know it. `words`: what they wrote with it.
     """

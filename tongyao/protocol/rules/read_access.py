@@ -21,7 +21,14 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.plans.answered import answered_plan, asked_about, earlier_answers, given_answers, own_answer
+from tongyao.protocol.rules.plans.answered import (
+    answered_plan,
+    answers_now,
+    asked_about,
+    earlier_answers,
+    given_answers,
+    own_answer,
+)
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -114,7 +121,8 @@ class TurnCount(Value):
 class PartyView(Value):
     """What one person or agent gets of a process. What they may not see is absent, not blank.
 
-    `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias.
+    `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
+    somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
@@ -168,7 +176,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     reads_answers = role != "operator" and sees(Part.ANSWERS)
     asked = asked_about(record) if reads_answers else ()
     earlier = earlier_answers(record, names, reader) if reads_answers else ()
-    plan = answered_plan(record, names, given_answers(asked, record.answers, words, identities), earlier)
+    plan = answered_plan(record, names, given_answers(asked, answers_now(record), words, identities), earlier)
     open_projections = sees(Part.PROJECTIONS) and record.open_record
     return PartyView(
         id=record.process_id,
@@ -193,7 +201,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
         own_answer=own_answer(record, reader) if role != "operator" and sees(Part.OWN_DELIVERY) else None,
         asked=asked if reads_answers else None,
-        answers=dict(record.answers) if sees(Part.ANSWERS) else None,
+        answers=answers_now(record) if sees(Part.ANSWERS) else None,
         answer_words=words if reads_answers else None,
         earlier_answers=earlier if reads_answers else None,
         identities=identities if sees(Part.IDENTITIES) else None,
@@ -240,9 +248,9 @@ def for_export(record: Record) -> PartyView:
         turns=_turns(record),
         observations=tuple(map(observation_for_others, map(names.model, record.observations))),
         projections=tuple(names.model(as_said(one), author=one.alias) for one in record.projections),
-        plan=answered_plan(record, names, given_answers(asked, record.answers, words, {}), earlier),
+        plan=answered_plan(record, names, given_answers(asked, answers_now(record), words, {}), earlier),
         asked=asked,
-        answers=dict(record.answers),
+        answers=answers_now(record),
         answer_words=words,
         earlier_answers=earlier,
     )

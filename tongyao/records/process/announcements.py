@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -173,6 +174,20 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
     if found is None:
         raise NotAnnounced("nothing")
     return _for_another_room(found)
+
+
+async def not_asked_before(
+    repositories: Repositories, process_id: str, residuals: Sequence[Residual]
+) -> list[Residual]:
+    """Those of a process's residuals for which none of its tree was started, also for nearly the same tension of an earlier plan."""
+    row = await repositories.processes.get(process_id)
+    asked = await repositories.lineage.tensions(row.root_id)
+    started = {child.id for child in await repositories.lineage.children(process_id)}
+    return [
+        one
+        for one in residuals
+        if child_id(process_id, one.id) not in started and duplicate_of(_for_another_room(one).tension, asked) is None
+    ]
 
 
 def _for_another_room(residual: Residual) -> Residual:

@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, session, transaction
 from tongyao.records.people.profiles import ProfileVersion
@@ -93,6 +94,14 @@ class Seats:
                 [process_id],
             )
             return await cursor.fetchall()
+
+    async def spoke_for_themselves(self, process_id: str) -> dict[str, EndpointKind]:
+        """Profile ids of those for whom no proxy spoke at the end, with what did: they themselves, or their agent."""
+        return {
+            seat.profile_id: EndpointKind(seat.endpoint)
+            for seat in await self.seats(process_id)
+            if seat.profile_id and seat.endpoint != EndpointKind.PROXY
+        }
 
     async def freeze(self, process_id: str, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first."""

@@ -51,7 +51,7 @@ def cache_directory() -> Path:
 
 
 def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | None:
-    """The first rung that is there without fetching or building, with where it was found; or None.
+    """The first rung that is there without fetching or building, with where it was found (`named`, `on_path`, `built`); or None.
 
     Raises:
         LocalServiceError: ``named`` is given and is not a program.
@@ -62,13 +62,13 @@ def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | 
             raise LocalServiceError(
                 f"{named} is not an executable file. Set TONGYAO_TEMPORAL_BINARY to the temporal program, or unset it."
             )
-        return Path(found), "named in the settings"
+        return Path(found), "named"
     on_path = shutil.which("temporal")
     if on_path is not None:
-        return Path(on_path), "on PATH"
+        return Path(on_path), "on_path"
     for place in (home / "bin" / "temporal", built_path()):
         if os.access(place, os.X_OK):
-            return place, "fetched or built earlier"
+            return place, "built"
     return None
 
 

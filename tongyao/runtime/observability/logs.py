@@ -63,9 +63,15 @@ def configure(settings: Settings, *, file: Path | None = None) -> None:
 
 
 def to_standard_error() -> None:
-    """For programs that configure no logs, as most commands: structlog's own default is standard output, where results are."""
+    """For programs that configure no logs, as most commands: warnings alone, beside what the command prints.
+
+    structlog's own default is standard output, where results are.
+    """
     if not structlog.is_configured():
-        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+        structlog.configure(
+            logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        )
 
 
 def _exceptions_by_type(record: logging.LogRecord) -> bool:

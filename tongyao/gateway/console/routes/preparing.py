@@ -171,9 +171,9 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
     chosen = [one for one in form.getlist("person") if isinstance(one, str)]
     try:
         named = [one for one in words_in(form, "others") if one not in chosen]
-        speaks = {one: text_in(form, f"endpoint-{one}") or "proxy" for one in chosen}
-        speaks |= {one: text_in(form, "endpoint-others") or "proxy" for one in named}
-        people = [{"profile_id": one, "endpoint": endpoint} for one, endpoint in speaks.items()]
+        speaks = {one: text_in(form, f"endpoint-{one}") for one in chosen}
+        speaks |= {one: text_in(form, "endpoint-others") for one in named}
+        people = [{"profile_id": one, "endpoint": endpoint or None} for one, endpoint in speaks.items()]
         await _check_enough(visit, process_id, len(people))
         receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
     except (BadInput, Refused) as problem:

@@ -141,7 +141,7 @@ if (asked) {
   const tell = () => {
     const named = form.elements.others.value.split(/\s+/).filter(Boolean);
     const all = [...form.querySelectorAll("[name=person]:checked")].map((one) => speaks(one.value)).concat(named.map(() => speaks("others")));
-    const n = all.filter((one) => one !== "proxy").length;
+    const n = all.filter((one) => one && one !== "proxy").length;
     const words = n === 0 ? asked.dataset.none : n === all.length ? asked.dataset.all : asked.dataset.some;
     asked.textContent = all.length ? words.replace("{n}", n).replace("{all}", all.length) : "";
   };

@@ -79,9 +79,10 @@ def discovered(state: State, output: DiscoverOutput, now: datetime) -> None:
     """The demander selects among those found; with `auto_start` the nearest are taken, where there are enough."""
     note_candidates(state, output, now)
     settings = state.start.settings
-    nearest = tuple(dict.fromkeys(candidate.profile_id for candidate in output.candidates))[: settings.max_others]
+    found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
+    nearest = tuple(found.values())[: settings.max_others]
     if settings.auto_start and len(nearest) >= settings.quorum:
-        ask_consent(state, tuple(Choice(profile_id=profile_id) for profile_id in nearest), now)
+        ask_consent(state, nearest, now)
     else:
         enter(state, Phase.SELECTING, now)
 

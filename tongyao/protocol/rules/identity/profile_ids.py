@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 PROFILE_ID: Final = re.compile(r"\w[\w.@:-]{0,119}")
 PROFILE_ID_RULE: Final = "letters, digits, and . @ : - _, at most 120, the first one a letter, a digit or _"
+PROFILE_ID_RULE_ZH: Final = "字母、数字和 . @ : - _，最多 120 个，第一个是字母、数字或 _"
 _NOT_IN_FILE_ID: Final = re.compile(r"[^\w.-]+")
 _NAMESPACE: Final = UUID("0f2f8a53-6c0b-5c1c-9d3e-5a7f4b1e8c26")
 

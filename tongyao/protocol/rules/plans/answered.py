@@ -38,6 +38,12 @@ def own_answer(record: Record, alias: str) -> OwnAnswer | None:
     return "possible" if seat.endpoint is EndpointKind.PROXY else "asked"
 
 
+def answers_now(record: Record) -> dict[str, str]:
+    """What was answered to the plan that holds, by alias. The answer of somebody who was erased since reads `erased`."""
+    gone = {one.alias for one in record.participants if one.erased}
+    return {alias: "erased" if alias in gone else answer for alias, answer in record.answers.items()}
+
+
 def given_answers(
     asked: Sequence[str], answers: Mapping[str, str], words: Mapping[str, str], identities: Mapping[str, str]
 ) -> tuple[GivenAnswer, ...]:
