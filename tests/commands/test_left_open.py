@@ -40,7 +40,13 @@ async def test_what_a_process_was_started_for_is_not_offered_again_by_the_next_p
         await spoken_to_the_plan(stack, process, aliases)
         started = await tongyao("branch", process, "plan/1/residual/1")
         assert started.exit_code == 0, (started.output, started.exception)
-        await stack.until(f"{process}.1-1", "selecting")
+        child = f"{process}.1-1"
+
+        async def found() -> bool:
+            listed = await stack.repositories.lineage.children(process)
+            return [(one.id, one.phase) for one in listed] == [(child, "selecting")]
+
+        await stack.when(found)
         for name, answer in {"ada": "decline", "bo": "commit", "cy": "commit"}.items():
             assert (await tongyao("answer", process, answer, "--as", name)).exit_code == 0
         assert (await tongyao("replan", process, "--without", "ada")).exit_code == 0
@@ -52,7 +58,6 @@ async def test_what_a_process_was_started_for_is_not_offered_again_by_the_next_p
             assert (await tongyao("answer", process, "commit", "--as", name)).exit_code == 0
         await stack.until_ended(process)
         assert "tongyao branch" not in (await tongyao("show", process)).stdout
-        child = f"{process}.1-1"
         chosen = await tongyao("select", child, "--participant", "bo", "--participant", "cy")
         assert chosen.exit_code == 0, (chosen.output, chosen.exception)
         await stack.until_round(child, "crystallizing", 1)

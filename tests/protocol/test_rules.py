@@ -19,7 +19,7 @@ from tongyao.protocol.model.process import NEXT_PHASES, Phase, next_alias
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.settings import MAX_ROUNDS, ProcessSettings
-from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.sizes import cut, shortened, units
 from tongyao.protocol.model.tension import (
     MISSING,
     TENSION_UNITS,
@@ -161,3 +161,9 @@ def test_an_authors_name_becomes_their_alias_other_names_a_mark_and_addresses_va
     hidden = f"{HIDDEN}, {HIDDEN}, {HIDDEN}, x"
     assert names.text(said, author="P01") == f"P01 plans with {SOMEBODY_ZH}妹; planning, {hidden}"
     assert names.text(said, author="P00") == f"{SOMEBODY} plans with P00妹; planning, {hidden}"
+
+
+def test_a_shortened_text_ends_with_a_whole_word_and_a_mark() -> None:
+    assert shortened("I have a dry cellar,\nand two ovens that stand cold.", 5) == "I have a dry cellar…"
+    assert shortened("冬天销量少三分之一，我在找办法。", 9) == "冬天销量少三分之一…"
+    assert shortened("short enough.", 5) == "short enough."

@@ -132,7 +132,10 @@ async def test_after_the_end_a_hole_may_still_go_to_the_field_and_only_a_hole(st
                 await start_child(here.context, pid, f"plan/1/hole/{nobody}")
         child = await start_child(here.context, pid, f"plan/1/hole/{bo}")
         assert child == await start_child(here.context, pid, f"plan/1/hole/{bo}")
-        await here.until(child, "deciding")
+        await here.until_round(child, "crystallizing", 1)
+        again = {seat.person: seat.endpoint for seat in await here.repositories.seats.seats(child)}
+        assert again[seats["ada"].person] == "human", "ada spoke for herself before"
+        assert again[seats["cy"].person] == "proxy" and seats["bo"].person not in again
         await here.say(child, "cancel")
         await here.end(child)
 

@@ -17,6 +17,7 @@ from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
 from tongyao.commands.shared.words import language, say
 from tongyao.protocol.contracts.reindex import ReindexInput
+from tongyao.protocol.model.sizes import shortened
 from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def _result(found: Match) -> dict[str, Any]:
 
 def _table(need: str, found: list[Match]) -> Table:
     named = [say(f"field.{name}") for name in ("profile", "score", "part", "side", "characters")]
-    table = Table("", *named, title=need[:60], box=None)
+    table = Table("", *named, title=shortened(need, 30), box=None)
     for rank, one in enumerate(found, 1):
         for reason in one.reasons[:1] or [{}]:
             where = f"{reason['start']}-{reason['end']}" if reason else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -21,10 +21,14 @@ from tongyao.commands.shared.terminal import console
 from tongyao.commands.shared.words import language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.sizes import shortened
 from tongyao.protocol.rules.audit import Finding, audit
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
+
+SHOWN_UNITS: Final = 24
+"""So much of a part of the tension stands beside a person who was found."""
 
 
 async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
@@ -102,7 +106,7 @@ async def _print_candidates(context: Reading, process_id: str) -> None:
 
 def _because(reason: Because) -> list[str]:
     part = (
-        f"{reason.part} ({say(f'show.lens_{reason.part[0]}')}) “{' '.join(reason.part_text.split())[:120]}”"
+        f"{reason.part} ({say(f'show.lens_{reason.part[0]}')}) “{shortened(reason.part_text, SHOWN_UNITS)}”"
         if reason.part_text
         else reason.part
     )

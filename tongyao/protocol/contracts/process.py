@@ -249,7 +249,7 @@ class PlanInput(ActivityInput):
 class PlanOutput(ModelOutput):
     claims: int
     supported: int
-    residuals: tuple[str, ...] = Field(default=(), description="Those for which nothing in the tree was started yet.")
+    residuals: tuple[str, ...] = Field(default=(), description="Those for which the process has no child yet.")
     reduced: bool = False
 
 

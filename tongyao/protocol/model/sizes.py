@@ -43,6 +43,13 @@ def cut(text: str, limit: int) -> str:
     return text
 
 
+def shortened(text: str, limit: int) -> str:
+    """`text` on one line; where it has more than `limit` units, its beginning in whole words, with a mark that more follows."""
+    line = " ".join(text.split())
+    short = cut(line, limit)
+    return line if short == line else f"{short.rstrip(' ,.;:，、；：。')}…"
+
+
 def language_of(text: str) -> str:
     """`zh` when CJK characters make up more than a fifth of the units of `text`, else `en`."""
     total = units(text)

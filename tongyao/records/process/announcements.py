@@ -179,10 +179,10 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
 async def not_asked_before(
     repositories: Repositories, process_id: str, residuals: Sequence[Residual]
 ) -> list[Residual]:
-    """Those of a process's residuals for which none of its tree was started, also for nearly the same tension of an earlier plan."""
+    """Those of a process's residuals for which it has no child, also none for nearly the same tension of an earlier plan."""
     row = await repositories.processes.get(process_id)
-    asked = await repositories.lineage.tensions(row.root_id)
     started = {child.id for child in await repositories.lineage.children(process_id)}
+    asked = {id: one for id, one in (await repositories.lineage.tensions(row.root_id)).items() if id in started}
     return [
         one
         for one in residuals
