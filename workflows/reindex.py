@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from tongyao.protocol.contracts.process import ActivityContract
     from tongyao.protocol.contracts.readable import Readable
     from tongyao.protocol.contracts.reindex import (
+        BATCH,
         FILL_INDEX,
         OPEN_INDEX,
         REINDEX,
@@ -20,9 +21,6 @@ with workflow.unsafe.imports_passed_through():
         ReindexInput,
         ReindexProgress,
     )
-
-BATCH = {"lexical": 500, "model": 64}
-"""People of one activity: seconds of work, so that little is done twice."""
 
 
 @workflow.defn(name=REINDEX)

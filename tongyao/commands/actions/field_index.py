@@ -16,6 +16,7 @@ from tongyao.commands.shared.common import settings
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail
 from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.reindex import (
+    BATCH,
     REINDEX,
     REINDEX_PROGRESS,
     REINDEX_QUEUE,
@@ -119,7 +120,7 @@ async def fill_here(indexer: Indexer, what: ReindexInput) -> ReindexProgress:
         for _ in range(2):  # again after the switch: who came meanwhile
             while True:
                 begun = asyncio.get_running_loop().time()
-                progress = await indexer.fill_some(progress.index, most=64 if what.kind == "model" else 500)
+                progress = await indexer.fill_some(progress.index, most=BATCH[what.kind])
                 show(progress.held, progress.people)
                 if progress.batch == 0:
                     break

@@ -15,6 +15,9 @@ REINDEX_QUEUE: Final = FIELD_QUEUE
 
 Kind = Literal["lexical", "model"]
 
+BATCH: Final[dict[Kind, int]] = {"lexical": 500, "model": 64}
+"""People of one batch: seconds of work, so that little is done twice."""
+
 
 class ModelSpec(Value):
     """What an encoder with weights is loaded by; kept with the index, so that it is asked by the one that filled it."""
