@@ -46,7 +46,7 @@ async def report_of(repositories: Repositories, process: str) -> str:
         read_access.for_export(await repositories.record(row)),
         language="zh" if row.language == "zh" else "en",
         news=news_by_round(ready),
-        max_rounds=int(row.settings.get("max_rounds") or 7),
+        max_rounds=row.max_rounds,
         findings=await audited(repositories, process),
     )
 

@@ -14,6 +14,7 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
+from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
 from tongyao.records.people.profiles import SceneUnknown
@@ -94,6 +95,10 @@ class ProcessRow(Value):
     ended_at: datetime | None
     outcome: str | None
     participants: int
+
+    @property
+    def max_rounds(self) -> int:
+        return int(self.settings.get("max_rounds") or MAX_ROUNDS)
 
 
 _STORED = ", ".join(f"p.{name}" for name in ProcessRow.model_fields if name != "participants")

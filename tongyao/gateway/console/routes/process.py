@@ -104,7 +104,6 @@ async def _page(
         receipt = None  # the page itself says what came of it
     shown = await summary(visit.context, access)
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
-    limit = int(access.process.settings.get("max_rounds") or 7)
     own = reading.own_in(view, view.round)
     seen = reading.observations(view)
     return page(
@@ -133,8 +132,8 @@ async def _page(
         own=own,
         was_sorted=own if own is not None and own.items else reading.last_sorted(view),
         correctable=own is not None and reading.correctable(view, own),
-        curve=reading.curve(news, rounds=limit),
-        max_rounds=limit,
+        curve=reading.curve(news, rounds=access.process.max_rounds),
+        max_rounds=access.process.max_rounds,
         budget=access.process.settings.get("cost_budget"),
         costs=visit.context.models_cost,
         receipt=receipt,
