@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import uvicorn
 from fastapi import FastAPI
@@ -17,7 +17,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
 from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
 from tongyao.gateway.access.connections import OpenConnections, patient_protocol
-from tongyao.gateway.access.listening import ListeningSocket
+from tongyao.gateway.access.listening import ListeningSocket, ServerWithoutSignals
 from tongyao.gateway.access.rate_limits import RateLimits, connections_admitted
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.console.app import make_console
@@ -92,7 +92,7 @@ async def serve(context: AppContext, stop: asyncio.Event, bound: ListeningSocket
         http=patient_protocol(options.head_seconds, room, address_of),
         ws="none",
     )
-    server = _Server(config)
+    server = ServerWithoutSignals(config)
     running = asyncio.create_task(server.serve(sockets=[bound]))
     waiting = asyncio.create_task(stop.wait())
     try:
@@ -105,11 +105,3 @@ async def serve(context: AppContext, stop: asyncio.Event, bound: ListeningSocket
             await running
         finally:
             AppStatus.should_exit = False
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to the program that runs it; uvicorn would install handlers of its own."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield

@@ -1,11 +1,17 @@
-"""The socket on which the gateway listens. It closes connections of an address that makes too many, before they cost anything more."""
+"""The socket on which the gateway listens, and its server.
+
+The socket closes connections of an address that makes too many, before they cost anything more.
+"""
 
 from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
+
+import uvicorn
 
 _REFUSED_AT_ONCE: Final = 50
 """After so many others have their turn."""
@@ -31,3 +37,11 @@ class ListeningSocket(socket.socket):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             connection.close()
         raise BlockingIOError
+
+
+class ServerWithoutSignals(uvicorn.Server):
+    """Leaves signals to the program that runs it; uvicorn would install handlers of its own."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

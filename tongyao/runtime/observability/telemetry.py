@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import httpx
@@ -20,6 +20,7 @@ from temporalio.service import RPCError
 
 from tongyao.app.operators.roles import RoleState
 from tongyao.gateway.access.connections import OpenConnections, patient_protocol
+from tongyao.gateway.access.listening import ServerWithoutSignals
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
 from tongyao.records.maintenance import Backups, DutyLog
@@ -92,7 +93,7 @@ class Telemetry:
             http=patient_protocol(HEAD_SECONDS, room, str),
             ws="none",
         )
-        server = _Server(config)
+        server = ServerWithoutSignals(config)
         listening = config.bind_socket()  # from here on it can be connected to
         running = asyncio.create_task(server.serve(sockets=[listening]))
         try:
@@ -147,14 +148,6 @@ class Telemetry:
         if missing:
             return PlainTextResponse(f"not ready: {', '.join(missing)}\n", status_code=503)
         return PlainTextResponse("ready\n")
-
-
-class _Server(uvicorn.Server):
-    """Signals are for whoever runs this process; uvicorn would take them for itself."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def records_answer(pool: Pool) -> Check:
