@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from tongyao.protocol.model.unicode_text import UNSPACED, folded
+from tongyao.protocol.rules.identity.markup import for_others
 
-_MARKS: Final = re.compile(r"[*_`]+")
+_MARKS: Final = re.compile(r"[*_`~|\\]+")
 _BETWEEN: Final = re.compile(r"[\s‐‑‒–—―−-]+")
 _WITHIN: Final = re.compile(rf"(?<=[{UNSPACED}]) (?=[{UNSPACED}])")
 _QUOTES: Final = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛`´", "'")})
 
 
 class Forbidden:
-    """Some phrases. Case, width, accents, invisible characters, white space, Markdown's marks, the shape of quotation marks
-    and a hyphen for a blank make no difference.
+    """Some phrases, compared with what others would read of a text. Case, width, accents, invisible characters, white space, Markdown's
+    marks, character references, the shape of quotation marks and a hyphen for a blank make no difference.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:
@@ -31,5 +33,5 @@ class Forbidden:
 
 
 def _as_read(text: str) -> str:
-    plain = _MARKS.sub("", folded(text).text.translate(_QUOTES))
+    plain = _MARKS.sub("", folded(html.unescape(for_others(text))).text.translate(_QUOTES))
     return _WITHIN.sub("", _BETWEEN.sub(" ", plain))
