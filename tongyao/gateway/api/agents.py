@@ -7,7 +7,8 @@ from fastapi import APIRouter, Request
 from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people import agents, profiles
-from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/source", tags=["sources"])
 

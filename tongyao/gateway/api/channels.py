@@ -9,7 +9,8 @@ from fastapi import APIRouter, Path, Request
 from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import Id
 from tongyao.app.notifications import channels
-from tongyao.gateway.api.common import Caller, Context, action, address_of, rate_limits_of
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
 Kind = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or one that was added here.")]

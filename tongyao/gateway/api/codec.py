@@ -6,7 +6,8 @@ from fastapi import APIRouter
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.operators.payloads import decode_payloads, encode_payloads
-from tongyao.gateway.api.common import Caller, Context, action
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context
 from tongyao.gateway.codec import WirePayloads, wired
 
 router = APIRouter(prefix="/codec", tags=["operations"])

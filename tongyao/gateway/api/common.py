@@ -1,14 +1,13 @@
-"""Dependencies of the routes: the context, the caller, the idempotency key, the check of query parameters; and the mark of an operation's action."""
+"""Dependencies of the routes: the context, the caller, the idempotency key, the check of query parameters."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Header, Request
 from fastapi.dependencies.models import Dependant
 
 from tongyao.app import authorization
-from tongyao.app.action_permissions import Action
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.gateway.access.rate_limits import RateLimits
@@ -38,11 +37,6 @@ def rate_limits_of(request: Request) -> RateLimits:
 def address_of(request: Request) -> str:
     """The network address of the client, as it is counted."""
     return str(request.state.address)
-
-
-def action(action: Action) -> dict[str, Any]:
-    """Marks an operation in the OpenAPI document with its action: tests compare it with the table of permissions."""
-    return {"x-tongyao-action": action.value}
 
 
 Context = Annotated[AppContext, Depends(_context_of)]

@@ -15,8 +15,9 @@ from tongyao.app.errors import Problem
 from tongyao.app.messaging import party_events
 from tongyao.app.messaging.party_events import MAX_TOKEN, History, PartyEvent, PartyEvents
 from tongyao.app.messaging.wire import Id
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import authenticate, bearer_token
-from tongyao.gateway.api.common import Caller, Context, action
+from tongyao.gateway.api.common import Caller, Context
 
 router = APIRouter(prefix="/processes", tags=["events"])
 

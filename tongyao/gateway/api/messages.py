@@ -7,7 +7,8 @@ from fastapi import APIRouter, Response
 from tongyao.app.action_permissions import Action
 from tongyao.app.messaging import inbox, messages
 from tongyao.app.messaging.wire import Id, MessageBody
-from tongyao.gateway.api.common import Caller, Context, Key, action
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, Key
 
 router = APIRouter(tags=["messages"])
 

@@ -6,7 +6,8 @@ from fastapi import APIRouter
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.operators.operations import Operations, read_operations
-from tongyao.gateway.api.common import Caller, Context, action
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context
 
 router = APIRouter(prefix="/operations", tags=["operations"])
 

@@ -13,7 +13,8 @@ from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import NotFound
 from tongyao.app.messaging.wire import Id
 from tongyao.app.pictures.files import NAMES, pictures
-from tongyao.gateway.api.common import Caller, Context, action
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context
 from tongyao.protocol.documents.plan_machine import Machine, machine_of
 
 router = APIRouter(prefix="/processes/{process_id}", tags=["pictures"])

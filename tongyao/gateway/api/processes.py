@@ -14,7 +14,8 @@ from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.feedback import Feedback, FeedbackGiven, give_own_feedback
 from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
-from tongyao.gateway.api.common import Caller, Context, Key, action
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, Key
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value

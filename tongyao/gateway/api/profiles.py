@@ -9,7 +9,8 @@ from fastapi import APIRouter, Request, Response
 from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people import consents, erasure, profiles
-from tongyao.gateway.api.common import Caller, Context, Key, action, address_of, rate_limits_of
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, Key, address_of, rate_limits_of
 from tongyao.gateway.long_json import long_json
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.rules.consent import Origin

@@ -10,7 +10,8 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people import scenes, search
-from tongyao.gateway.api.common import Caller, Context, action, rate_limits_of
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, rate_limits_of
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 

@@ -8,7 +8,8 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.messaging.wire import Id, checked_key
 from tongyao.app.people import tokens
-from tongyao.gateway.api.common import Caller, Context, Key, action
+from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.api.common import Caller, Context, Key
 from tongyao.records.people.tokens import Issued, Token
 
 router = APIRouter(tags=["tokens"])

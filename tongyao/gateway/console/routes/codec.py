@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.operators.payloads import decode_payloads, encode_payloads
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.codec_cors import origin_of
-from tongyao.gateway.api.common import action
 from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.gateway.console.visit import SignedIn, Visit
 from tongyao.gateway.problems import HttpProblem

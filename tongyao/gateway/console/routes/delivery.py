@@ -13,7 +13,7 @@ from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
-from tongyao.gateway.api.common import action
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page

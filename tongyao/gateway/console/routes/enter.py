@@ -15,9 +15,9 @@ from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
 from tongyao.app.people.scenes import list_scenes
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION, caller_of
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import preferred
 from tongyao.gateway.console.visit import (

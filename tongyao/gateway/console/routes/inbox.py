@@ -15,7 +15,7 @@ from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.messaging.own_words import preview
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.gateway.api.common import action
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.home import Home, home_of

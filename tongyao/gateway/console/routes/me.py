@@ -19,8 +19,8 @@ from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION
-from tongyao.gateway.api.common import action
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, place_of, text_in

@@ -13,7 +13,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import checked_key
 from tongyao.app.operators.operations import HOURS, read_operations, read_processes_in
 from tongyao.app.operators.resume_all import resume_all
-from tongyao.gateway.api.common import action
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console.operations import age, now_utc, step_shares, used_channels
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, text_in

@@ -13,7 +13,7 @@ from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.party_events import read_history
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
-from tongyao.gateway.api.common import action
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import plans, reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page

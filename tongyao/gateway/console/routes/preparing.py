@@ -25,7 +25,7 @@ from tongyao.app.messaging.party_events import read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
-from tongyao.gateway.api.common import action
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import pieces
 from tongyao.gateway.console.pages import go_to, page

@@ -20,7 +20,7 @@ from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, summary
 from tongyao.app.why import Why, read_why
-from tongyao.gateway.api.common import action
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import afterwards
 from tongyao.gateway.console.live import Live

@@ -19,8 +19,8 @@ from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.people.scenes import list_scenes
 from tongyao.app.processes import list_processes
 from tongyao.app.start import StartProcessBody, start_process
+from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.api.common import action
 from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
