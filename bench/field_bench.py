@@ -216,6 +216,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     for people in chosen.people:
         with tempfile.TemporaryDirectory(prefix="tongyao-bench-") as made:
+            Path(made).chmod(0o711)  # as root, PostgreSQL is another user, who must be let through
             server = LocalPostgres((chosen.keep or Path(made)) / str(people), durable=False)
             url = server.start()
             try:
