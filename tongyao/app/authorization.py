@@ -110,9 +110,16 @@ async def authorize_in_process(
         row = await repositories.processes.get(process_id)
     except ProcessUnknown:
         raise _no_process(process_id) from None
+    return await authorize_in_row(repositories, caller, row, action)
+
+
+async def authorize_in_row(
+    repositories: Repositories, caller: Caller, row: ProcessRow, action: Action
+) -> ProcessAccess:
+    """As `authorize_in_process`, of a process whose row was just read."""
     access = await _access(repositories, caller, row)
     if access is None:
-        raise _no_process(process_id)
+        raise _no_process(row.id)
     permit(caller, action, access.role)
     return access
 

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel
 
 from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
-from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, permit
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, authorize_in_row, permit
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.reading import Reading
 from tongyao.protocol.model.plan import Delivery, Plan
@@ -115,8 +115,8 @@ async def list_processes(
         since=_in_utc(since), until=_in_utc(until), limit=limit, cursor=cursor,
         demander=mine.get("demander"), participant=mine.get("participant"),
     )  # fmt: skip
-    accesses = [await authorize_in_process(repositories, caller, row.id, Action.READ_PROCESS) for row in page.rows]
-    return ProcessList(processes=[await summary(context, one) for one in accesses], next=page.next)
+    accesses = [await authorize_in_row(repositories, caller, row, Action.READ_PROCESS) for row in page.rows]
+    return ProcessList(processes=await _summaries(context, accesses), next=page.next)
 
 
 def _in_utc(at: datetime | None) -> datetime | None:
@@ -125,8 +125,25 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
+    return (await _summaries(context, [access]))[0]
+
+
+async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
+    """In the order given, with as many questions to the records for many as for one."""
+    asks: dict[str, list[InboxRow]] = {}
+    for ask in await context.repositories.inbox.open_in([one.process.id for one in accesses]):
+        asks.setdefault(ask.process_id, []).append(ask)
+    answered = [one.process.id for one in accesses if _reads_answers(one)]
+    decisions = await context.repositories.plans.decisions(answered) if answered else {}
+    return [_summary(one, asks.get(one.process.id, []), decisions.get(one.process.id, {})) for one in accesses]
+
+
+def _reads_answers(access: ProcessAccess) -> bool:
+    return access.role is not Role.PARTICIPANT and may_see("demander", Part.ANSWERS, Phase(access.process.phase))
+
+
+def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: dict[str, str]) -> ProcessSummary:
     row = access.process
-    open_asks = await context.repositories.inbox.of_process(row.id, open_only=True)
     shown: dict[str, Any] = {}
     if access.role is not Role.PARTICIPANT:
         shown = {
@@ -149,8 +166,8 @@ async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
             "depth": row.depth,
             "updated_at": row.updated_at,
         }
-    if access.role is not Role.PARTICIPANT and may_see("demander", Part.ANSWERS, Phase(row.phase)):
-        shown["answers"] = await _answers(context, row.id)
+    if _reads_answers(access):
+        shown["answers"] = decisions
     return ProcessSummary(
         id=row.id,
         role=access.role,
@@ -168,13 +185,6 @@ async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
         outcome=row.outcome,
         **shown,
     )
-
-
-async def _answers(context: Reading, process_id: str) -> dict[str, str]:
-    """What was answered to the plan that holds, by alias; what was said with it is left out."""
-    plan = await context.repositories.plans.latest(process_id)
-    answers = await context.repositories.plans.answers(process_id)
-    return {one.alias: one.decision for one in answers if plan is not None and one.revision == plan.revision}
 
 
 def _shown(ask: InboxRow) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
@@ -92,6 +93,16 @@ class Inbox:
                AND (%(number)s::int IS NULL OR round = %(number)s) ORDER BY round DESC LIMIT 1""",
             {"process": process_id, "person": person, "consent": Ask.CONSENT.value, "number": number},
         )
+
+    async def open_in(self, process_ids: Sequence[str]) -> list[InboxRow]:
+        """What waits for anybody in these processes, oldest first."""
+        async with reading(self._pool, InboxRow) as cursor:
+            await cursor.execute(
+                f"""SELECT * FROM inbox WHERE process_id = ANY(%s) AND closed_at IS NULL AND NOT {_ANSWERED}
+                   ORDER BY opened_at, id""",
+                [list(process_ids)],
+            )
+            return await cursor.fetchall()
 
     async def of_process(self, process_id: str, *, open_only: bool = False) -> list[InboxRow]:
         """Everything that waits, or ever waited, for anybody in a process, oldest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -129,6 +130,21 @@ class Plans:
                 [process_id],
             )
             return await cursor.fetchall()
+
+    async def decisions(self, process_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """What was answered to the plans that hold, by process and alias."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT process_id, alias, decision FROM answers a
+                   WHERE process_id = ANY(%s)
+                     AND revision = (SELECT max(revision) FROM plans p WHERE p.process_id = a.process_id)
+                   ORDER BY process_id, alias""",
+                [list(process_ids)],
+            )
+            found: dict[str, dict[str, str]] = {}
+            for row in await cursor.fetchall():
+                found.setdefault(row["process_id"], {})[row["alias"]] = row["decision"]
+            return found
 
     async def acceptance(
         self, *, process_id: str | None = None, scene: str | None = None, since: datetime | None = None
