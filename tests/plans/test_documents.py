@@ -136,6 +136,7 @@ def test_it_ends_with_how_it_was_answered_where_that_is_told() -> None:
     )
     told = markdown(page)
     assert "- P01 (Ada)" in told and "- P03" in told
+    assert "P03: said nothing in the rounds" in told, "everybody who is named is introduced"
     assert "- **P02:** “Leave the crates at the school.”" in told
     assert "answers" not in [section.kind for section in plan_page(settled()).sections]
 

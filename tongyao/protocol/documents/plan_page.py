@@ -37,6 +37,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "people": "People are called by aliases. ",
         "demander": "brought this",
         "bare": "took part in the rounds",
+        "unheard": "said nothing in the rounds",
         "contributions": "Does:",
         "benefits": "Gets:",
         "costs": "Costs, and does not do:",
@@ -83,6 +84,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "people": "参与的人都用代号。",
         "demander": "提出这件事的人",
         "bare": "参加过各轮",
+        "unheard": "各轮里没有说过什么",
         "contributions": "做的：",
         "benefits": "得到：",
         "costs": "付出的、不做的：",
@@ -180,6 +182,7 @@ class _Layout:
     def _about(self) -> tuple[Group, ...]:
         known = people(self._plan, self._language)
         known |= {role.alias: self._words["bare"] for role in self._plan.roles if not role.role}
+        known |= {one.alias: self._words["unheard"] for one in self._answers if one.alias not in known}
         named = words_of_people(dict(sorted(known.items())), self._language)
         return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']}{named}"),)))
 
