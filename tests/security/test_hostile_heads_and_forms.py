@@ -89,7 +89,16 @@ async def test_only_an_operator_has_many_payloads_checked(whole: GatewayHarness)
 
 
 @pytest.mark.parametrize(
-    "address", ["root,me@example.org", "<me>,a@example.org", '"""@"""', "group:me;@example.org", "(me@example.org"]
+    "address",
+    [
+        "root,me@example.org",
+        "<me>,a@example.org",
+        '"""@"""',
+        "group:me;@example.org",
+        "(me@example.org",
+        "=?utf-8?q?root=40example=2Enet=2Cx?=@example.org",
+        "=?utf-8?q?x=0D=0A?=@example.org",
+    ],
 )
 def test_a_mail_address_is_one_address(address: str) -> None:
     """Libraries read several from one header, also such without a domain, or raise errors of their own."""

@@ -20,8 +20,8 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode
 from tongyao.records.privacy.texts import text_id
 
-_IN_AN_ADDRESS: Final = r"[^@\s,;:<>()\[\]\\\"\x00-\x1f\x7f]"
-"""Without what separates or quotes addresses: `root,me@example.org` are two."""
+_IN_AN_ADDRESS: Final = r"[^@?\s,;:<>()\[\]\\\"\x00-\x1f\x7f]"
+"""Without what separates or quotes addresses: `root,me@example.org` are two. `?` is in every encoded word, which may hide a separator."""
 Email = Annotated[str, Field(max_length=254, pattern=rf"^{_IN_AN_ADDRESS}{{1,64}}@{_IN_AN_ADDRESS}{{1,189}}$")]
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
