@@ -36,7 +36,7 @@ class Suspended:
         done = await tongyao("resume", "--all", *options)
         assert done.exit_code == 0, done.output
         rows = [line.split("  ") for line in done.stdout.splitlines() if line.startswith("c-")]
-        assert f"{len(rows)} suspended processes" in done.stdout
+        assert f"{len(rows)} suspended process" in done.stdout
         return {process: (causes, result.strip()) for process, causes, result in rows}
 
     async def waits(self, process: str) -> bool:

@@ -39,7 +39,7 @@ def test_a_new_master_key_takes_over(fresh_database_url: str, tmp_path: Path, mo
     monkeypatch.setenv("TONGYAO_MASTER_KEY", f"{NEW},{OLD}")
     done = CliRunner().invoke(app, ["keys", "rotate"])
     assert done.exit_code == 0, done.output
-    assert done.output.startswith("1 data keys wrapped anew")
+    assert done.output.startswith("1 data key wrapped anew")
 
     monkeypatch.setenv("TONGYAO_MASTER_KEY", NEW)
     assert asyncio.run(_get(text_id)) == "a loom"
@@ -61,10 +61,10 @@ def test_a_new_key_in_the_homes_file_takes_over_and_programs_that_run_follow_it(
     async def while_a_program_runs() -> tuple[str, str]:
         async with wiring.repositories(load_settings()) as running:
             first = await running.texts.put("ada", "words", "a loom")
-            assert (await asyncio.to_thread(keys, "rotate", "--dry-run")).output.startswith("1 data keys would be")
+            assert (await asyncio.to_thread(keys, "rotate", "--dry-run")).output.startswith("1 data key would be")
             unchanged = (tmp_path / "master.key").read_text()
             done = await asyncio.to_thread(keys, "rotate")
-            assert done.exit_code == 0 and done.output.startswith("1 data keys wrapped anew"), done.output
+            assert done.exit_code == 0 and done.output.startswith("1 data key wrapped anew"), done.output
             assert (tmp_path / "master.key").read_text().splitlines()[1:] == unchanged.splitlines()
             second = await running.texts.put("bo", "words", "a crane")
             return await running.texts.get(first), await running.texts.get(second)

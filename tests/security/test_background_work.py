@@ -62,7 +62,7 @@ class TwoProcesses:
     async def from_inbox(self) -> int:
         return 0
 
-    async def behind(self) -> list[tuple[str, EventCursor]]:
+    async def behind(self, **_: Any) -> list[tuple[str, EventCursor]]:
         return [(one, EventCursor(epoch=0, seq=0)) for one in ("unreadable", "good")]
 
     async def events(self, process_id: str, cursor: EventCursor, most: int) -> Sequence[Any]:
@@ -92,7 +92,7 @@ class OneNotice:
     async def from_inbox(self) -> int:
         return 0
 
-    async def behind(self) -> list[Any]:
+    async def behind(self, **_: Any) -> list[Any]:
         return []
 
     async def due(self, *args: Any, **named: Any) -> list[Notification]:

@@ -205,4 +205,7 @@ async def test_mails_use_up_no_tokens_and_one_that_was_not_sent_leaves_no_link(g
     links = [one for one in await few.context.repositories.tokens.list(person=person) if one.kind == "link"]
     assert len(links) == 3 and len([one for one in links if one.revoked_at is None]) == 1
     assert (await few.ask("POST", "/tokens", token, json={"role": "person"})).status_code == 201
+    assert (await few.ask("DELETE", place, token)).status_code == 204
+    links = [one for one in await few.context.repositories.tokens.list(person=person) if one.kind == "link"]
+    assert all(one.revoked_at for one in links), "a link in an old mail opens nothing once the address is removed"
     await few.stack.handle(pid).cancel()

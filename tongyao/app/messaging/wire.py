@@ -24,6 +24,8 @@ from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
+_DEEPEST: Final = 50
+"""Levels of lists and objects in a body: whoever walks through it calls itself once for each."""
 """Of what somebody says in a turn, or with an answer: as of an intent. Longer descriptions belong into a profile."""
 MAX_CONTACT: Final = 2_000
 """Of what somebody tells those who committed."""
@@ -59,7 +61,9 @@ class Body(Value):
         return _as_text(data)
 
 
-def _as_text(data: Any) -> Any:
+def _as_text(data: Any, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError(f"lists and objects may lie in each other {_DEEPEST} levels deep")
     match data:
         case str():
             try:
@@ -68,9 +72,9 @@ def _as_text(data: Any) -> Any:
                 raise ValueError("this text holds half of a character (a lone surrogate)") from None
             return without_controls(data)
         case dict():
-            return {_as_text(key): _as_text(value) for key, value in data.items()}
+            return {_as_text(key): _as_text(value, depth + 1) for key, value in data.items()}
         case list() | tuple():
-            return [_as_text(value) for value in data]
+            return [_as_text(value, depth + 1) for value in data]
         case _:
             return data
 

@@ -75,12 +75,18 @@ async def set_mail(context: AppContext, caller: Caller, person: str, body: MailB
 
 
 async def send_code(context: AppContext, person: str, address: str, *, language: str) -> Channel:
-    """Set an address, not confirmed yet, and send a code to it. Raises `NotSent`, `BadInput`."""
+    """Set an address, not confirmed yet, and send a code to it. Links mailed to the one before open nothing any more.
+
+    Raises `NotSent`, `BadInput`.
+    """
     notifier = context.notifiers.get("mail")
     if notifier is None:
         raise BadInput("no_mail", "this installation sends no mail: use a webhook, or look into the inbox")
     channel, code = Channel(person=person, kind="mail", address=address), secrets.token_urlsafe(9)
+    known = await context.repositories.notifications.channels(person)
     await context.repositories.notifications.set_channel(channel, code=code)
+    if any(one.kind == "mail" and one.address != address for one in known):
+        await context.repositories.tokens.revoke_links(person)
     subject, text = notification_texts.code_mail(code, language)
     await notifier.send(
         Outgoing(id=text_id("code", person, code), address=address, subject=subject, text=text, data={"what": "code"})
@@ -177,6 +183,8 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
 async def remove_channel(context: AppContext, caller: Caller, person: str, kind: ChannelKind) -> None:
     authorize_for_profile(caller, person, Action.CHANNELS)
     await context.repositories.notifications.remove_channel(person, kind)
+    if kind == "mail":  # whoever reads mail at the address may hold links that nobody has used yet
+        await context.repositories.tokens.revoke_links(person)
 
 
 def _view(channel: Channel, *, secret: str | None = None) -> ChannelView:

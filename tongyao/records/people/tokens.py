@@ -167,6 +167,14 @@ class Tokens:
             )
         return await self.get(id)
 
+    async def revoke_links(self, person: str) -> None:
+        """The personal links that nobody has used yet."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "UPDATE tokens SET revoked_at = now() WHERE person = %s AND kind = 'link' AND revoked_at IS NULL",
+                [person],
+            )
+
     async def revoke_all(self, person: str) -> int:
         """Every token of a person; returns how many were still good."""
         async with session(self._pool) as connection:
