@@ -87,7 +87,7 @@ class Indexer:
             raise EncoderUnusable(
                 f"the index of scene {index.scene_id!r} holds vectors of {index.encoder} ({index.version}, "
                 f"{index.dimension} dimensions), the weights there now are others ({model.version}, {model.dimension}): "
-                f"run `tongyao field reindex --scene {index.scene_id}`"
+                f"run `tongyao field reindex --scene {index.scene_id} --kind model`"
             )
         return model
 

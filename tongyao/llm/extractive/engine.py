@@ -37,7 +37,7 @@ class ExtractiveEngine:
     what it quotes is verbatim already, so it has no better version of an item that a guard refused.
     """
 
-    name: Final = "extractive"
+    name: str = "extractive"
 
     def model_for(self, step: str) -> str:
         """Always empty: there is no model."""
