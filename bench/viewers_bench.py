@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -127,7 +128,7 @@ async def main(viewers: int) -> None:
             "TONGYAO_ENGINE": "extractive",
             "TONGYAO_LOG_LEVEL": "warning",
             # The viewers are six people, and all of them come from this machine, which is one address.
-            **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE")},
+            **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE", "CONNECTION_RATE")},
             **{f"TONGYAO_GATEWAY__{name}": str(viewers) for name in ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS")},
             "TONGYAO_GATEWAY__MOST_ADDRESS_CONNECTIONS": str(10 * viewers),
         }
@@ -244,7 +245,7 @@ def _report(looking: list[Viewer], seen: list[float], idle: float, spent: list[f
         print(f"{name}: median {middle:.2f} s, 99 of 100 {late:.2f} s, the last {values[-1]:.2f} s")
     pages = [one for viewer in looking for one in viewer.loaded]
     print(
-        f"pages: {len(pages)} loaded, {sum(status != 200 for _, _, status, _ in pages)} refused, "
+        f"pages: {len(pages)} loaded, refused, by status: {dict(Counter(status for _, _, status, _ in pages if status != 200))}, "
         f"{max((size for *_, size in pages), default=0) / 1e3:.0f} KB the largest"
     )
     print(
