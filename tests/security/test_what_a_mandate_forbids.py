@@ -63,8 +63,10 @@ def turn(profile: str, *, never: str, names: tuple[NumberedName, ...] = ()) -> E
 def stands(sentence: str, never: str) -> bool:
     """Whether the guards let a proxy say this sentence of its profile."""
     draft = ItemDraft(dimension=Dimension.CAPABILITY, premise=sentence, claim="beside T", quotes=[sentence])
-    place = {"source": "profile", "round_number": 1, "alias": "P01", "targets": ("T",)}
-    return bool(check_items([draft], text=sentence, never=(never,), **place).items)  # type: ignore[arg-type]
+    checked = check_items(
+        [draft], text=sentence, never=(never,), source="profile", round_number=1, alias="P01", targets=("T",)
+    )
+    return bool(checked.items)
 
 
 @pytest.mark.parametrize(("never", "sentence"), FORBIDDEN)
