@@ -19,7 +19,7 @@ from tongyao.protocol.contracts.reindex import (
     ReindexInput,
     ReindexProgress,
 )
-from tongyao.records.people.profiles import SceneUnknown
+from tongyao.records.people.scenes import SceneUnknown
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 from tongyao.llm import prompts
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import STEPS
-from tongyao.records.people.profiles import SceneUnknown
+from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
@@ -42,7 +42,7 @@ async def override(repositories: Repositories, process: ProcessRow, step: str) -
 async def _of_scene(repositories: Repositories, scene: str, language: Language) -> dict[str, str]:
     """`{"prompts": {"observe": {"zh": …, "en": …}}}` in the settings of a scene, for one language."""
     try:
-        said = (await repositories.profiles.scene(scene)).settings.get("prompts", {}) if scene else {}
+        said = (await repositories.scenes.get(scene)).settings.get("prompts", {}) if scene else {}
     except SceneUnknown:
         return {}
     return {

@@ -29,7 +29,7 @@ TEXTS = {
 async def files(stack: Stack, tmp_path: Path) -> dict[str, Path]:
     """Profiles that were given as files; returns the file of each name."""
     found = {name: tmp_path / f"{name}.md" for name in TEXTS}
-    await stack.repositories.profiles.put_scene("island", "island")
+    await stack.repositories.scenes.put("island", "island")
     for name, text in TEXTS.items():
         found[name].write_text(f"# {name.title()} Example\n\n{text}", encoding="utf-8")
         assert await profile_id_of(stack.context, str(found[name]), "island") == f"island-{name}"

@@ -82,7 +82,7 @@ class Ferry:
 async def ferry(harness: GatewayHarness, case: Case | None = None) -> Ferry:
     """The people of a case (by default the ferry's), in a scene of their own; nothing is started."""
     found = Ferry(harness, await harness.scene(), case or ferry_case())
-    await harness.context.repositories.profiles.put_scene(found.scene, found.case.scene)
+    await harness.context.repositories.scenes.put(found.scene, found.case.scene)
     for alias, (name, text) in found.case.people.items():
         person = f"p-{uuid.uuid4().hex[:12]}"
         await found.stack.register(person, scene=found.scene, name=name, text=text)

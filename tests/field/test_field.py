@@ -17,6 +17,7 @@ from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import open_pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.texts import Texts
 
 PEOPLE = {
@@ -33,7 +34,7 @@ async def test_a_file_comes_in_and_its_people_are_found(fresh_database_url: str,
     pool = await open_pool(fresh_database_url)
     try:
         profiles = Profiles(pool)
-        report = await import_profiles(profiles, file, scene="s")
+        report = await import_profiles(profiles, Scenes(pool), file, scene="s")
         assert (report.stored, report.refused) == (4, [])
         field = IntentField(pool)
         [found] = await field.relevant(["缺一个会写前端网页的人"], scene="s", top=2)
@@ -42,7 +43,7 @@ async def test_a_file_comes_in_and_its_people_are_found(fresh_database_url: str,
         text = await Texts(pool).get((await profiles.version("coder")).text_id)
         assert "网页" in text[reason["start"] : reason["end"]]
 
-        await import_profiles(profiles, file, scene="s")
+        await import_profiles(profiles, Scenes(pool), file, scene="s")
         assert (await profiles.version("coder")).version == 1, "the same file again changes nothing"
 
         await profiles.save("welder", scene_id="s", display_name="w", text="技能：氩弧焊焊接", grade="C", language="zh")
@@ -62,7 +63,7 @@ async def test_discovery_leaves_out_who_is_excluded_and_leads_with_the_union(
     file.write_text(json.dumps(PEOPLE, ensure_ascii=False), encoding="utf-8")
     pool = await open_pool(fresh_database_url)
     try:
-        await import_profiles(Profiles(pool), file, scene="s")
+        await import_profiles(Profiles(pool), Scenes(pool), file, scene="s")
         tension = Tension(
             transition="让老人用上网页", barriers=("没有人会前端网页开发",), exchange="教做面包", language="zh"
         )
@@ -91,7 +92,7 @@ async def test_what_is_refused_is_named_and_the_rest_comes_in(
     file.write_text(content, encoding="utf-8")
     pool = await open_pool(fresh_database_url)
     try:
-        report = await import_profiles(Profiles(pool), file, scene="s")
+        report = await import_profiles(Profiles(pool), Scenes(pool), file, scene="s")
         assert report.stored == 1
         assert [id for id, _ in report.refused] == refused
     finally:
@@ -107,7 +108,7 @@ async def test_a_file_that_holds_no_profiles_is_refused_whole(
     pool = await open_pool(fresh_database_url)
     try:
         with pytest.raises(NotProfiles, match=r"people\.json"):
-            await import_profiles(Profiles(pool), file, scene="s")
+            await import_profiles(Profiles(pool), Scenes(pool), file, scene="s")
     finally:
         await pool.close()
 

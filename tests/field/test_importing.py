@@ -14,6 +14,7 @@ import pytest
 from tongyao.field.profile_import import NotProfiles, Report, import_profiles
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.texts import Texts
 
 GOOD = "技能：修船\n兴趣：海图"
@@ -28,7 +29,7 @@ async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
 
 async def imported(pool: Pool, path: Path, content: str | bytes) -> Report:
     path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
-    return await import_profiles(Profiles(pool), path, scene="s")
+    return await import_profiles(Profiles(pool), Scenes(pool), path, scene="s")
 
 
 async def text_of(pool: Pool, id: str) -> str:
@@ -103,7 +104,7 @@ async def test_entries_without_an_id_of_two_files_do_not_meet_and_the_same_file_
         again = await imported(pool, tmp_path / name, one)
         assert (again.stored, again.new, again.changed) == (first.stored, 0, 0)
     assert len(await Profiles(pool).of_scene("s")) == 5
-    elsewhere = await import_profiles(Profiles(pool), tmp_path / "p.json", scene="elsewhere")
+    elsewhere = await import_profiles(Profiles(pool), Scenes(pool), tmp_path / "p.json", scene="elsewhere")
     assert (elsewhere.new, elsewhere.refused) == (2, [])
 
 
@@ -115,7 +116,7 @@ async def test_ids_that_no_other_way_in_takes_are_refused(pool: Pool, tmp_path: 
 
 
 async def test_one_who_cannot_be_stored_costs_none_of_those_stored_with_them(pool: Pool, tmp_path: Path) -> None:
-    await Profiles(pool).put_scene("elsewhere", "Elsewhere")
+    await Scenes(pool).put("elsewhere", "Elsewhere")
     await Profiles(pool).save("li", scene_id="elsewhere", display_name="li", text=GOOD, grade="C", language="zh")
     await imported(pool, tmp_path / "p.json", json.dumps({"gone": GOOD}))
     await Profiles(pool).delete("gone")
@@ -187,7 +188,7 @@ async def test_every_form_of_file_is_read(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "folder" / "wang.md").write_text("# 王\n修船", encoding="utf-8")
     (tmp_path / "folder" / "Li Na.md").write_text("I keep bees.", encoding="utf-8")
     (tmp_path / "folder" / "zhao.md").write_bytes(b"\xff")
-    report = await import_profiles(Profiles(pool), tmp_path / "folder", scene="s")
+    report = await import_profiles(Profiles(pool), Scenes(pool), tmp_path / "folder", scene="s")
     assert (report.stored, [id for id, _ in report.refused]) == (2, ["zhao"])
     assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"张", "li", "wang", "Li-Na"}
 
@@ -208,7 +209,7 @@ async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_t
 
         async def main():
             pool = await open_pool(sys.argv[1])
-            await import_profiles(Profiles(pool), Path(sys.argv[2]), scene="s", progress=lambda done, total: print(done, flush=True))
+            await import_profiles(Profiles(pool), Scenes(pool), Path(sys.argv[2]), scene="s", progress=lambda done, total: print(done, flush=True))
 
         asyncio.run(main())
     """
@@ -224,7 +225,7 @@ async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_t
     there = {one.profile_id for one in await Profiles(pool).of_scene("s")}
     assert 1500 <= len(there) < 5000, "it was killed in the middle"
 
-    report = await import_profiles(Profiles(pool), file, scene="s")
+    report = await import_profiles(Profiles(pool), Scenes(pool), file, scene="s")
     assert (report.stored, report.refused) == (5000, [])
     versions = await Profiles(pool).of_scene("s")
     assert {one.profile_id for one in versions} == set(people)

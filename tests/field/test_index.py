@@ -18,6 +18,7 @@ from tongyao.protocol.contracts.reindex import REINDEX_PROGRESS, ModelSpec, Rein
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 from workflows.reindex import Reindex
 
 PEOPLE = {
@@ -35,7 +36,7 @@ TENSION = Tension(transition="让老人用上网页", barriers=("没有人会前
 async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
     pool = await open_pool(fresh_database_url)
     profiles = Profiles(pool)
-    await profiles.put_scene("s", "A scene")
+    await Scenes(pool).put("s", "A scene")
     for id, text in PEOPLE.items():
         await save(profiles, id, text)
     yield pool

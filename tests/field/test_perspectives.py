@@ -13,6 +13,7 @@ from tongyao.field.scene import Scene
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 
 OTHERS = {f"other-{n}": f"技能：{craft}\n兴趣：{craft}的历史\n在找：{craft}的学徒" for n, craft in enumerate(
     ["打铁", "酿酒", "养蜂", "刻章", "烧陶", "织布", "造纸", "木雕", "制墨", "修表", "做伞", "榨油"]
@@ -93,7 +94,7 @@ def test_among_no_more_people_than_are_asked_for_nobody_is_left_out_for_being_be
 @pytest.mark.parametrize("sample_first", [False, True])
 async def test_registered_people_stand_before_samples_where_scores_tie(pool: Pool, sample_first: bool) -> None:
     profiles = Profiles(pool)
-    await profiles.put_scene("s", "A scene")
+    await Scenes(pool).put("s", "A scene")
     for id, text in OTHERS.items():
         await profiles.save(id, scene_id="s", display_name=id, text=text, grade="B", language="zh")
     names = ("a-sample", "z-person") if sample_first else ("z-sample", "a-person")
@@ -109,20 +110,20 @@ async def test_registered_people_stand_before_samples_where_scores_tie(pool: Poo
 
 async def test_a_scene_sets_how_many_and_which_share_and_its_nonsense_is_left_aside(pool: Pool) -> None:
     profiles = Profiles(pool)
-    await profiles.put_scene("s", "A scene", {"field": {"k": 2, "shares": {"resonance": 0, "complement": 0}}})
+    await Scenes(pool).put("s", "A scene", {"field": {"k": 2, "shares": {"resonance": 0, "complement": 0}}})
     for id, text in OTHERS.items():
         await profiles.save(id, scene_id="s", display_name=id, text=text, grade="B", language="zh")
     tension = TENSION.model_copy(update={"transition": "养蜂", "barriers": ("没有人会打铁", "没有人刻章")})
     field = IntentField(pool)
     rows = await field.discover(tension, scene="s", limit=8, excluded=[])
     assert [row.perspective for row in rows[:2]] == ["interference", "interference"]
-    await profiles.put_scene("s", "A scene", {"field": {"k": "many"}})
+    await Scenes(pool).put("s", "A scene", {"field": {"k": "many"}})
     assert len({row.profile_id for row in await field.discover(tension, scene="s", limit=3, excluded=[])}) >= 3
 
 
 async def test_a_profile_may_itself_be_the_question(pool: Pool) -> None:
     profiles = Profiles(pool)
-    await profiles.put_scene("s", "A scene")
+    await Scenes(pool).put("s", "A scene")
     for id, text in {**OTHERS, "smith": "技能：打铁、淬火\n兴趣：古剑"}.items():
         await profiles.save(id, scene_id="s", display_name=id, text=text, grade="B", language="zh")
     found = await IntentField(pool).near_profile("smith", top=3)

@@ -15,6 +15,7 @@ from tongyao.field.intent_field import IntentField
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 
 PEOPLE = {
     "vet": "I look after sick animals: dogs, cats, now and then a parrot.",
@@ -34,7 +35,7 @@ def weights() -> Path:
 async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
     pool = await open_pool(fresh_database_url)
     profiles = Profiles(pool)
-    await profiles.put_scene("s", "A scene")
+    await Scenes(pool).put("s", "A scene")
     for id, text in PEOPLE.items():
         await profiles.save(id, scene_id="s", display_name=id, text=text, grade="B", language="en")
     yield pool

@@ -63,7 +63,7 @@ class GatewayHarness:
 
     async def scene(self) -> str:
         scene = f"scene-{uuid.uuid4().hex[:8]}"
-        await self.context.repositories.profiles.put_scene(scene, scene)
+        await self.context.repositories.scenes.put(scene, scene)
         return scene
 
     async def join(

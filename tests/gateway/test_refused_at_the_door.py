@@ -45,7 +45,7 @@ async def test_public_of_a_scene_is_a_field_that_there_is_and_can_be_read_and_ta
     gateway: GatewayHarness,
 ) -> None:
     operator, scene = await gateway.operator(), await gateway.scene()
-    await gateway.context.repositories.profiles.put_scene(scene, "Old", {"field": {"k": 2}})
+    await gateway.context.repositories.scenes.put(scene, "Old", {"field": {"k": 2}})
     path = f"/scenes/{scene}"
     wrong = await gateway.ask("PUT", path, operator, json={"title": "T", "public": ["phone"]})
     assert places(wrong) == ["body.public.0"]
@@ -63,7 +63,7 @@ async def test_public_of_a_scene_is_a_field_that_there_is_and_can_be_read_and_ta
     assert await put(public=[]) == []
     hidden = await gateway.ask("GET", f"{path}/people", joined["token"])
     assert [one.get("name") for one in hidden.json()] == [None]
-    settings = (await gateway.context.repositories.profiles.scene(scene)).settings
+    settings = (await gateway.context.repositories.scenes.get(scene)).settings
     assert settings["field"] == {"k": 2}, "the other settings of the scene stay"
 
 

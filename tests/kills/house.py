@@ -113,7 +113,7 @@ async def opened(
 
 async def _settle_people(house: House) -> None:
     repositories = house.stack.repositories
-    await repositories.profiles.put_scene(SCENE, SCENE)
+    await repositories.scenes.put(SCENE, SCENE)
     for n in range(PEOPLE):
         await house.stack.register(f"n{n}", scene=SCENE, name=f"Nobody {_letters(n)}", text=TEXT.format(n=n))
         if n // 10 % 2:

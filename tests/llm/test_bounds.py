@@ -85,7 +85,7 @@ async def test_a_scene_has_prompts_of_its_own_frozen_at_the_start_and_none_of_th
     async with open_stack(temporal, database_url, engine_at(server)) as stack:
         scene = f"yard-{hashlib.sha256(database_url.encode()).hexdigest()[:6]}"
         people = await stack.people(PEOPLE, scene=scene)
-        await stack.repositories.profiles.put_scene(scene, "yard", {"prompts": {"observe": {"zh": own}}})
+        await stack.repositories.scenes.put(scene, "yard", {"prompts": {"observe": {"zh": own}}})
         process = await stack.start(people, scene=scene, intent=INTENT, auto_confirm=True)
         await stack.end(process)
         manifest = await stack.repositories.seats.manifest(process)
@@ -106,7 +106,7 @@ async def test_a_settled_answer_to_another_input_is_asked_anew(
     server = serve()
     engine = engine_at(server)
     async with open_stack(temporal, database_url, engine, workers_run=False) as stack:
-        await stack.repositories.profiles.put_scene("stale", "stale")
+        await stack.repositories.scenes.put("stale", "stale")
         process = await three(stack)
         calls = ModelCalls({"*": engine}, stack.repositories.ledger, worker="test")
         key = CallKey(process, "project", round=1, alias="P01")

@@ -9,6 +9,7 @@ import pytest
 
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles, ProfileVersion
+from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.process.processes import NewProcess, Processes
 
@@ -47,7 +48,7 @@ def person(pool: Pool, new_id: NewId) -> Callable[..., Awaitable[ProfileVersion]
     async def make(text: str = "Repairs looms.", name: str = "Ada Lind") -> ProfileVersion:
         scene = new_id("scene")
         profiles = Profiles(pool)
-        await profiles.put_scene(scene, "A scene")
+        await Scenes(pool).put(scene, "A scene")
         return await profiles.save(
             new_id("profile"), scene_id=scene, display_name=name, text=text, grade="B", language="en"
         )

@@ -12,6 +12,7 @@ from tongyao.field.intent_field import IntentField
 from tongyao.field.scene import Scene
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 
 SLOW, QUICK = "slow", "quick"
 LONG = "I restore water wheels of the slow scene."
@@ -22,7 +23,7 @@ async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
     pool = await open_pool(fresh_database_url)
     profiles = Profiles(pool)
     for scene, text in ((SLOW, LONG), (QUICK, "I bake bread.")):
-        await profiles.put_scene(scene, scene)
+        await Scenes(pool).put(scene, scene)
         await profiles.save(scene, scene_id=scene, display_name="", text=text, grade="B", language="en")
     yield pool
     await pool.close()

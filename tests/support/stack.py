@@ -91,7 +91,7 @@ class Stack:
     async def people(self, texts: Mapping[str, str], *, scene: str | None = None) -> list[str]:
         """Register profiles under fresh ids that begin with the given names; returns the ids in order."""
         scene = scene or f"scene-{uuid.uuid4().hex[:8]}"
-        await self.repositories.profiles.put_scene(scene, scene)
+        await self.repositories.scenes.put(scene, scene)
         ids = []
         for name, text in texts.items():
             profile_id = f"{name}-{uuid.uuid4().hex[:8]}"

@@ -58,7 +58,7 @@ def home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing_twice(home: Path, victim: str) -> None:
     async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
         here = Stack(installed.context)
-        await here.repositories.profiles.put_scene("harbour", "Harbour")
+        await here.repositories.scenes.put("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.register(name, scene="harbour", name=name.title(), text=text)
         pid = await here.start(["ada", "bo", "cy"], demander="di", auto_confirm=True)
@@ -83,7 +83,7 @@ async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing
 async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(home: Path) -> None:
     async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
         here = Stack(installed.context)
-        await here.repositories.profiles.put_scene("harbour", "Harbour")
+        await here.repositories.scenes.put("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.register(name, scene="harbour", name=name.title(), text=text)
         pid = await here.start(

@@ -94,7 +94,7 @@ async def test_who_joined_is_asked_and_who_was_brought_by_the_machine_or_has_all
     repositories: Repositories,
 ) -> None:
     process = await announced(repositories)
-    await repositories.profiles.put_scene("s", "s")
+    await repositories.scenes.put("s", "s")
     for origin in Origin:
         await repositories.profiles.save(
             origin.value, scene_id="s", display_name="", text="x", grade="C", language="en", origin=origin
@@ -120,7 +120,7 @@ async def test_who_joined_is_asked_and_who_was_brought_by_the_machine_or_has_all
 
 async def test_what_somebody_allowed_in_one_scene_holds_in_no_other(repositories: Repositories) -> None:
     for scene in ("s", "elsewhere"):
-        await repositories.profiles.put_scene(scene, scene)
+        await repositories.scenes.put(scene, scene)
     await repositories.profiles.save(
         "ada", scene_id="s", display_name="", text="x", grade="C", language="en", origin=Origin.IMPORT
     )

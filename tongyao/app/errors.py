@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
-from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
+from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.people.tokens import TokenUnknown
 from tongyao.records.privacy.erasure import PersonUnknown
 from tongyao.records.privacy.texts import TextConflict, TextErased

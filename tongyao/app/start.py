@@ -361,7 +361,7 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
             field="participants",
             zh=f"没有档案 {'、'.join(unknown)}：id 见 `tongyao field list`，或 `GET /scenes/ID/people`（MCP 里是 `agents`）",
         )
-    if body.scene and body.scene not in {scene.id for scene in await profiles.scenes()}:
+    if body.scene and body.scene not in {scene.id for scene in await context.repositories.scenes.all()}:
         raise NotFound("no_such_scene", f"there is no scene {body.scene!r}: {LIST_SCENES}", field="scene")
     if not named and body.scene and not await profiles.anybody(body.scene, beside=demander):
         raise BadInput(

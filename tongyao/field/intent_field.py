@@ -22,7 +22,8 @@ from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool
-from tongyao.records.people.profiles import Profiles, SceneUnknown
+from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes, SceneUnknown
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.seats import CandidateRow
 
@@ -52,7 +53,7 @@ class IntentField:
     def __init__(
         self, pool: Pool, *, load: Callable[[ModelSpec], Encoder] | None = None, model: ModelSpec | None = None
     ) -> None:
-        self._profiles = Profiles(pool)
+        self._profiles, self._stored_scenes = Profiles(pool), Scenes(pool)
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
@@ -109,7 +110,7 @@ class IntentField:
 
     async def _settings(self, scene: str, *, strict: bool = False) -> SceneFieldSettings:
         try:
-            kept = (await self._profiles.scene(scene)).settings.get("field", {})
+            kept = (await self._stored_scenes.get(scene)).settings.get("field", {})
             return SceneFieldSettings.model_validate(kept)
         except SceneUnknown:
             if strict:
@@ -133,7 +134,7 @@ class IntentField:
             if lexical is not None:
                 return await self._kept(scene, marks, lambda: self._wide(lexical, models))
             if strict:
-                await self._profiles.scene(scene)
+                await self._stored_scenes.get(scene)
             versions = await self._profiles.of_scene(scene)
             key = (marks, [(version.profile_id, version.version) for version in versions])
 

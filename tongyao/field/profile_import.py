@@ -29,7 +29,8 @@ from tongyao.protocol.rules.identity.profile_ids import (
 )
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
-from tongyao.records.people.profiles import NewProfile, Profiles, ProfileUnknown, SceneUnknown
+from tongyao.records.people.profiles import NewProfile, Profiles, ProfileUnknown
+from tongyao.records.people.scenes import Scenes, SceneUnknown
 
 _BROKEN = re.compile(r"[\udc80-\udcff]")
 _SCRIPT = re.compile(r"<(script|style)\b", re.I)
@@ -83,6 +84,7 @@ class Report:
 
 async def import_profiles(
     profiles: Profiles,
+    scenes: Scenes,
     path: Path,
     *,
     scene: str,
@@ -110,9 +112,9 @@ async def import_profiles(
             f"{path} 里没有人：应是 id → 档案 的对象，或列表",
         )
     try:
-        await profiles.scene(scene)
+        await scenes.get(scene)
     except SceneUnknown:
-        await profiles.put_scene(scene, scene)
+        await scenes.put(scene, scene)
     there = {version.profile_id: version.sha256 for version in await profiles.of_scene(scene)}
     seen: set[str] = set()
     waiting = iter(rows)

@@ -27,6 +27,7 @@ from tongyao.records.people.consents import Consents
 from tongyao.records.people.mandates import MandateRows
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.profiles import Profiles, ProfileSummary
+from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
@@ -56,6 +57,7 @@ class Repositories:
         self.pool = pool
         self.texts = Texts(pool)
         self.drafts = Drafts(pool)
+        self.scenes = Scenes(pool)
         self.profiles = Profiles(pool)
         self.processes = Processes(pool)
         self.lineage = Lineage(pool)

@@ -145,7 +145,7 @@ async def open_served(database_url: str, home: Path, script: Mapping[str, Any]) 
             await until_served(url_of(bound))
             async with httpx.AsyncClient(base_url=url_of(bound), timeout=30) as http:
                 served = ServedStack(repositories, http, temporal, worker)
-                await repositories.profiles.put_scene(served.scene, served.scene)
+                await repositories.scenes.put(served.scene, served.scene)
                 yield served
         finally:
             stop.set()

@@ -9,7 +9,8 @@ import pytest
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool
 from tongyao.records.people.mandates import MandateRows
-from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion, SceneUnknown, Section
+from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion, Section
+from tongyao.records.people.scenes import Scenes, SceneUnknown
 from tongyao.records.privacy.texts import Texts, text_id
 
 Person = Callable[..., Awaitable[ProfileVersion]]
@@ -17,7 +18,7 @@ Person = Callable[..., Awaitable[ProfileVersion]]
 
 async def test_an_import_is_idempotent_and_a_new_text_is_a_new_version(pool: Pool, new_id: NewId) -> None:
     profiles, scene, id = Profiles(pool), new_id("scene"), new_id("profile")
-    await profiles.put_scene(scene, "Weavers", {"language": "en"})
+    await Scenes(pool).put(scene, "Weavers", {"language": "en"})
 
     async def save(text: str, name: str = "Ada Lind") -> ProfileVersion:
         return await profiles.save(
@@ -39,7 +40,7 @@ async def test_an_import_is_idempotent_and_a_new_text_is_a_new_version(pool: Poo
 
 async def test_every_string_that_names_a_person_is_an_identity(pool: Pool, new_id: NewId) -> None:
     profiles, scene, id = Profiles(pool), new_id("scene"), new_id("profile")
-    await profiles.put_scene(scene, "Weavers")
+    await Scenes(pool).put(scene, "Weavers")
     contact = {
         "mail": "ada@example.org",
         "handles": [{"forum": "adaloom"}, ""],
@@ -74,7 +75,7 @@ async def test_a_profile_stays_in_its_scene(pool: Pool, person: Person, new_id: 
         await profiles.save(
             version.profile_id, scene_id=elsewhere, display_name="x", text="x", grade="C", language="en"
         )
-    await profiles.put_scene(elsewhere, "Elsewhere")
+    await Scenes(pool).put(elsewhere, "Elsewhere")
     with pytest.raises(ProfileUnknown, match="another scene"):
         await profiles.save(
             version.profile_id, scene_id=elsewhere, display_name="x", text="x", grade="C", language="en"
@@ -83,14 +84,14 @@ async def test_a_profile_stays_in_its_scene(pool: Pool, person: Person, new_id: 
 
 
 async def test_a_scene_keeps_its_settings_when_only_its_title_changes(pool: Pool, new_id: NewId) -> None:
-    profiles, scene = Profiles(pool), new_id("scene")
-    await profiles.put_scene(scene, "Old", {"engine": "extractive"})
-    await profiles.put_scene(scene, "New")
-    stored = await profiles.scene(scene)
+    scenes, scene = Scenes(pool), new_id("scene")
+    await scenes.put(scene, "Old", {"engine": "extractive"})
+    await scenes.put(scene, "New")
+    stored = await scenes.get(scene)
     assert (stored.title, stored.settings) == ("New", {"engine": "extractive"})
-    assert scene in [known.id for known in await profiles.scenes()]
+    assert scene in [known.id for known in await scenes.all()]
     with pytest.raises(SceneUnknown):
-        await profiles.scene(new_id("scene"))
+        await scenes.get(new_id("scene"))
 
 
 async def test_without_a_mandate_everything_is_allowed_and_the_last_one_counts(pool: Pool, person: Person) -> None:

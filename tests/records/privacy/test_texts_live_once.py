@@ -17,6 +17,7 @@ from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.model_calls import Ledger
 from tongyao.records.people.notifications import Channel, Notifications
 from tongyao.records.people.profiles import NewProfile, Profiles, ProfileVersion
+from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.texts import Texts
@@ -45,7 +46,7 @@ async def test_words_stand_in_texts_names_and_addresses_in_their_columns_and_all
 async def say_everything(pool: Pool) -> None:
     process = "process"
     await Processes(pool).create(NewProcess(id=process, demander="somebody", language="en", intent_text_id=None))
-    await Profiles(pool).put_scene("scene", "A scene")
+    await Scenes(pool).put("scene", "A scene")
     await Profiles(pool).save(
         "ada", scene_id="scene", display_name=f"Ada {CANARY}", text=f"A profile with {CANARY} in it.", grade="B", language="en",
         contact={"email": f"{CANARY}@example.org"},
@@ -83,7 +84,7 @@ async def test_the_scan_sees_every_kind_of_column(
 ) -> None:
     """A canary test is worth what its scan can find: here the words are put where they must not be."""
     process, leak, someone = await announce(), '漏 leak "q" \\ 9', await person()
-    await Profiles(pool).put_scene("scene of the scan", leak, {"nested": [{"deep": leak}]})
+    await Scenes(pool).put("scene of the scan", leak, {"nested": [{"deep": leak}]})
     async with session(pool) as connection:
         await connection.execute(
             """INSERT INTO relations (process_id, round, a, b, kind, sources)

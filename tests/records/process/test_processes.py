@@ -10,7 +10,8 @@ import pytest
 
 from tests.records.conftest import Announce, NewId
 from tongyao.records.database import Pool
-from tongyao.records.people.profiles import Profiles, ProfileVersion, SceneUnknown
+from tongyao.records.people.profiles import Profiles, ProfileVersion
+from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown

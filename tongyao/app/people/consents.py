@@ -76,7 +76,7 @@ async def set_consent(
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     profiles = context.repositories.profiles
     await profiles.get(profile_id)
-    await profiles.scene(scene)
+    await context.repositories.scenes.get(scene)
     await context.repositories.consents.put(profile_id, scene, body.consent)
     return await _view(context, profile_id, scene)
 

@@ -156,7 +156,7 @@ async def _offer_mail(context: AppContext, profile_id: str, address: str, langua
 
 async def people_by_scene(context: AppContext) -> dict[str, int]:
     """How many people each scene holds, by its id. Empty scenes are left out."""
-    return await context.repositories.profiles.people_by_scene()
+    return await context.repositories.scenes.people()
 
 
 async def read_profile(context: AppContext, caller: Caller, profile_id: str) -> ProfileView:

@@ -11,7 +11,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
 from tongyao.protocol.model.value import Value
-from tongyao.records.people.profiles import Scene, SceneUnknown
+from tongyao.records.people.scenes import Scene, SceneUnknown
 
 Public = tuple[Literal["name"], ...]
 
@@ -35,22 +35,22 @@ class SceneView(Value):
 
 async def list_scenes(context: AppContext) -> list[SceneView]:
     """All scenes, by id."""
-    return [_view(scene) for scene in await context.repositories.profiles.scenes()]
+    return [_view(scene) for scene in await context.repositories.scenes.all()]
 
 
 async def write_scene(context: AppContext, caller: Caller, id: str, body: SceneBody) -> SceneView:
     """Make a scene, or change its title and what is public in it; its other settings stay. Raises `NotAllowed`."""
     permit(caller, Action.WRITE_SCENE)
-    profiles = context.repositories.profiles
+    scenes = context.repositories.scenes
     settings = None
     if body.public is not None:
         try:
-            before = (await profiles.scene(id)).settings
+            before = (await scenes.get(id)).settings
         except SceneUnknown:
             before = {}
         settings = {**before, "public": list(body.public)}
-    await profiles.put_scene(id, body.title, settings)
-    return _view(await profiles.scene(id))
+    await scenes.put(id, body.title, settings)
+    return _view(await scenes.get(id))
 
 
 def _view(scene: Scene) -> SceneView:

@@ -61,7 +61,7 @@ async def list_people(
     """The public cards of a scene in the order of ids, those behind `after`. Raises `SceneUnknown`."""
     permit(caller, Action.LIST_PEOPLE)
     profiles = context.repositories.profiles
-    await profiles.scene(scene)
+    await context.repositories.scenes.get(scene)
     return await _shown(context, scene, await profiles.page_of_scene(scene, after=after, limit=limit))
 
 
@@ -73,7 +73,7 @@ async def search_people(context: AppContext, caller: Caller, scene: str, body: S
     permit(caller, Action.SEARCH_PEOPLE)
     if context.people_search is None:
         raise NotOffered("no_field", "this gateway cannot look for people; start a process instead")
-    await context.repositories.profiles.scene(scene)
+    await context.repositories.scenes.get(scene)
     if not await context.repositories.profiles.anybody(scene):
         raise BadInput("empty_scene", f"nobody is in scene {scene!r} yet: {ADD_PEOPLE}", field="scene")
     found = await _found(context, context.people_search, caller, scene, body)
@@ -135,7 +135,7 @@ def _labels(reason: dict[str, object]) -> dict[str, object]:
 
 
 async def _shown(context: AppContext, scene: str, versions: Sequence[ProfileVersion]) -> list[Card]:
-    public = (await context.repositories.profiles.scene(scene)).settings.get("public", [])
+    public = (await context.repositories.scenes.get(scene)).settings.get("public", [])
     ids = [one.profile_id for one in versions]
     names = await context.repositories.profiles.get_many(ids) if "name" in public else {}
     return [

@@ -55,7 +55,7 @@ async def demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> 
             fail(say("demo.needs_worker"))
         context, repositories = installed.context, installed.context.repositories
         scene = f"demo-{lang}"  # its people stand in no scene of the user's
-        await repositories.profiles.put_scene(scene, scene)
+        await repositories.scenes.put(scene, scene)
         given = {
             "scene": scene,
             "intent": f"@{folder / 'intent.txt'}",

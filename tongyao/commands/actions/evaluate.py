@@ -86,7 +86,7 @@ async def _run_case(installed: Installation, case: Case, cap: float | None = Non
     """Run one case to its end; returns the process and, by alias, who of the case sat there."""
     mark = secrets.token_hex(3)
     scene = f"eval-{case.id}-{mark}"
-    await installed.context.repositories.profiles.put_scene(scene, case.title or case.id)
+    await installed.context.repositories.scenes.put(scene, case.title or case.id)
     ids = {f"{scene}.{name}": name for name in case.profiles}
     for profile_id, key in ids.items():
         text = case.profiles[key]

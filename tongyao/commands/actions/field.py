@@ -18,7 +18,8 @@ from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, conso
 from tongyao.commands.shared.words import language, say
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.protocol.model.sizes import shortened
-from tongyao.records.people.profiles import ProfileUnknown, SceneUnknown
+from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.people.scenes import SceneUnknown
 
 if TYPE_CHECKING:
     from tongyao.field.perspectives import Match
@@ -35,7 +36,12 @@ async def import_file(file: Path, scene: str, as_json: bool) -> None:
         try:
             with counting(say("field.importing", scene=scene)) as progress:
                 report = await import_profiles(
-                    repositories.profiles, file, scene=scene, max_chars=chosen.profile_max_chars, progress=progress
+                    repositories.profiles,
+                    repositories.scenes,
+                    file,
+                    scene=scene,
+                    max_chars=chosen.profile_max_chars,
+                    progress=progress,
                 )
         except NotProfiles as error:
             fail(error.reason.zh if language() == "zh" else error.reason, EXIT_BAD_INPUT)
@@ -62,7 +68,7 @@ async def import_file(file: Path, scene: str, as_json: bool) -> None:
 async def list_people(scene: str, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     async with records() as (_, repositories):
-        known = [one.id for one in await repositories.profiles.scenes()]
+        known = [one.id for one in await repositories.scenes.all()]
         if scene and scene not in known:
             fail(say("field.no_scene", scene=repr(scene)), EXIT_BAD_INPUT)
         for name in [scene] if scene else known:
@@ -120,7 +126,7 @@ async def stats(as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     async with records() as (_, repositories):
         store = IndexStore(repositories.pool)
-        for scene in await repositories.profiles.scenes():
+        for scene in await repositories.scenes.all():
             versions = await repositories.profiles.of_scene(scene.id)
             indexes = [
                 {**index.model_dump(include={"kind", "encoder", "version", "dimension", "state"}),
@@ -158,7 +164,7 @@ async def tune(scene: str, k: int | None, threshold: float | None, shares: str |
         try:
             if shares is not None:
                 wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
-            kept = await repositories.profiles.scene(scene)
+            kept = await repositories.scenes.get(scene)
             chosen = SceneFieldSettings.model_validate({**kept.settings.get("field", {}), **wished})
         except SceneUnknown as error:
             fail(str(error), EXIT_BAD_INPUT)
@@ -167,7 +173,7 @@ async def tune(scene: str, k: int | None, threshold: float | None, shares: str |
         except ValueError:
             fail(say("field.three_numbers", given=repr(shares), names=",".join(PERSPECTIVES)), EXIT_BAD_INPUT)
         if wished:
-            await repositories.profiles.put_scene(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
+            await repositories.scenes.put(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
     print_json(chosen.model_dump())
 
 
@@ -191,9 +197,13 @@ async def load(folder: Path) -> None:
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
             kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
-            await repositories.profiles.put_scene(scene["id"], scene["title"]["en"], kept)
+            await repositories.scenes.put(scene["id"], scene["title"]["en"], kept)
             report = await import_profiles(
-                repositories.profiles, path.parent / "profiles.json", scene=scene["id"], sample=True
+                repositories.profiles,
+                repositories.scenes,
+                path.parent / "profiles.json",
+                scene=scene["id"],
+                sample=True,
             )
             counts = {"new": report.new, "all": report.stored, "refused": len(report.refused)}
             console.print(say("field.loaded", scene=scene["id"], **counts), markup=False)

@@ -25,7 +25,7 @@ from tongyao.protocol.contracts.reindex import (
     ReindexProgress,
 )
 from tongyao.protocol.model.tension import Tension
-from tongyao.records.people.profiles import SceneUnknown
+from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
 from tongyao.runtime.local.addresses import find_running
@@ -95,7 +95,7 @@ async def reindex(what: ReindexInput) -> None:
 
     async with records() as (chosen, repositories):
         try:
-            await repositories.profiles.scene(what.scene)
+            await repositories.scenes.get(what.scene)
             running = find_running(chosen.home)
             address = running.temporal_address if running else chosen.temporal_address
             if address is not None:
@@ -171,7 +171,7 @@ def evaluate(texts: dict[str, str], needs: list[LabelledNeed], spec: ModelSpec |
 async def texts_of(scene: str) -> dict[str, str]:
     async with records() as (_, repositories):
         try:
-            await repositories.profiles.scene(scene)
+            await repositories.scenes.get(scene)
         except SceneUnknown:
             fail(say("field.no_scene_yet", scene=repr(scene)), EXIT_BAD_INPUT)
         versions = await repositories.profiles.of_scene(scene)

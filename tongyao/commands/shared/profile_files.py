@@ -41,8 +41,8 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
             return given  # whoever starts the process is told which ids are unknown, and which are like them
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
     if not scene:
-        await context.repositories.profiles.put_scene(LOCAL_SCENE, LOCAL_SCENE)
-    elif scene not in {known.id for known in await context.repositories.profiles.scenes()}:
+        await context.repositories.scenes.put(LOCAL_SCENE, LOCAL_SCENE)
+    elif scene not in {known.id for known in await context.repositories.scenes.all()}:
         raise NotFound("no_such_scene", say("file.no_scene", scene=repr(scene)), field="scene")
     profile_id = await _id_for(context, path, scene)
     await register_profile(

@@ -21,6 +21,7 @@ from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.contracts.reindex import ModelSpec, ReindexProgress
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.texts import Texts
 
 FIT_PEOPLE: Final = 20_000
@@ -46,7 +47,7 @@ class Indexer:
     ) -> None:
         self.store = IndexStore(pool)
         self._texts = Texts(pool)
-        self._profiles = Profiles(pool)
+        self._profiles, self._scenes = Profiles(pool), Scenes(pool)
         self._load = load
         self._spec = model
         self._models: dict[ModelSpec, Encoder | EncoderUnusable] = {}
@@ -127,7 +128,7 @@ class Indexer:
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
         """As `begin`; returns the progress. Raises `SceneUnknown`, `EncoderUnusable`."""
-        await self._profiles.scene(scene)
+        await self._scenes.get(scene)
         return await self._progress(await self.begin(scene, kind, model=model, refit=refit))
 
     async def fill_some(self, index: int, *, most: int) -> ReindexProgress:

@@ -1,4 +1,4 @@
-"""Scenes, and the people in them: profiles with their versions and identities."""
+"""The people of scenes: profiles with their versions and identities."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import identities_of
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values, seal_value, stored_value
 from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
 
@@ -24,17 +25,6 @@ class ProfileUnknown(RecordsError):
 
 class ProfileKnown(RecordsError):
     """A profile that should be new is there already, or was deleted."""
-
-
-class SceneUnknown(RecordsError):
-    """No scene has this id."""
-
-
-class Scene(Value):
-    id: str
-    title: str
-    settings: dict[str, Any]
-    created_at: datetime
 
 
 class Section(Value):
@@ -95,38 +85,6 @@ class Profiles:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-
-    async def put_scene(self, id: str, title: str, settings: dict[str, Any] | None = None) -> None:
-        """Make the scene, or give it this title; `settings` of an existing one are kept when None."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO scenes (id, title, settings)
-                   VALUES (%(id)s, %(title)s, COALESCE(%(settings)s::jsonb, '{}'))
-                   ON CONFLICT (id) DO UPDATE
-                   SET title = excluded.title, settings = COALESCE(%(settings)s::jsonb, scenes.settings)""",
-                {"id": id, "title": title, "settings": Jsonb(settings) if settings is not None else None},
-            )
-
-    async def scene(self, id: str) -> Scene:
-        """Raises `SceneUnknown`."""
-        async with reading(self._pool, Scene) as cursor:
-            await cursor.execute("SELECT id, title, settings, created_at FROM scenes WHERE id = %s", [id])
-            scene = await cursor.fetchone()
-        if scene is None:
-            raise SceneUnknown(f"there is no scene {id!r}")
-        return scene
-
-    async def scenes(self) -> list[Scene]:
-        """All scenes, by id."""
-        async with reading(self._pool, Scene) as cursor:
-            await cursor.execute("SELECT id, title, settings, created_at FROM scenes ORDER BY id")
-            return await cursor.fetchall()
-
-    async def people_by_scene(self) -> dict[str, int]:
-        """How many people each scene holds; scenes without anybody are left out."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT scene_id, count(*) AS people FROM profiles GROUP BY scene_id")
-            return {row["scene_id"]: row["people"] for row in await cursor.fetchall()}
 
     async def save(
         self,

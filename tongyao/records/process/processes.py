@@ -17,7 +17,7 @@ from pydantic import Field
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
-from tongyao.records.people.profiles import SceneUnknown
+from tongyao.records.people.scenes import SceneUnknown
 
 MAX_PAGE = 200
 """Most rows of one page of a list."""
