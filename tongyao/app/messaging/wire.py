@@ -24,11 +24,11 @@ from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
-_DEEPEST: Final = 50
-"""Levels of lists and objects in a body: whoever walks through it calls itself once for each."""
 """Of what somebody says in a turn, or with an answer: as of an intent. Longer descriptions belong into a profile."""
 MAX_CONTACT: Final = 2_000
 """Of what somebody tells those who committed."""
+_DEEPEST: Final = 50
+"""Levels of lists and objects in a body: reading them calls one function once for each level."""
 MAX_TOKENS: Final = 10**12
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$")]
