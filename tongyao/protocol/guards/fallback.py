@@ -16,7 +16,7 @@ from tongyao.protocol.model.requests import PlannerRequest
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
 SAYS = {
-    "en": "Participants who contributed: {count}, over rounds: {rounds}. What follows is taken from the record.",
+    "en": "Participants who contributed: {count}. Rounds: {rounds}. What follows is taken from the record.",
     "zh": "{count} 位参与者在 {rounds} 轮中作出了投影；以下内容直接取自记录。",
 }
 

@@ -26,7 +26,7 @@ GRACE_SECONDS = 20.0  # between the orderly stop and SIGKILL
 POLL_SECONDS = 0.25
 PAUSE_SECONDS = 0.5  # before a restart: what the dead one left (PostgreSQL's backends) needs a moment to go
 LONGEST_PAUSE_SECONDS = 30.0  # as of a full disk: it may be mended at any time
-PID_CHARS = 10
+PID_CHARS = 10  # of a pid in the lock file; no system has longer ones
 STEADY_SECONDS = 60.0  # a server that ran so long has not ended quickly
 
 
