@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import structlog
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
@@ -24,6 +26,20 @@ from tongyao.runtime.temporal.worker_plugin import plugin
 pytest_plugins = ["tests.support.messages_api.fixtures"]
 TEMPLATE = "tongyao_template"
 os.environ["TONGYAO_LANGUAGE"] = "en"  # whatever the language of the machine that runs the tests
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """A test that runs a command in this process configures the logs of the process: the next test has them as they were."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    before = structlog.get_config() if structlog.is_configured() else None
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+    if before is not None:
+        structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,7 +73,7 @@ def written(folder: Path) -> None:
 
 
 @pytest.fixture
-def logging_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def logging_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command that joins the service logs a line, in a program whose logs nobody has configured."""
     build = wiring.app_context
 
@@ -83,12 +82,7 @@ def logging_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return build(*given, **named)
 
     monkeypatch.setattr(wiring, "app_context", build_and_log)
-    before = structlog.get_config() if structlog.is_configured() else None
     structlog.reset_defaults()
-    yield
-    structlog.reset_defaults()
-    if before is not None:
-        structlog.configure(**before)
 
 
 @pytest.mark.usefixtures("logging_commands")
