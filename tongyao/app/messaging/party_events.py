@@ -76,11 +76,11 @@ class PartyEvents:
                 break
         return self._rewound_unless(len(self._read) == number)
 
-    async def read(self, limit: int = _PAGE) -> tuple[list[PartyEvent], str | None]:
-        """What has come since, at most `limit`; and as `resume` where what was read no longer stands."""
+    async def read(self, limit: int | None = _PAGE) -> tuple[list[PartyEvent], str | None]:
+        """What has come since, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
         rewound = await self._go_back()
         shown: list[PartyEvent] = []
-        while len(shown) < limit and (page := await self._page()):
+        while (limit is None or len(shown) < limit) and (page := await self._page()):
             if page[0].seq <= self._cursor.seq:  # superseded since we looked
                 lost = await self._go_back()
                 return [], rewound if lost is None else lost
@@ -126,11 +126,11 @@ async def party_events(context: AppContext, caller: Caller, process_id: str) -> 
 
 
 async def read_history(
-    context: AppContext, caller: Caller, process_id: str, *, after: str = "", limit: int = 100
+    context: AppContext, caller: Caller, process_id: str, *, after: str = "", limit: int | None = 100
 ) -> History:
     """The events behind `after` that this party may see, and where the next page begins (None: there are no more yet).
 
-    They are read from the records, so they stay when Temporal's retention is over.
+    `limit`: how many at most; None: all. They are read from the records, so they stay when Temporal's retention is over.
     """
     events, _ = await party_events(context, caller, process_id)
     rewound = await events.resume(after) if after else None

@@ -52,7 +52,7 @@ async def download_markdown(visit: SignedIn, process_id: Id) -> Response:
 async def download_report(visit: SignedIn, process_id: Id) -> Response:
     """Of what the visitor may see; without the audit, which is the operators'."""
     access, view, _ = await _read(visit, process_id)
-    history = await read_history(visit.context, visit.caller, process_id, limit=500)
+    history = await read_history(visit.context, visit.caller, process_id, limit=None)
     news = reading.news_by_round(history.events)
     report = report_html(view, language=visit.language, news=news, max_rounds=access.process.max_rounds)
     return _file(report, "text/html; charset=utf-8", f"{process_id}-report.html")

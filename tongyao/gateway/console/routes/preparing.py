@@ -110,9 +110,8 @@ async def _tension_page(
     written: FormData | None = None,
 ) -> Response:
     access = await _of_demander(visit, process_id)
-    history = await read_history(
-        visit.context, visit.caller, process_id, limit=500
-    )  # first: no event is newer than the view
+    # The events first: none is newer than the view.
+    history = await read_history(visit.context, visit.caller, process_id, limit=None)
     view = await party_view(visit.context, access)
     quoted = await words_of_tension(visit.context, access)
     receipt = await _receipt(visit, message) if message else None

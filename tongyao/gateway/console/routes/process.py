@@ -87,9 +87,8 @@ async def _page(
     status: int = 200,
 ) -> Response:
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
-    history = await read_history(
-        visit.context, visit.caller, process_id, limit=500
-    )  # first: no event is newer than the view
+    # The events first: none is newer than the view.
+    history = await read_history(visit.context, visit.caller, process_id, limit=None)
     view = await party_view(visit.context, access)
     news = reading.news_by_round(history.events)
     aliases, rounds = reading.grid(view)
