@@ -71,3 +71,21 @@ async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_s
         await looks_right(page)
         await page.get_by_role("button", name=button).click()
         await page.wait_for_url("**/delivery?done=commit")
+
+
+async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(console: Console, house: Ferry) -> None:
+    await house.start()
+    await house.until_answering()
+    said: dict[str, Any] = {"alias": house.human, "revision": 1, "answer": "decline"}
+    assert (await house.stack.say(house.pid, "answer_plan", **said)).accepted
+    number = int(house.human[1:])
+    await house.stack.asked(house.pid, "P00", number, what="hole")
+    async with console.visitor(house.tokens["P00"]) as page:
+        for path in (f"/asks/{house.pid}/hole/{number}", f"/processes/{house.pid}/plan"):
+            await page.goto(f"{console.url}/console{path}")
+            assert await page.get_by_text("nobody can answer the plan any more").count() == 1
+            await looks_right(page)
+        await page.goto(f"{console.url}/console/asks/{house.pid}/decision/1")
+        ends = page.get_by_role("button", name="Leave the plan as it is")
+        assert "Nobody can answer the plan any more" in await ends.inner_text()
+    await house.stack.say(house.pid, "conclude")

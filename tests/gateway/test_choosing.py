@@ -108,6 +108,10 @@ async def test_after_a_decline_the_demander_sees_what_would_go_to_the_field(gate
     assert hole["subject"] == f"plan/1/hole/{alias}"
     residual = hole["choices"]["residual"]
     assert residual["id"] == hole["subject"] and residual["tension"]["transition"]
+    assert hole["ends_answers"] and "nobody can answer the plan any more" in hole["answer_with"]
+    async with McpClient(make_server(gateway.context, token=demander)) as client:
+        pending = (await call(client, "pending", view=False))["pending"]
+    assert [one["ask"] for one in pending if one.get("ends_answers")] == ["hole"]
     assert (await asked(gateway, demander, "decision", 1))["choices"]["options"] == ["replan", "conclude"]
     assert (await gateway.ask("GET", "/inbox", token)).json() == [], "to nobody else"
     approved = {"kind": "approve_residual", "residual": hole["subject"]}

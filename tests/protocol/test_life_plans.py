@@ -121,3 +121,16 @@ def test_every_answer_to_the_question_of_consent_changes_the_inbox_by_an_event()
     assert {one.alias for one in life.asked("consent")} == {"invited/2"}
     assert life.events(EventKind.CONSENT_ANSWERED) == [{"number": 1}]
     assert life.state.seats == {}
+
+
+def test_a_decision_that_ends_the_answers_says_so_where_it_is_asked_for() -> None:
+    life = Life.answering("human", "human", "human", residuals="ask", residuals_of_plan=1)
+    life.by("P01", "answer_plan", revision=1, answer="decline")
+    life.by("P02", "answer_plan", revision=1, answer="decline")
+    life.by("P03", "answer_plan", revision=1, answer="commit")
+    assert not any(one.ends_answers for one in life.asked()), "two holes are open"
+    life.by_demander("approve_residual", residual="plan/1/hole/P01", approve=False)
+    assert {one.subject: one.ends_answers for one in life.asked("hole")} == {"plan/1/hole/P02": True}
+    assert [one.ends_answers for one in life.asked("residual")] == [False]
+    life.by_demander("approve_residual", residual="plan/1/hole/P02", approve=False)
+    assert life.phase == "completed"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import CheckDeadlineOutput, DeliverOutput
+from tongyao.protocol.life.snapshot import asks
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -19,10 +20,18 @@ class Answers(Oracle):
 
     def __init__(self) -> None:
         self.told_to_stop = False
+        self.last: str | None = None
+        """The hole on which a decision ends the answers, as the inbox says."""
+
+    def settled(self, world: World, events: list[Event]) -> None:
+        self.last = next((one.subject for one in asks(world.state, world.now) if one.ends_answers), None)
 
     def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:
         if message.kind == "conclude" and before["phase"].value in ("answering", "awaiting_children"):
             self.told_to_stop = True
+        if message.kind == "approve_residual" and before["phase"].value == "answering":
+            ended = world.state.phase.value != "answering"
+            check(ended == (message.residual == self.last), "a decision ends the answers:", ended, "told:", self.last)
         self._look(world.state, before, events)
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:

@@ -34,6 +34,9 @@ ANSWER_WITH: Final[dict[str, str]] = {
     "resume": '{"kind": "resume"}, once the cause is mended',
 }
 """Which message answers which ask."""
+_ENDS_ANSWERS: Final = (
+    ". Whether true or false, it ends the answers: nobody can answer the plan any more, and it cannot be made anew"
+)
 _LAST_PLAN: Final = (
     "; the plan was written anew once already, so a proposal is kept beside it and leads to no other plan"
 )
@@ -60,6 +63,11 @@ class Ask(Value):
     messages: tuple[Answer, ...] = Field(
         default=(),
         description="Each answers it, the usual one first. Each is complete but for the texts in angle brackets.",
+    )
+    ends_answers: bool = Field(
+        default=False,
+        description="Of `hole`: it is the last thing that is waited for. With `approve_residual`, true or false, nobody can "
+        "answer the plan any more, and it cannot be made anew.",
     )
     choices: Choices | None = None
     consent: ConsentQuestion | None = Field(default=None, description="Of `consent`: what you are asked.")
@@ -100,6 +108,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         view = await party_view(context, access)
     choices = await choices_of(context.repositories, row) if not caller.operator else None
     answer_with = ANSWER_WITH.get(row.ask, "") + (_LAST_PLAN if row.ask == "answer" and row.round > 1 else "")
+    answer_with += _ENDS_ANSWERS if row.ends_answers else ""
     return Ask(
         process_id=row.process_id,
         ask=row.ask,
@@ -111,6 +120,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         answer_with=answer_with % row.round if "%d" in answer_with else answer_with,
         subject=row.subject if row.ask != "consent" else "",
         messages=tuple(await _messages(context, row, choices.options if choices else ())),
+        ends_answers=row.ends_answers,
         choices=choices,
         consent=await question_of(context, row) if not caller.operator else None,
         view=view,

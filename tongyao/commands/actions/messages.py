@@ -154,19 +154,10 @@ async def residual_in(process: str, given: str) -> str:
 
 
 async def ends_answering(process: str, residual: str) -> bool:
-    """Whether a decision on this hole is all that the answers to a plan still wait for (docs/protocol.md §7.5).
-
-    The process ends with it, and the plan, which could be made anew until then, cannot any more.
-    """
+    """Whether a decision on this residual ends the answers to the plan (docs/protocol.md §7.5)."""
     async with records_context() as context:
-        repositories = context.repositories
-        open_asks = await repositories.inbox.of_process(process, open_only=True)
-        answers = await repositories.plans.answers(process)
-    kinds = {ask.ask for ask in open_asks}
-    holes = {ask.subject for ask in open_asks if ask.ask == "hole"}
-    latest = max((one.revision for one in answers), default=0)
-    proposed = any(one.decision == "propose" for one in answers if one.revision == latest)
-    return "decision" in kinds and "answer" not in kinds and not proposed and holes == {residual}
+        asked = await context.repositories.inbox.of_process(process, open_only=True)
+    return any(one.ends_answers for one in asked if one.subject == residual)
 
 
 async def present(process: str) -> ProcessRow:

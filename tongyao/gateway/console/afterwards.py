@@ -47,6 +47,7 @@ class OwnStep:
 @dataclass(frozen=True)
 class Afterwards:
     """`steps`: those that wait for the demander. `states`: by the residual's id. `holes`: of those who declined.
+    `last`: the hole on which a decision ends the answers; empty: there is none.
     `closed`: why nothing can go back to the field. `named`: how many committed, so that their names are open. `may_commit`:
     whether somebody still can. `unasked`: nobody was asked about the plan, and nobody can be any more. `told`: what the
     demander said came of it, and in which words.
@@ -55,6 +56,7 @@ class Afterwards:
     steps: tuple[OwnStep, ...]
     states: Mapping[str, ResidualState]
     holes: tuple[Residual, ...]
+    last: str
     closed: Closed
     cost: ChildCost | None
     named: int
@@ -98,6 +100,7 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
             children=[one.id for one in await repositories.lineage.children(row.id)],
         ),
         holes=tuple(left),
+        last=next((one.subject for one in waiting if one.ends_answers), ""),
         closed=closed,
         cost=await child_cost(visit.context, access) if asked else None,
         named=sum(one == "commit" for one in (view.answers or {}).values()),

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from tongyao.protocol.life.clock import process_time, wall_time
-from tongyao.protocol.life.phases.answering import open_points
+from tongyao.protocol.life.phases.answering import last_hole, open_points
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.transitions import waiting
 from tongyao.protocol.model.events import Ask, Snapshot, Waiting
@@ -50,7 +50,8 @@ def asks(state: State, now: datetime) -> tuple[Waiting, ...]:
 
 
 def _of_phase(state: State, now: datetime) -> tuple[Waiting, ...]:
-    residuals = tuple(_residual(residual) for residual in state.undecided)
+    last = last_hole(state)
+    residuals = tuple(_residual(residual, ends_answers=residual == last) for residual in state.undecided)
     until = _until(state, state.deadline, now)
     match state.phase:
         case Phase.CONFIRMING:
@@ -101,7 +102,8 @@ def _until(state: State, deadline: Deadline | None, now: datetime) -> dict[str, 
     return {"due": wall_time(state, deadline.due)}
 
 
-def _residual(residual: str) -> Waiting:
+def _residual(residual: str, *, ends_answers: bool) -> Waiting:
     last = residual.rsplit("/", 1)[-1]
     ask = Ask.RESIDUAL if hole_of(residual) is None else Ask.HOLE
-    return Waiting(ask=ask, alias=DEMANDER, round=int(last.lstrip("P")), subject=residual)
+    number = int(last.lstrip("P"))
+    return Waiting(ask=ask, alias=DEMANDER, round=number, subject=residual, ends_answers=ends_answers)

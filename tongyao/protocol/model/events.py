@@ -149,6 +149,10 @@ class Waiting(Value):
     others: int | None = Field(
         default=None, description="Of `consent`: how many others would take part at most, the demander left out."
     )
+    ends_answers: bool = Field(
+        default=False,
+        description="Of `hole`: whether it goes back to the field or not, no answer is waited for after it.",
+    )
 
 
 class Snapshot(Value):

@@ -29,7 +29,7 @@ class InboxRow(Value):
     """One ask. `person` is the demander, the profile on that seat, or who is invited; open while `closed_at` is None.
 
     `subject`: the residual, or the person who is invited, that it is about; `others`: of `consent`, how many others would take
-    part at most. While the process is suspended there is no `due_at`;
+    part at most; `ends_answers`: of `hole`, whether the decision ends the answers to the plan. While the process is suspended there is no `due_at`;
     `remaining_seconds` says how much time will be left when it goes on. `told_…`: as of when a notification was made of it.
     """
 
@@ -45,6 +45,7 @@ class InboxRow(Value):
     closed_at: datetime | None
     subject: str = ""
     others: int | None = None
+    ends_answers: bool = False
     told_opened_at: datetime | None = None
     told_due_at: datetime | None = None
 
@@ -126,21 +127,23 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
         return
     await connection.execute(
         """INSERT INTO inbox AS old
-               (id, process_id, ask, alias, person, round, due_at, remaining_seconds, subject, others, opened_at)
+               (id, process_id, ask, alias, person, round, due_at, remaining_seconds, subject, others, ends_answers,
+                opened_at)
            SELECT w.id, p.id, w.ask, w.alias,
                   CASE WHEN w.alias = %(demander)s THEN p.demander
                        WHEN w.ask = %(consent)s THEN w.subject ELSE s.profile_id END,
-                  w.round, w.due, w.remaining, w.subject, w.others, %(at)s
+                  w.round, w.due, w.remaining, w.subject, w.others, w.ends_answers, %(at)s
            FROM processes p CROSS JOIN unnest(
                %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
                %(rounds)s::int[], %(dues)s::timestamptz[], %(remaining)s::int[], %(subjects)s::text[],
-               %(others)s::int[]
-           ) AS w (id, ask, alias, round, due, remaining, subject, others)
+               %(others)s::int[], %(ends)s::boolean[]
+           ) AS w (id, ask, alias, round, due, remaining, subject, others, ends_answers)
                LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
            WHERE p.id = %(process)s
            ON CONFLICT (id) DO UPDATE SET
                due_at = excluded.due_at, remaining_seconds = excluded.remaining_seconds,
-               subject = excluded.subject, others = excluded.others, closed_at = NULL,
+               subject = excluded.subject, others = excluded.others, ends_answers = excluded.ends_answers,
+               closed_at = NULL,
                person = COALESCE(excluded.person, old.person),
                opened_at = CASE WHEN old.closed_at IS NULL THEN old.opened_at ELSE excluded.opened_at END""",
         {
@@ -156,5 +159,6 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
             "remaining": [w.remaining_seconds for w in asks.values()],
             "subjects": [w.subject for w in asks.values()],
             "others": [w.others for w in asks.values()],
+            "ends": [w.ends_answers for w in asks.values()],
         },
     )

@@ -58,6 +58,19 @@ def open_points(state: State) -> tuple[str, ...]:
     )
 
 
+def last_hole(state: State) -> str | None:
+    """The hole on which a decision ends the answers, because nothing else is waited for; None: there is no such hole."""
+    points = open_points(state)
+    if state.phase is not Phase.ANSWERING or len(points) != 1 or not _all_answered(state):
+        return None
+    hole = hole_id(state.plan_revision, points[0])
+    return hole if hole in state.undecided else None
+
+
+def _all_answered(state: State) -> bool:
+    return set(state.asked_for_answers) <= set(state.answers)
+
+
 def _hole_is_open(state: State, alias: str) -> bool:
     hole = state.residuals.get(hole_id(state.plan_revision, alias))
     return hole is None or hole.status == "open"
@@ -66,6 +79,5 @@ def _hole_is_open(state: State, alias: str) -> bool:
 def advance(state: State, now: datetime) -> None:
     if state.phase is not Phase.ANSWERING:
         return
-    answered = set(state.asked_for_answers) <= set(state.answers) and not open_points(state)
-    if state.concluded or answered:
+    if state.concluded or (_all_answered(state) and not open_points(state)):
         children.wait_or_complete(state, now)
