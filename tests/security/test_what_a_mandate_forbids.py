@@ -36,6 +36,30 @@ FORBIDDEN = [
     ("type‑1 diabetes", "I repair water wheels although I have Ｔype 1 diabetes."),
     ("cafe\u0301 Mira", "I repair water wheels and owe money to the café Mira."),
     ("糖尿病", "我会修水车，我有糖尿 病。"),
+    ("糖尿病", "我会修水车，我有“糖尿”病。"),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow (prison)."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow “prison”."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow[] prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow[^1] prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Mar-low prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the #MarlowPrison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the M a r l o w prison."),
+    ("the Marlow prison", "I repaired a water wheel after two years in the Marlow\u3164prison."),
+    ("the co-operative", "I repaired a water wheel and owe money to the cooperative."),
+    ("debt", "I repair water wheels and am a debtor."),
+    ("HIV", "I repair water wheels and am H.I.V. positive."),
+    ("hôpital", "I repair water wheels beside l'hôpital."),
+    ("1,200 euros", "I repair water wheels for 1200 euros."),
+    ("🏦", "I repair water wheels for a 🏦."),
+]
+OTHER_WORDS = [
+    ("art", "I start to repair a water wheel at a party."),
+    ("ill", "I'll repair a water wheel."),
+    ("earth", "I hear that you repair a water wheel."),
+    ("type 1", "I repair a water wheel of type 12."),
+    ("5 years", "I repaired a water wheel for 15 years."),
+    ("离婚", "我会离开婚礼去修水车。"),
+    (" ", "I repair a water wheel."),
 ]
 
 
@@ -76,7 +100,34 @@ def test_a_forbidden_phrase_is_not_said_however_it_is_written(never: str, senten
     assert not [item for item in said if any(quote in sentence for quote in item.quotes)]
 
 
-@pytest.mark.parametrize("never", ["Rosa Feldman", "Rosa", "Rosa Feldman’s debts", "rosa feldman's debts"])
+@pytest.mark.parametrize(("never", "sentence"), OTHER_WORDS)
+def test_a_sentence_with_other_words_is_said(never: str, sentence: str) -> None:
+    assert stands(sentence, never)
+
+
+def test_a_forbidden_phrase_is_not_said_in_two_parts_of_an_item() -> None:
+    draft = ItemDraft(
+        dimension=Dimension.CAPABILITY,
+        premise="I repair water wheels, and was in Marlow <!-- ",
+        claim="Prison taught it to me -->.",
+        quotes=["I repair water wheels"],
+    )
+    checked = check_items(
+        [draft],
+        text="I repair water wheels",
+        never=("Marlow prison",),
+        source="profile",
+        round_number=1,
+        alias="P01",
+        targets=(),
+    )
+    assert not checked.items
+
+
+@pytest.mark.parametrize(
+    "never",
+    ["Rosa Feldman", "Rosa", "Rosa Feldman’s debts", "rosa feldman's debts", "Feldman's debts", "to pay Rosa"],
+)
 def test_a_forbidden_name_is_forbidden_where_the_proxy_reads_a_mark(never: str) -> None:
     profile = "I can repair a water wheel in May. I repair a water wheel to pay Rosa Feldman's debts."
     names = (NumberedName(name="Rosa Feldman", number=3),)

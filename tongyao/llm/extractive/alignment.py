@@ -69,9 +69,9 @@ def facets_of(tension: Tension, never: Forbidden) -> list[Facet]:
 def allowed(sentence: Sentence, mandate: Mandate, never: Forbidden) -> bool:
     """Whether the mandate lets `sentence` be said: no phrase of `never` in it or its heading, and one of
     `topics` if any."""
-    place = f"{sentence.heading}\n{sentence.text}".casefold()
-    if never.stands_in(place):
+    if never.stands_in(sentence.heading, sentence.text):
         return False
+    place = f"{sentence.heading}\n{sentence.text}".casefold()
     topics = [topic for topic in mandate.topics if topic.strip()]
     return not topics or any(topic.casefold() in place or set(tokens(topic)) & set(tokens(place)) for topic in topics)
 

@@ -77,7 +77,7 @@ def check_items(
 def _problem(draft: ItemDraft, read: Shown, never: Forbidden, language: Language) -> str:
     if not draft.claim.strip():
         return complaint(language, "empty_claim")
-    if any(map(never.stands_in, (draft.premise, draft.claim, *draft.quotes, *draft.mapping))):
+    if never.stands_in(draft.premise, draft.claim, *draft.mapping) or never.stands_in(*draft.quotes):
         return complaint(language, "disclosed")
     if draft.inferred:
         return ""

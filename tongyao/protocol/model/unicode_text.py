@@ -49,6 +49,10 @@ def _bounded(found: re.Match[str]) -> str:
     return "".join(kept)
 
 
+_FILLERS: Final = "\u115f\u1160\u3164\uffa0"
+"""Letters of Hangul that nobody sees."""
+
+
 class _Folds(dict[int, str]):
     """Code point → its folded form, made at first use. Bounded, so that no text can fill the memory."""
 
@@ -60,7 +64,7 @@ class _Folds(dict[int, str]):
 
 
 def _fold(char: str) -> str:
-    if unicodedata.category(char) in ("Cf", "Mn", "Me"):
+    if unicodedata.category(char) in ("Cf", "Mn", "Me") or char in _FILLERS:
         return ""
     if char in "ıİ":
         return "i"

@@ -68,14 +68,15 @@ def _as_the_proxy_reads(mandate: Mandate, record: Record, names: Anonymizer) -> 
     """`mandate` for a profile in which numbered names are marks: a phrase with a name, or with a part of one, holds for its mark as well."""
     never = Forbidden(mandate.never)
     meant = [one.name for one in record.names if never.stands_in(one.name)]
+    by_parts = Anonymizer({str(one.number): [one.name] for one in record.names}, numbered=record.names)
 
-    def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
+    def also_marked(phrases: Sequence[str], names: Anonymizer) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
 
     return mandate.model_copy(
         update={
-            "topics": also_marked(mandate.topics),
-            "never": also_marked((*mandate.never, *meant)),
+            "topics": also_marked(mandate.topics, names),
+            "never": also_marked((*mandate.never, *meant), by_parts),
             "addition": names.with_marks(mandate.addition),
         }
     )
