@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -136,7 +137,8 @@ async def main(viewers: int) -> None:
         closing.push_async_callback(worker.stop)
         await worker.start()
         port, gateway = await _gateway(environment, closing)
-        pid, looking = await _process(bench, viewers, f"http://127.0.0.1:{port}")
+        pid, people = await room(bench)
+        looking = await _viewers(bench, viewers, people, f"http://127.0.0.1:{port}")
         observations = Observations(bench.postgres.url(), pid)
         observations.start()
         tasks, ready = [], []
@@ -180,27 +182,19 @@ async def _gateway(environment: dict[str, str], closing: AsyncExitStack) -> tupl
             await asyncio.sleep(POLL_SECONDS)
 
 
-async def _process(bench: Bench, viewers: int, url: str) -> tuple[str, list[Viewer]]:
-    """A process whose first participant speaks for themself, and its viewers: the demander's and the participants' in turn."""
-    stack = bench.stack
-    people = await stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
+async def room(bench: Bench) -> tuple[str, list[str]]:
+    """A process whose first participant speaks for themself, once they are asked; and its people, the demander first."""
+    people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
     chosen = [
         Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),
         *(Choice(profile_id=one) for one in people[1:]),
     ]
-    pid = await stack.start(chosen, tension=TENSION, auto_confirm=True, demander="p-demander")
-    tokens = stack.repositories.tokens
-    looking = []
-    for number in range(viewers):
-        person = ["p-demander", *people][number % (PEOPLE + 1)]
-        secret = (await tokens.issue("person", person=person)).secret
-        session = await open_session(stack.context, secret, place=url)
-        looking.append(Viewer(session.secret))
-    await _asked(bench, pid, 1)
-    return pid, looking
+    pid = await bench.stack.start(chosen, tension=TENSION, auto_confirm=True, demander="p-demander")
+    await asked(bench, pid, 1)
+    return pid, ["p-demander", *people]
 
 
-async def _asked(bench: Bench, pid: str, number: int) -> str:
+async def asked(bench: Bench, pid: str, number: int) -> str:
     """Who is asked in this round, once somebody is."""
     while True:
         for ask in await bench.stack.repositories.inbox.of_process(pid, open_only=True):
@@ -209,11 +203,25 @@ async def _asked(bench: Bench, pid: str, number: int) -> str:
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _round(bench: Bench, pid: str, number: int, observations: Observations) -> None:
-    """Have the person speak; return when all that follows from the observation had time to be seen."""
-    alias = await _asked(bench, pid, number)
+async def said(bench: Bench, pid: str, number: int) -> None:
+    """Have the person speak in this round, once they are asked."""
+    alias = await asked(bench, pid, number)
     text = f"I can lend the workshop on the {number}th of May, and I need a key. I will not lend it on Sundays."
     await bench.stack.speak(pid, alias, number, text)
+
+
+async def _viewers(bench: Bench, number: int, people: Sequence[str], url: str) -> list[Viewer]:
+    """So many viewers, of these people in turn."""
+    looking = []
+    for at in range(number):
+        secret = (await bench.stack.repositories.tokens.issue("person", person=people[at % len(people)])).secret
+        looking.append(Viewer((await open_session(bench.stack.context, secret, place=url)).secret))
+    return looking
+
+
+async def _round(bench: Bench, pid: str, number: int, observations: Observations) -> None:
+    """Have the person speak; return when all that follows from the observation had time to be seen."""
+    await said(bench, pid, number)
     async with asyncio.timeout(120):
         while len(observations.at) < number:
             await asyncio.sleep(POLL_SECONDS)

@@ -1,0 +1,120 @@
+"""What one page of a live process costs the gateway: `python -m bench.page_bench [--pages 200] [--profile]`.
+
+A process with five participants stands in its fourth round. Its page is asked for in this process, by one reader after the other and without
+a network: as its demander, as a participant and as an operator. Printed per page: CPU of this process, statements to PostgreSQL, and bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any, Final
+
+from psycopg import AsyncCursor
+
+from bench.orchestration_bench import Bench, opened
+from bench.viewers_bench import PEOPLE, asked, room, said
+from tongyao.app.context import GatewayOptions
+from tongyao.app.people.sessions import open_session
+from tongyao.gateway.server import application
+from tongyao.runtime.local.worker_process import WorkerProcess
+
+ROUND: Final = 4
+PLACE: Final = "http://127.0.0.1:8700"
+OPTIONS: Final = GatewayOptions(rate="1000000/minute", address_rate="1000000/minute")
+
+
+async def page(app: Any, path: str, secret: str) -> tuple[int, bytes]:
+    """Status and body of one page, asked for as a server would."""
+    headers = [(b"host", b"127.0.0.1:8700"), (b"cookie", f"tongyao_session={secret}".encode())]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http", "path": path,
+        "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": headers,
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8700),
+    }  # fmt: skip
+    status, body, heard = 0, b"", False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal heard
+        if heard:
+            await asyncio.Event().wait()  # the reader stays
+        heard = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        nonlocal status, body
+        status, body = message.get("status", status), body + message.get("body", b"")
+
+    await app(scope, receive, send)
+    return status, body
+
+
+async def main(pages: int, profile: bool) -> None:
+    async with opened() as bench, AsyncExitStack() as closing:
+        environment = {
+            "DATABASE_URL": bench.postgres.url(),
+            "TEMPORAL_ADDRESS": bench.temporal.address,
+            "TONGYAO_HOME": str(bench.home),
+            "TONGYAO_ENGINE": "extractive",
+            "TONGYAO_LOG_LEVEL": "warning",
+        }
+        worker = WorkerProcess(environment, log=bench.home / "worker.log")
+        closing.push_async_callback(worker.stop)
+        await worker.start()
+        pid, people = await room(bench)
+        for number in range(1, ROUND):
+            await said(bench, pid, number)
+        await asked(bench, pid, ROUND)
+        app = application(replace(bench.stack.context, options=OPTIONS))
+        tokens = bench.stack.repositories.tokens
+        for name, person in (("demander", people[0]), ("participant", people[1]), ("operator", None)):
+            issued = await tokens.issue("person" if person else "operator", person=person)
+            secret = (await open_session(bench.stack.context, issued.secret, place=PLACE)).secret
+            await _measure(name, app, f"/console/processes/{pid}", secret, pages, profile)
+
+
+async def _measure(name: str, app: Any, path: str, secret: str, pages: int, profile: bool) -> None:
+    for _ in range(3):  # what is made once
+        status, body = await page(app, path, secret)
+        assert status == 200, status
+    statements = Counter[str]()
+    execute = AsyncCursor.execute
+
+    async def counted(self: Any, query: Any, *more: Any, **named: Any) -> Any:
+        statements[" ".join(str(query).split())] += 1
+        return await execute(self, query, *more, **named)
+
+    AsyncCursor.execute = counted  # type: ignore[method-assign]
+    await page(app, path, secret)
+    AsyncCursor.execute = execute  # type: ignore[method-assign]
+    profiler = cProfile.Profile(time.process_time) if profile else None
+    if profiler is not None:
+        profiler.enable()
+    began = time.process_time()
+    for _ in range(pages):
+        await page(app, path, secret)
+    spent = time.process_time() - began
+    if profiler is not None:
+        profiler.disable()
+        pstats.Stats(profiler).sort_stats("cumulative").print_stats(90)
+        pstats.Stats(profiler).sort_stats("tottime").print_stats(30)
+        for statement, times in statements.most_common():
+            print(f"{times} x {statement[:160]}")
+    print(
+        f"{name}: {1000 * spent / pages:.1f} ms of CPU a page, {statements.total()} statements, {len(body) / 1e3:.0f} KB",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=200)
+    parser.add_argument("--profile", action="store_true", help="also print where the time goes")
+    options = parser.parse_args()
+    asyncio.run(main(options.pages, options.profile))
