@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from psycopg import AsyncCursor
 
-from bench.orchestration_bench import Bench, opened
-from bench.viewers_bench import PEOPLE, asked, room, said
+from bench.orchestration_bench import opened
+from bench.viewers_bench import asked, room, said
 from tongyao.app.context import GatewayOptions
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.server import application

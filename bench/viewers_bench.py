@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -36,11 +37,15 @@ from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.local.worker_process import WorkerProcess
 
 PEOPLE: Final = 5
+MOST: Final = ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS", "MOST_ADDRESS_CONNECTIONS", "MOST_CONNECTIONS")
 ROUNDS: Final = 4
 SETTLE_SECONDS: Final = 15.0
 """After an observation, for all that follows from it to be seen."""
 EARLY_SECONDS: Final = 0.1
 """So much earlier than our own note of a notification a viewer's word of it may seem to come: other threads wait for each other."""
+SPREAD: Final = 1.0
+AT_MOST_EVERY: Final = 1.0
+"""As the page's script: a page is loaded at a random moment of so many seconds, and so long after the one before at the earliest."""
 COMING: Final = 20
 """So many viewers come at a time."""
 POLL_SECONDS: Final = 0.05
@@ -74,6 +79,8 @@ class Viewer:
     async def _load(self, port: int, path: str, changed: asyncio.Event) -> None:
         while True:
             await changed.wait()
+            last = self.loaded[-1][1] if self.loaded else 0.0
+            await asyncio.sleep(max(0.0, last + AT_MOST_EVERY - time.monotonic()) + SPREAD * random.random())
             changed.clear()
             began = time.monotonic()
             answer = b""
@@ -130,8 +137,7 @@ async def main(viewers: int) -> None:
             "TONGYAO_LOG_LEVEL": "warning",
             # The viewers are six people, and all of them come from this machine, which is one address.
             **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE", "CONNECTION_RATE")},
-            **{f"TONGYAO_GATEWAY__{name}": str(viewers) for name in ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS")},
-            "TONGYAO_GATEWAY__MOST_ADDRESS_CONNECTIONS": str(10 * viewers),
+            **{f"TONGYAO_GATEWAY__{name}": str(10 * viewers) for name in MOST},
         }
         worker = WorkerProcess(environment, log=bench.home / "worker.log")
         closing.push_async_callback(worker.stop)

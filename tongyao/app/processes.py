@@ -193,8 +193,8 @@ def _shown(ask: InboxRow) -> str:
 
 
 async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
-    """The process as this party may see it now."""
-    record = await context.repositories.record(access.process.id)
+    """The process as this party may see it now. `access`: whose row was just read."""
+    record = await context.repositories.record(access.process)
     role: Any = access.role.value
     alias = "" if role == "operator" else access.alias
     return await view_of(record, role=role, alias=alias, person=access.author_id)

@@ -9,7 +9,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import Caller, authorize_in_process
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
@@ -28,11 +28,17 @@ class Why(Value):
 
 
 async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
+    """As `why_for`, of a caller."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
+    return await why_for(context, access, language=language)
+
+
+async def why_for(context: AppContext, access: ProcessAccess, *, language: str = "") -> Why:
     """`language`: by default that of the process. Operators are told of roles that no worker has.
 
     Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers.
     """
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
+    process_id = access.process.id
     language = language or access.process.language
     if access.process.ended_at is not None:
         return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")

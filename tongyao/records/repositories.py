@@ -97,8 +97,8 @@ class Repositories:
         whole = turns_of is None
         plans = await self.plans.plans(row.id) if whole else []
         plans = [one for one in plans if before_plan is None or one.revision < before_plan]
-        deliveries = await self.plans.deliveries(row.id) if whole else []
-        answers = await self.plans.answers(row.id) if whole else []
+        deliveries = await self.plans.deliveries(row.id) if plans else []
+        answers = await self.plans.answers(row.id) if plans else []
         contacts = await self.contacts.of_process(row.id) if plans else {}
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]

@@ -80,7 +80,9 @@ class PartyEvents:
         """What has come since, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
         rewound = await self._go_back()
         shown: list[PartyEvent] = []
-        while (limit is None or len(shown) < limit) and (page := await self._page()):
+        more = True
+        while more and (limit is None or len(shown) < limit) and (page := await self._page()):
+            more = len(page) == _PAGE
             if page[0].seq <= self._cursor.seq:  # superseded since we looked
                 lost = await self._go_back()
                 return [], rewound if lost is None else lost

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any
+from typing import Final
 
 import structlog
 from fastapi import Depends, FastAPI, Request
@@ -14,9 +14,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import location, problem_of, reason
+from tongyao.app.errors import Problem, location, reason
 from tongyao.gateway.access.addresses import accepted_hosts
 from tongyao.gateway.access.admission import CONSOLE, Admission
+from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
 from tongyao.gateway.access.hosts import KnownHosts
@@ -40,6 +41,8 @@ from tongyao.gateway.api.reference import add_reference
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 log = structlog.get_logger()
+
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -68,7 +71,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
-    app.middleware("http")(_problems)
+    app.add_middleware(AnsweredProblems, answer=_answer, headers=_headers)
     app.add_middleware(BodyLimit, options=context.options)
     app.add_middleware(Admission, context=context, limits=app.state.rate_limits)
     app.add_middleware(CodecCors, temporal_ui=context.temporal_ui)
@@ -76,19 +79,13 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
     return app
 
 
-async def _problems(request: Request, call_next: Callable[[Request], Any]) -> Any:
-    """Answer expected errors here, before any other middleware counts them as failures. No answer is kept by a cache: it may hold a token."""
-    try:
-        response = await call_next(request)
-    except Exception as error:
-        problem = problem_of(error)
-        if problem is None:
-            raise
-        response = problem_response(problem)
-    if not request.url.path.startswith(CONSOLE):  # which says it of its own pages
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
-    return response
+def _answer(request: Request, problem: Problem) -> JSONResponse:
+    return problem_response(problem)
+
+
+def _headers(path: str) -> Mapping[str, str]:
+    """No answer is kept by a cache: it may hold a token. The console says it of its own pages."""
+    return {} if path.startswith(CONSOLE) else _HEADERS
 
 
 async def _not_valid(request: Request, error: Exception) -> JSONResponse:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from fastapi import FastAPI, Request
@@ -14,10 +14,12 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Problem, Unauthenticated, problem_of
+from tongyao.app.errors import Problem, Unauthenticated
+from tongyao.app.shared_work import SharedWork
+from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
-from tongyao.gateway.console.pages import environment, told, words
+from tongyao.gateway.console.pages import SharedPage, environment, told, words
 from tongyao.gateway.console.routes import (
     codec,
     delivery,
@@ -47,6 +49,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
+_OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (codec, delivery, enter, history, inbox, me, operators, plan, preparing, process, start)
 
 
@@ -54,30 +57,19 @@ def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:
     """The console's application. It is not part of the API's document."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.context, app.state.rate_limits, app.state.live = context, rate_limits, Live(context)
+    app.state.process_pages = SharedWork[SharedPage]()
     for page in PAGES:
         app.include_router(page.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _failed)
-    app.middleware("http")(_guarded)
+    app.add_middleware(AnsweredProblems, answer=_answer, headers=_headers)
     return app
 
 
-async def _guarded(request: Request, call_next: Callable[[Request], Any]) -> Response:
-    """Answers expected errors with a page, and adds the headers."""
-    try:
-        response: Response = await call_next(request)
-    except Exception as error:
-        problem = problem_of(error)
-        if problem is None:
-            raise
-        response = _answer(request, problem)
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    if not request.url.path.startswith(f"{BASE}/static/"):
-        response.headers.setdefault("Cache-Control", "no-store")
-    return response
+def _headers(path: str) -> Mapping[str, str]:
+    return HEADERS if path.startswith(f"{BASE}/static/") else _OF_PAGES
 
 
 def _answer(request: Request, problem: Problem) -> Response:
@@ -114,5 +106,5 @@ def _page(request: Request, status: int, code: str, detail: str) -> HTMLResponse
     language = preferred(request.cookies.get(LANGUAGE), request.headers.get("accept-language"))
     made = environment().get_template("error.html")
     return HTMLResponse(
-        made.render(**words(language), visit=None, path=request.url.path, code=code, detail=detail), status
+        made.render(**words(language), signed_in=None, path=request.url.path, code=code, detail=detail), status
     )

@@ -104,14 +104,18 @@ class Live:
                 if not parties:
                     del self._parties[process_id], self._tasks[process_id]
                     return
-                for party in list(parties.values()):
-                    try:
-                        new, rewound = await party.events.read()
-                    except (RecordsError, Problem):
-                        continue  # the records are away: their time comes again
-                    except Exception as error:  # the other viewers are told all the same
-                        log.error("a live page is not told of events", process=process_id, error=type(error).__name__)
-                        continue
-                    if new or rewound is not None:
-                        for waiting in party.waiting:
-                            waiting.set()
+                new = [party for party in list(parties.values()) if await self._is_new(process_id, party)]
+                for party in new:  # all at once: what the first of them ask for then does not hold up the others
+                    for waiting in party.waiting:
+                        waiting.set()
+
+    async def _is_new(self, process_id: str, party: _Party) -> bool:
+        """Whether a party may see something that it did not before. Where its events cannot be read it is asked again later."""
+        try:
+            new, rewound = await party.events.read()
+        except (RecordsError, Problem):
+            return False  # the records are away: their time comes again
+        except Exception as error:  # the other viewers are told all the same
+            log.error("a live page is not told of events", process=process_id, error=type(error).__name__)
+            return False
+        return bool(new) or rewound is not None

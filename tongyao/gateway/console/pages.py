@@ -12,7 +12,7 @@ from typing import Any, Final
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tongyao.app.errors import Problem
 from tongyao.gateway.access.authentication import SESSION
@@ -60,13 +60,50 @@ def markdown(text: str) -> Markup:
     return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 
+class SharedPage:
+    """A page for all readers who see the same, without what is each reader's own: this is filled in where its mark stands."""
+
+    def __init__(self, html: str, mark: str) -> None:
+        """`mark`: begins every blank; nobody could know it who wrote a text on the page."""
+        self._first, *self._parts = html.split(mark)
+
+    def of(self, visit: Visit, *, status: int = 200) -> HTMLResponse:
+        """The page of this visitor. Each form has a key of its own."""
+        until = visit.token.expires_at if visit.token else None
+        own: dict[str, Callable[[], str]] = {
+            "form_token": cache(visit.form_token),
+            "new_key": lambda: secrets.token_urlsafe(16),
+            "signed_in_until": lambda: _signed_in_until(visit, until) if until else "",
+        }
+        filled = [self._first]
+        for part in self._parts:
+            name, _, rest = part.partition(";")
+            filled += [own[name](), rest]
+        response = HTMLResponse("".join(filled), status)
+        if not visit.signed_in and visit.request.cookies.get(SESSION) != visit.secret:
+            keep(response, visit, SESSION, visit.secret)  # no session: only what signs the forms of this visit
+        return response
+
+
+def _signed_in_until(visit: Visit, until: datetime) -> str:
+    return str(escape(say(visit.language, "base.signed_in_until", at=dates.moment(until, visit.language, visit.place))))
+
+
+def shared_page(visit: Visit, template: str, /, **values: Any) -> SharedPage:
+    """The page for all whose `reader` is this visitor's."""
+    mark = secrets.token_hex(16)
+    blanks = {
+        "form_token": lambda: f"{mark}form_token;",
+        "new_key": lambda: f"{mark}new_key;",
+        "signed_in_until": f"{mark}signed_in_until;",
+    }
+    made = environment().get_template(template)
+    return SharedPage(made.render(**words(visit.language), **_of(visit), **blanks, **values), mark)
+
+
 def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page of this visitor."""
-    made = environment().get_template(template).render(**words(visit.language), **_of(visit), **values)
-    response = HTMLResponse(made, status)
-    if not visit.signed_in and visit.request.cookies.get(SESSION) != visit.secret:
-        keep(response, visit, SESSION, visit.secret)  # no session: only what signs the forms of this visit
-    return response
+    return shared_page(visit, template, visit=visit, **values).of(visit, status=status)
 
 
 def words(language: Language) -> dict[str, Any]:
@@ -79,12 +116,11 @@ def _of(visit: Visit) -> dict[str, Any]:
         return lambda at: made(at, visit.language, visit.place)
 
     return {
-        "visit": visit,
+        "signed_in": visit.signed_in,
+        "operator": visit.caller.operator,
         "moment": with_date(dates.moment),
         "day": with_date(dates.day),
         "duration": lambda seconds: dates.duration(seconds, visit.language),
-        "form_token": visit.form_token,
-        "new_key": lambda: secrets.token_urlsafe(16),
         "path": visit.request.url.path,
     }
 

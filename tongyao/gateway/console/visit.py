@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -50,30 +52,39 @@ class Visit:
     def signed_in(self) -> bool:
         return not self.caller.anonymous
 
+    @property
+    def reader(self) -> Hashable:
+        """Equal for visits that see the same: whoever calls, whichever session they have, and their language and place."""
+        caller = self.caller if self.caller.operator else replace(self.caller, id="", login="")
+        return caller, self.language, self.place
+
     def form_token(self) -> str:
         """What every form carries: another site can neither read nor make it."""
         return _signer(self.secret).dumps("form")
 
 
+async def session_of(request: Request) -> tuple[Caller, Token | None]:
+    """Who a request is of, by its session. One that is over is no error here: they are anonymous."""
+    secret = request.cookies.get(SESSION, "")
+    if secret:
+        token = await find_session(request.app.state.context, secret, place=place_of(request))
+        with suppress(Unauthenticated):
+            return caller_of(token), token
+    return ANONYMOUS, None
+
+
 async def visit_of(request: Request) -> Visit:
-    """The visitor. A session that is over is no error here: the visitor is anonymous."""
+    """The visitor."""
     context: AppContext = request.app.state.context
     limits: RateLimits = request.app.state.rate_limits
-    secret = request.cookies.get(SESSION, "")
-    token = await find_session(context, secret, place=place_of(request)) if secret else None
-    caller = ANONYMOUS
-    if token is not None:
-        try:
-            caller = caller_of(token)
-        except Unauthenticated:
-            token = None
+    caller, token = await session_of(request)
     await limits.count_request(caller, str(request.state.address))
     return Visit(
         request=request,
         context=context,
         caller=caller,
         token=token,
-        secret=secret or secrets.token_urlsafe(24),
+        secret=request.cookies.get(SESSION, "") or secrets.token_urlsafe(24),
         language=preferred(request.cookies.get(LANGUAGE), request.headers.get("accept-language")),
         place=zone(request.cookies.get(ZONE)),
     )

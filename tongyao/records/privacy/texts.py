@@ -101,9 +101,8 @@ class Texts:
         if not wanted:
             return {}
         async with session(self._pool) as connection:
-            cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [wanted])
-            there = [row["asked"] for row in await cursor.fetchall()]
-            return {id: text for id, text in (await get_texts(connection, there, erased="")).items() if text}
+            found = await _texts_of(connection, wanted)
+            return {id: text for id in wanted if (text := found.get(id))}
 
     async def stored_chars(self, owner: str) -> int:
         """Characters that are kept of this owner."""
@@ -209,17 +208,24 @@ async def get_texts(
     wanted = list(dict.fromkeys(ids))
     if not wanted:
         return {}
-    cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [wanted])
-    rows = {row["asked"]: row for row in await cursor.fetchall()}
+    read = await _texts_of(connection, wanted, gone=gone)
     found: dict[str, str] = {}
     for id in wanted:
-        if id not in rows:
+        if id not in read:
             raise TextUnknown(f"there is no text {id}")
-        text = _text_of(connection, rows[id]) if gone or not rows[id]["gone"] else None
+        text = read[id]
         if text is None and erased is None:
             raise TextErased(f"text {id} was erased by its owner")
         found[id] = erased if text is None and erased is not None else text or ""
     return found
+
+
+async def _texts_of(connection: Connection, ids: list[str], *, gone: bool = False) -> dict[str, str | None]:
+    """Those of the texts that exist, by id; None for an erased one."""
+    cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [ids])
+    return {
+        row["asked"]: _text_of(connection, row) if gone or not row["gone"] else None for row in await cursor.fetchall()
+    }
 
 
 async def remove_texts(connection: Connection, ids: Iterable[str]) -> int:

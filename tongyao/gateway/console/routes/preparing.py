@@ -109,9 +109,9 @@ async def _tension_page(
     problem: Problem | None = None,
     written: FormData | None = None,
 ) -> Response:
-    access = await _of_demander(visit, process_id)
     # The events first: none is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
+    access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
     quoted = await words_of_tension(visit.context, access)
     receipt = await _receipt(visit, message) if message else None

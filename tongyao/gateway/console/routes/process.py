@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
@@ -19,13 +20,14 @@ from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, summary
-from tongyao.app.why import Why, read_why
+from tongyao.app.shared_work import SharedWork
+from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import afterwards
 from tongyao.gateway.console.live import Live
-from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in, visit_of
+from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, session_of, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
@@ -59,7 +61,10 @@ async def show_process(
     message: Annotated[str, Query(max_length=200)] = "",
     sure: Annotated[str, Query(pattern="^(leave|cancel|)$")] = "",
 ) -> Response:
-    return await _page(visit, process_id, message=message, sure=sure)
+    shared: SharedWork[SharedPage] = visit.request.app.state.process_pages
+    key = (visit.reader, process_id, message, sure)
+    made = await shared.of(key, lambda: _page(visit, process_id, message=message, sure=sure))
+    return made.of(visit)
 
 
 @router.post("/{process_id}", openapi_extra=action(Action.SEND_MESSAGE))
@@ -73,7 +78,7 @@ async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
     try:
         receipt = await asks.send(visit, process_id, MESSAGES[do], form)
     except Refused as refused:
-        return await _page(visit, process_id, problem=refused, status=409)
+        return (await _page(visit, process_id, problem=refused)).of(visit, status=409)
     return go_to(f"/processes/{process_id}?message={receipt.id}")
 
 
@@ -84,11 +89,10 @@ async def _page(
     message: str = "",
     sure: str = "",
     problem: Problem | None = None,
-    status: int = 200,
-) -> Response:
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+) -> SharedPage:
     # The events first: none is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
+    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
     view = await party_view(visit.context, access)
     news = reading.news_by_round(history.events)
     aliases, rounds = reading.grid(view)
@@ -105,10 +109,9 @@ async def _page(
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
     own = reading.own_in(view, view.round)
     seen = reading.observations(view)
-    return page(
+    return shared_page(
         visit,
         "process.html",
-        status=status,
         view=view,
         access=access,
         received=bool(await visit.context.repositories.inbox.received(process_id, access.alias)),
@@ -118,7 +121,7 @@ async def _page(
         mine=next((one for one in waiting if one.process_id == process_id), None),
         place_of_ask=asks.place_of,
         title=reading.title_of(view),
-        why=await _why(visit, process_id),
+        why=await _why(visit, access),
         step=reading.step_of(view.phase),
         steps=reading.STEPS,
         observed=seen[-1] if seen else None,
@@ -160,11 +163,11 @@ async def _speaks(visit: Visit, access: ProcessAccess) -> str:
     return next((one.endpoint for one in seats if one.alias == access.alias), "")
 
 
-async def _why(visit: Visit, process_id: str) -> Why | None:
+async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
     """None when the service that knows cannot be reached now."""
     try:
         async with asyncio.timeout(_WHY_SECONDS):
-            return await read_why(visit.context, visit.caller, process_id, language=visit.language)
+            return await why_for(visit.context, access, language=visit.language)
     except (Unavailable, TimeoutError):
         return None
 
@@ -188,7 +191,7 @@ async def stream_changes(
 async def _still_signed_in(visit: Visit) -> bool:
     """While the records are away it is asked again later: nothing is told meanwhile."""
     try:
-        return (await visit_of(visit.request)).signed_in
+        return not (await session_of(visit.request))[0].anonymous
     except RecordsError:
         return True
 
@@ -198,8 +201,13 @@ async def _changes(visit: Visit, live: Live, process_id: str, shown: str | None)
         changes = live.changes(visit.caller, process_id, shown)
         following = asyncio.ensure_future(anext(changes))
         try:
-            while await _still_signed_in(visit):
-                done, _ = await asyncio.wait({following}, timeout=_CHECK_SECONDS)
+            check_at = 0.0
+            while True:
+                if time.monotonic() >= check_at:
+                    if not await _still_signed_in(visit):
+                        return
+                    check_at = time.monotonic() + _CHECK_SECONDS
+                done, _ = await asyncio.wait({following}, timeout=check_at - time.monotonic())
                 if done:
                     following.result()
                     yield ServerSentEvent("", event="changed")

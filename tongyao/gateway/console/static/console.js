@@ -57,7 +57,7 @@ const live = () => document.querySelector("[data-live]");
 if (live()?.dataset.live) {
   const foot = document.querySelector("[data-foot]");
   const quiet = foot?.textContent;
-  let stream, loading = false, again = false;
+  let stream, loading = false, again = false, loaded = 0;
   const writing = () => document.activeElement?.closest("main form");
   const load = async () => {
     if (loading) { again = true; return; }
@@ -79,12 +79,18 @@ if (live()?.dataset.live) {
       if (answer.status === 429 || answer.status >= 500) setTimeout(load, 1000 + 2000 * Math.random());
     } catch { /* the stream says when the connection is back */ }
     loading = false;
+    loaded = Date.now();
     if (again) { again = false; load(); } else follows();
   };
+  // All who look at a process are told at the same moment. Each loads at a moment of their own in the next second, so that nobody waits for all
+  // the others, and what follows shortly is in the same page. A page that nobody sees waits until somebody does.
+  let soon;
+  const changed = () => { soon ??= setTimeout(() => { soon = undefined; tell(); }, Math.max(0, loaded + 1000 - Date.now()) + 1000 * Math.random()); };
   // Nothing moves under somebody's hands: while they point, scroll or write, one line at the foot says that there is something new.
   let later;
   const tell = () => {
     clearTimeout(later);
+    if (document.hidden) { document.addEventListener("visibilitychange", tell, { once: true }); return; }
     const wait = touched + 4000 - Date.now();
     if (!writing() && wait <= 0) { load(); return; }
     if (!foot.classList.contains("new")) {
@@ -118,7 +124,7 @@ if (live()?.dataset.live) {
   };
   const follow = () => {
     stream = new EventSource(live().dataset.live);
-    stream.addEventListener("changed", tell);
+    stream.addEventListener("changed", changed);
     stream.addEventListener("open", () => { if (foot.textContent === live()?.dataset.away) { foot.textContent = quiet; tell(); } });
     stream.addEventListener("error", () => {
       foot.textContent = live().dataset.away;

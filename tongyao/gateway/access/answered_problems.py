@@ -1,0 +1,52 @@
+"""Answers expected errors, and gives every answer its headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tongyao.app.errors import Problem, problem_of
+
+
+class AnsweredProblems:
+    """ASGI middleware. It passes answers on as they come: a stream costs no task and no buffer of its own here."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        answer: Callable[[Request, Problem], Response],
+        headers: Callable[[str], Mapping[str, str]],
+    ) -> None:
+        """`answer`: to a request that met a problem. `headers`: of every answer under a path, where it does not set them itself."""
+        self._app, self._answer, self._headers = app, answer, headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = ended = False
+
+        async def sent(message: Message) -> None:
+            nonlocal begun, ended
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers(scope["path"]).items():
+                    headers.setdefault(name, value)
+            ended = message["type"] == "http.response.body" and not message.get("more_body")
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+            if begun and not ended:  # a stream of events that stops with the server leaves its end to others
+                await send({"type": "http.response.body", "body": b""})
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None or begun:
+                raise
+            await self._answer(Request(scope), problem)(scope, receive, sent)
