@@ -1,4 +1,4 @@
-"""`tongyao demo --recorded`: the recorded run of a case, played without a key."""
+"""`tongyao demo`: the recorded run of a case, played without a key, and a run that nobody decides about."""
 
 from __future__ import annotations
 
@@ -34,3 +34,22 @@ def test_the_recorded_demo_ends_in_a_plan(short_home: Path) -> None:
     assert "现在可能的" in shown.stdout
     plan = next((short_home / "recorded" / "exports").glob("*/plan.md")).read_text(encoding="utf-8")
     assert "由记录直接拼成" not in plan, "the recorded plan, not one assembled from the record"
+
+
+@pytest.mark.slow  # it brings up servers and a worker of its own
+@pytest.mark.parametrize("how", [[], ["--crash"]])
+def test_a_demo_that_reaches_the_limit_of_rounds_says_what_waits_and_which_command_answers_it(
+    short_home: Path, how: list[str]
+) -> None:
+    short_home.chmod(0o711)
+    environment = {
+        **os.environ,
+        "TONGYAO_HOME": str(short_home / "limited"),
+        "TONGYAO_GATEWAY_PORT": "0",
+        "TONGYAO_PROCESS__MAX_ROUNDS": "2",
+    }
+    command = [sys.executable, "-c", "from tongyao.cli import main; main()", "demo", "--lang", "en", *how]
+    shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert "how it goes on is to be decided" in shown.stderr
+    assert "  tongyao decide c-" in shown.stderr and "tongyao up" in shown.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import NoReturn
 
 from rich.cells import cell_len, set_cell_size
 from rich.table import Table
@@ -14,6 +15,7 @@ from tongyao.commands.actions.export import write_export
 from tongyao.commands.actions.start import start_from_files
 from tongyao.commands.shared.common import OPERATOR, settings
 from tongyao.commands.shared.demo_screen import follow_rounds, screenful
+from tongyao.commands.shared.live_view import asks_of
 from tongyao.commands.shared.showing import audited
 from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail
 from tongyao.commands.shared.ways_in import gateway_address
@@ -67,6 +69,10 @@ async def demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> 
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
         language: Language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
         phase = await follow_rounds(console, repositories, pid, language)
+        if not phase.ended and phase is not Phase.ANSWERING:
+            if crashing is not None:
+                crashing.cancel()
+            await _stop_waiting(repositories, pid)
         if crashing is not None:
             await crashing
         if phase not in (Phase.COMPLETED, Phase.ANSWERING):
@@ -84,6 +90,12 @@ async def demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> 
         )
         for line in then:  # whole, however narrow the terminal: links are copied
             console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
+
+
+async def _stop_waiting(repositories: Repositories, pid: str) -> NoReturn:
+    """Say what the process waits for, with the commands that answer it. The demo answers nothing."""
+    lines = await asks_of(repositories, await repositories.processes.get(pid))
+    fail("\n".join([say("demo.waits"), *lines]), EXIT_FAILED)
 
 
 def _profiles(folder: Path, recording: Path | None) -> list[Path]:

@@ -47,9 +47,10 @@ _MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAIL
 
 
 async def follow_rounds(console: Console, repositories: Repositories, process_id: str, language: Language) -> Phase:
-    """Print a line for each phase as it begins and each round as it closes, until the process ends; returns its phase."""
+    """Print a line for each phase as it begins and each round as it closes, until the process ends or somebody is asked; returns its phase."""
     shown, closed = "", 0
     while True:
+        asked = await repositories.inbox.of_process(process_id, open_only=True)
         row = await repositories.processes.get(process_id)
         ready = await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
         for event in ready[closed:]:
@@ -59,7 +60,7 @@ async def follow_rounds(console: Console, repositories: Repositories, process_id
             console.print(Text(say(language, f"phase.{row.phase}"), style="dim"))
             shown = row.phase
         phase = Phase(row.phase)
-        if phase.ended or phase is Phase.ANSWERING:
+        if phase.ended or asked:
             return phase
         await asyncio.sleep(0.2)
 
