@@ -16,6 +16,7 @@ from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.sizes import shortened
 
 PROPOSAL = "Begin in April, when the slipway is dry."
 
@@ -142,3 +143,13 @@ async def test_a_person_whose_proxy_spoke_answers_by_command(stack: Stack) -> No
     assert f"{aliases[ada]} may answer" not in again and f"{aliases[cy]} may answer" in again
     assert aliases[ada] in again.split("Committed")[1].split("No answer")[0]
     await tongyao("cancel", process)
+
+
+async def test_during_the_rounds_the_tension_is_shown_too(stack: Stack) -> None:
+    process, _ = await room(stack)
+    tension = (await stack.repositories.record(process)).tension
+    assert tension is not None
+    shown = (await tongyao("show", process)).stdout
+    for part, text in tension.targets().items():
+        assert f"{part:<3}{shortened(text, 24)}" in shown
+    await stack.say(process, "cancel")

@@ -19,7 +19,7 @@ from tongyao.commands.shared.references import demander_or_profile, party_in
 from tongyao.commands.shared.showing import (
     audited,
     print_audit,
-    print_before_rounds,
+    print_before_plan,
     print_choices,
     print_plan,
     print_view,
@@ -123,7 +123,7 @@ async def show(process: str, with_audit: bool, as_json: bool) -> None:
         if not asks:
             await print_why(process)
         _print_asks(await left_open(repositories, row))
-        await print_before_rounds(context, process)
+        await print_before_plan(context, process)
         await print_choices(repositories, process)
         await print_plan(context, process)
         if with_audit:

@@ -22,13 +22,14 @@ from tongyao.commands.shared.words import language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.sizes import shortened
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.audit import Finding, audit
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
 
 SHOWN_UNITS: Final = 24
-"""So much of a part of the tension stands beside a person who was found."""
+"""So much of a part of the tension stands beside a person who was found, and in a short tension."""
 
 
 async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
@@ -63,11 +64,13 @@ async def _of_demander(context: Reading, process_id: str) -> PartyView:
     return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
 
 
-async def print_before_rounds(context: Reading, process_id: str) -> None:
-    """What the demander is asked about before the rounds: the tension as formulated, the people that were found."""
+async def print_before_plan(context: Reading, process_id: str) -> None:
+    """The tension, and what the demander is asked about before the rounds: the tension as a whole, the people that were found."""
     repositories = context.repositories
     record = await repositories.record(process_id)
     if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
+        if record.tension is not None and not record.plans:
+            _print_shortened(record.tension)
         return
     if record.tension is not None:
         console.print(markdown(tension_markdown(record.tension, language())))
@@ -86,6 +89,12 @@ async def print_before_rounds(context: Reading, process_id: str) -> None:
                 console.print(f"- {sentence}", markup=False)
     if record.phase is Phase.SELECTING:
         await _print_candidates(context, process_id)
+
+
+def _print_shortened(tension: Tension) -> None:
+    """A line for each part."""
+    for part, text in tension.targets().items():
+        console.print(f"{part:<3}{shortened(text, SHOWN_UNITS)}", markup=False, highlight=False, soft_wrap=True)
 
 
 async def _print_candidates(context: Reading, process_id: str) -> None:
