@@ -182,3 +182,8 @@ async def test_a_model_server_is_asked_nothing_that_costs(stack: Stack, settings
         assert server.served == [], "no message was asked for"
     away = changed(settings, engine="anthropic", anthropic_api_key="any", anthropic_base_url="http://127.0.0.1:1")
     assert "Model" in failed(await examine_deployment(away))
+
+
+async def test_an_engine_of_ones_own_that_cannot_be_made_is_told(stack: Stack, settings: Settings) -> None:
+    rows = by_subject(await examine_deployment(changed(settings, engine="collections:OrderedDict")))
+    assert rows["Engine"].finding is Finding.MISSING and "which is no Engine" in rows["Engine"].advice

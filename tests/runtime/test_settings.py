@@ -48,6 +48,16 @@ def test_a_key_may_come_from_a_file_and_chooses_the_engine(monkeypatch: pytest.M
     assert settings.engine_of("observe") == "anthropic"
 
 
+def test_the_file_of_an_engine_is_not_read_for_the_name_of_the_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "run.jsonl").write_text('{"seats": []}\n')
+    monkeypatch.setenv("TONGYAO_ENGINE_FILE", str(tmp_path / "run.jsonl"))
+    monkeypatch.setenv("TONGYAO_ENGINE_STEPS", '{"plan": "recorded"}')
+    settings = load_settings()
+    assert (settings.engine_of("plan"), settings.engine_of("observe")) == ("recorded", "extractive")
+
+
 def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary")
     assert "canary" not in repr(load_settings())

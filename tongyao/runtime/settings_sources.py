@@ -43,13 +43,17 @@ class NamedFiles(PydanticBaseSettingsSource):
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         for name in variable_names(field_name, field):
             file = os.environ.get(f"{name}_FILE")
-            if file:
+            if file and not self._is_setting(f"{name}_FILE"):
                 try:
                     text = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
                     return text or None, field_name, False  # an empty file is as an empty variable: unset
                 except (OSError, UnicodeDecodeError) as error:
                     raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
         return None, field_name, False
+
+    def _is_setting(self, variable: str) -> bool:
+        """Whether a setting has this variable itself, as `TONGYAO_ENGINE_FILE` is no file with the text of `TONGYAO_ENGINE`."""
+        return any(variable in variable_names(name, field) for name, field in self.settings_cls.model_fields.items())
 
     def __call__(self) -> dict[str, Any]:
         values = {}

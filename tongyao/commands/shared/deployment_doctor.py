@@ -20,7 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.operators.roles import RoleState, read_roles
 from tongyao.app.operators.schedules import ScheduleLine, read_schedules
-from tongyao.commands.shared.doctor import Finding, Row
+from tongyao.commands.shared.doctor import Finding, Row, own_engines
 from tongyao.commands.shared.words import say
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records import migrate
@@ -369,8 +369,10 @@ async def _disk(settings: Settings) -> AsyncIterator[Row]:
 
 
 async def _model(settings: Settings) -> AsyncIterator[Row]:
-    """Lists one model, which costs nothing and needs a good key."""
+    """Engines of one's own are made. Of Claude one model is listed, which costs nothing and needs a good key."""
     subject = say("deployment.model")
+    for row in own_engines(settings):
+        yield row
     if settings.chosen_engine != "anthropic" and "anthropic" not in settings.engine_steps.values():
         yield Row(subject, Finding.OK, say("deployment.model_none", engine=settings.chosen_engine))
         return

@@ -63,7 +63,7 @@ def examine(settings: Settings) -> list[Row]:
         _postgres(settings),
         *_temporal(settings),
         *_ports(settings),
-        _engine(settings),
+        *_engines(settings),
         *_extras(),
         _browser(),
     ]
@@ -162,18 +162,27 @@ def _ports(settings: Settings) -> Iterator[Row]:
             yield Row(say("doctor.port", port=port), Finding.MISSING, say("doctor.port_taken"), advice)
 
 
-def _engine(settings: Settings) -> Row:
-    own = next((name for step in STEPS if ":" in (name := settings.engine_of(step))), None)
-    if own is not None:
-        try:
-            found = say("doctor.engine_own", factory=own, name=repr(engine_of_factory(own, settings).name))
-            return Row(say("doctor.engine"), Finding.OK, found)
-        except SettingsError as error:
-            return Row(say("doctor.engine"), Finding.MISSING, own, str(error))
+def _engines(settings: Settings) -> Iterator[Row]:
+    yield from own_engines(settings)
+    if all(":" in settings.engine_of(step) for step in STEPS):
+        return
     if settings.anthropic_api_key is not None:
-        return Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))
+        yield Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))
+        return
     none = say("doctor.claude_none", engine=settings.chosen_engine)
-    return Row("Claude", Finding.OPTIONAL, none, say("doctor.claude_advice"))
+    yield Row("Claude", Finding.OPTIONAL, none, say("doctor.claude_advice"))
+
+
+def own_engines(settings: Settings) -> Iterator[Row]:
+    """A row for each engine of one's own, which is made as a worker makes it."""
+    for name in dict.fromkeys(map(settings.engine_of, STEPS)):
+        if ":" not in name:
+            continue
+        try:
+            found = say("doctor.engine_own", factory=name, name=repr(engine_of_factory(name, settings).name))
+            yield Row(say("doctor.engine"), Finding.OK, found)
+        except SettingsError as error:
+            yield Row(say("doctor.engine"), Finding.MISSING, name, str(error))
 
 
 def _extras() -> Iterator[Row]:
