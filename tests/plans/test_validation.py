@@ -146,7 +146,7 @@ def test_a_broken_answer_is_repaired_or_reduced_and_never_empty(name: str) -> No
 def test_a_good_answer_stays_as_it_is() -> None:
     plan = settled(GOOD_TEXT)
     assert wrong(plan) == [] and not plan.reduced
-    assert [task.prerequisites for task in plan.tasks] == [(), ("T1",)]
+    assert [task.prerequisites for task in plan.tasks] == [(), ("t1",)]
     assert all(claim.supported and not claim.doubt for claim in plan.claims())
 
 
@@ -314,8 +314,8 @@ def test_a_question_to_somebody_is_not_called_their_offer() -> None:
     assert "free in May. *(a question to P01; not answered yet)*" in told
     assert "drive. *(P02 offered it; not agreed)*" in told
     read = plan_text(plan, "en")
-    assert "task T1 [P01; a question to them]" in read
-    assert "task T4 [P02; offered by one side]" in read
+    assert "task t1 [P01; a question to them]" in read
+    assert "task t4 [P02; offered by one side]" in read
 
 
 def test_a_delivery_out_of_the_plan_says_what_it_is_about_what_is_given_and_that_nothing_is_agreed() -> None:

@@ -10,8 +10,10 @@ from tongyao.app.contacts import ContactGiven
 from tongyao.app.messaging.wire import SubmitProjectionBody
 from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.llm.rendering import data
+from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.quoting import find_quote
-from tongyao.protocol.model.plan import Claim, Plan, Task
+from tongyao.protocol.model.plan import Claim, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, Task, TaskDraft
+from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.unicode_text import folded
 from tongyao.protocol.rules.identity.anonymity import HIDDEN, Anonymizer
 
@@ -100,3 +102,34 @@ def test_control_characters_break_no_picture_and_turn_no_line_around() -> None:
     ElementTree.fromstring(picture)
     assert not set(hard) & set(picture)
     assert not set(hard) & set(task_mermaid(plan))
+
+
+def test_no_string_of_a_planner_s_answer_reaches_others_as_it_is() -> None:
+    mail = "ann@bell.example <b>"
+    claims = [ClaimDraft(text=f"Write to {mail}", sources=[mail])]
+    roles = [
+        RoleDraft(alias=alias, role=mail, tier=mail, contributions=claims, costs=claims) for alias in ("P01", mail)
+    ]
+    tasks = [
+        TaskDraft(id=mail, title=f"Ask {mail}", assignee="P01", outside=mail, when=mail, sources=[mail]),
+        TaskDraft(id="t9", title="Mend the wheel", assignee=mail, outside=mail, prerequisites=[mail, "t9"]),
+    ]
+    residuals = [
+        ResidualDraft(title=mail, transition=mail, initial_state=mail, barriers=[mail], exchange=mail, sources=[mail])
+    ]
+    draft = PlanDraft(
+        about=claims,
+        panorama=claims,
+        roles=roles,
+        offsets=claims,
+        residuals=residuals,
+        tasks=tasks,
+        order=claims,
+        remarks=[mail],
+    )
+    lineage = Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1)
+    plan = settle_plan(draft, revision=1, language="en", contributors=["P01"], known={}, lineage=lineage)
+    assert [(task.id, task.prerequisites) for task in plan.tasks] == [("t1", ()), ("t2", ("t1",))]
+    read = NOBODY.model(plan)
+    for shown in (read.model_dump_json(), task_svg(read), task_mermaid(read)):
+        assert "bell" not in shown

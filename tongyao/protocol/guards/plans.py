@@ -65,8 +65,8 @@ def settle_plan(
     - Ids in sentences become sources. Sources that do not exist are struck; a claim left without one is kept and marked
       unsupported.
     - Roles of unknown aliases are dropped; a contributor without one gets an empty one, so that nobody is forgotten.
-    - Tasks of unknown assignees belong to nobody; prerequisites that are unknown or would close a cycle are dropped. `agreed`
-      needs the assignee's own word and somebody else's among the sources.
+    - Tasks are numbered. Those of unknown assignees belong to nobody; prerequisites that are unknown or would close a cycle are
+      dropped. `agreed` needs the assignee's own word and somebody else's among the sources.
     - Residuals without a transition are dropped; too long ones are cut lens by lens; those that stand on one gap, or say the
       same, are one. What is `absent`, and no residual and no task of somebody here cites, becomes one, with I and E of
       `tension`.
@@ -77,8 +77,9 @@ def settle_plan(
         hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
     """
     claims = _Claims(known, language)
-    tasks = _tasks(draft.tasks, {*contributors, DEMANDER}, claims)
-    claims.steps = {task.id: number for number, task in enumerate(tasks, 1)}
+    wanted = _unique(draft.tasks, claims)
+    tasks = _tasks(wanted, {*contributors, DEMANDER}, claims)
+    claims.steps = {draft_id: number for number, draft_id in enumerate(wanted, 1)}
     roles = {
         named_alias(role.alias): claims.role(role) for role in draft.roles if named_alias(role.alias) in contributors
     }
@@ -148,20 +149,30 @@ class _Claims:
         )
 
 
-def _tasks(drafts: Sequence[TaskDraft], assignable: Collection[str], claims: _Claims) -> tuple[Task, ...]:
+def _unique(drafts: Sequence[TaskDraft], claims: _Claims) -> dict[str, TaskDraft]:
+    """Tasks with a title by the ids of the draft, of two with one id the first."""
     unique: dict[str, TaskDraft] = {}
     for draft in drafts:
         if draft.id.strip() and claims.words(draft.title):
             unique.setdefault(draft.id.strip(), draft)
+    return unique
+
+
+def _tasks(unique: Mapping[str, TaskDraft], assignable: Collection[str], claims: _Claims) -> tuple[Task, ...]:
+    """The tasks under ids of their own: those of the draft may be any words, and nobody would anonymise them."""
+    own = {draft_id: f"t{number}" for number, draft_id in enumerate(unique, 1)}
     prerequisites: dict[str, list[str]] = {}
-    for task_id, draft in unique.items():
-        prerequisites[task_id] = []
+    for draft_id, draft in unique.items():
+        before = prerequisites[own[draft_id]] = []
         for wanted in dict.fromkeys(one.strip() for one in draft.prerequisites):
-            if wanted in unique and wanted != task_id:
-                prerequisites[task_id].append(wanted)
+            if wanted in unique and wanted != draft_id:
+                before.append(own[wanted])
                 if _has_cycle(prerequisites):
-                    prerequisites[task_id].pop()
-    return tuple(_task(task_id, draft, prerequisites[task_id], assignable, claims) for task_id, draft in unique.items())
+                    before.pop()
+    return tuple(
+        _task(task_id, draft, prerequisites[task_id], assignable, claims)
+        for task_id, draft in zip(own.values(), unique.values(), strict=True)
+    )
 
 
 def _task(
