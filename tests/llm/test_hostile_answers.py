@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.raw_server import raw_server
 from tongyao.llm.anthropic.client import client_of
-from tongyao.llm.anthropic.stream import ANSWER_BYTES, Reply, converse
+from tongyao.llm.anthropic.stream import ANSWER_BYTES, CHARS_PER_TOKEN, Reply, converse
 from tongyao.llm.errors import Transient
 
-BODY = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Say something."}]}
+BODY: dict[str, Any] = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Say something."}]}
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 BUSY = b"HTTP/1.1 529 Overloaded\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -50,10 +50,26 @@ async def test_an_answer_that_is_none_is_asked_for_again(answer: bytes) -> None:
 
 
 async def test_an_answer_without_end_is_cut_off() -> None:
-    text = event({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x" * 100_000}})
+    text = event({"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "x" * 100_000}})
     for head, piece in ((STREAM, text), (WHOLE, b"x" * 100_000)):
         with pytest.raises(Transient, match="bytes"):
             await reply_of(head, piece, times=2 * ANSWER_BYTES // 100_000)
+
+
+async def test_an_answer_far_longer_than_it_may_be_is_refused() -> None:
+    most = BODY["max_tokens"] * CHARS_PER_TOKEN
+    end = event({"type": "message_stop"})
+    for length in (most, most + 1):
+        text = "x" * length
+        delta = event({"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}})
+        start = event({"type": "content_block_start", "content_block": {"type": "text", "text": text}})
+        whole = json.dumps({"content": [{"type": "text", "text": text}]}).encode()
+        for answer in (STREAM + delta + end, STREAM + start + end, WHOLE + whole):
+            if length == most:
+                assert (await reply_of(answer)).text == text
+            else:
+                with pytest.raises(Transient, match="characters"):
+                    await reply_of(answer)
 
 
 async def test_what_a_server_says_that_was_used_is_a_number_that_can_be_stored() -> None:

@@ -23,6 +23,11 @@ BEAT_SECONDS: Final = 1.0
 """Least time between two heartbeats: each is a message to Temporal, and deltas come a hundred times as often."""
 ANSWER_BYTES: Final = 16_000_000
 """Of an answer with its events: many times what the longest that any model gives has."""
+CHARS_PER_TOKEN: Final = 8
+"""Of the text of an answer, for each token that it may have: twice what a model writes of English.
+
+A step checks a whole answer at once, and the worker does nothing else in that time.
+"""
 _MOST_TOKENS: Final = 10**9
 _LONGEST_WAIT: Final = 3600.0
 
@@ -64,7 +69,7 @@ async def converse(
     began = loop.time()
     try:
         async with asyncio.timeout(total), asyncio.timeout(idle) as silence:
-            return await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle), idle), hear)
+            reply = await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle), idle), hear)
     except TimeoutError:
         if loop.time() - began >= total:
             raise Transient(f"no whole answer within {total:.3g} s", reason="timed_out") from None
@@ -77,6 +82,9 @@ async def converse(
         raise Transient(f"the stream broke ({type(error).__name__})", reason="broken") from None
     except anthropic.AnthropicError as error:
         raise OperatorNeeded(f"the client cannot be used ({type(error).__name__}): check key and settings") from None
+    if len(reply.text) > (most := body["max_tokens"] * CHARS_PER_TOKEN):
+        raise _too_long(most, "characters")
+    return reply
 
 
 class _Pulse:
@@ -117,7 +125,7 @@ async def _read(
             if not event.data:
                 continue
             if (chars := chars + len(event.data)) > ANSWER_BYTES:
-                raise _too_long()
+                raise _too_long(ANSWER_BYTES, "bytes")
             said = json.loads(event.data)
             match said.get("type"):
                 case "content_block_delta" if said["delta"].get("type") == "text_delta":
@@ -150,12 +158,12 @@ async def _body(response: httpx2.Response) -> bytes:
     async for part in response.aiter_bytes():
         parts.append(part)
         if (length := length + len(part)) > ANSWER_BYTES:
-            raise _too_long()
+            raise _too_long(ANSWER_BYTES, "bytes")
     return b"".join(parts)
 
 
-def _too_long() -> Transient:
-    return Transient(f"the answer has more than {ANSWER_BYTES:,} bytes", reason="broken")
+def _too_long(most: int, what: str) -> Transient:
+    return Transient(f"the answer has more than {most:,} {what}", reason="broken")
 
 
 def _whole(message: Mapping[str, Any]) -> Reply:
