@@ -63,6 +63,27 @@ async def test_at_the_limit_the_demander_decides_before_a_call_is_made_that_coul
     assert raised.settled_tokens == spent.tokens
 
 
+async def test_a_budget_that_is_set_late_counts_what_was_used_before(
+    temporal: Client, database_url: str, serve: Serve, engine_at: Engines
+) -> None:
+    engine = engine_at(serve(respond=Responder(rounds=6)))
+    async with open_stack(temporal, database_url, engine) as stack:
+        process = await three(stack, max_rounds=2)
+        await stack.until(process, "deciding")
+        before = await stack.repositories.ledger.usage(process)
+        limit = round(before.cost, 6) + Decimal("0.01")
+        await stack.say(process, "decide", decision="raise_budget", cost=str(limit))
+        await stack.say(process, "decide", decision="extend")
+        await stack.until_round(process, "deciding", 3)
+        budget = await stack.repositories.budgets.get(process)
+        after = await stack.repositories.ledger.usage(process)
+
+    assert before.cost > 0
+    assert (budget.settled_tokens, budget.settled_cost) == (after.tokens, after.cost)
+    assert budget.limit_cost == limit
+    assert after.cost <= limit
+
+
 async def test_when_the_budget_ends_and_the_demander_accepts_there_was_room_kept_for_a_plan(
     temporal: Client, database_url: str, serve: Serve, engine_at: Engines
 ) -> None:

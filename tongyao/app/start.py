@@ -137,10 +137,10 @@ async def _announce(
         signal_key=signal_key,
     )
     await announce(context.repositories, start)
-    if not caller.on_the_machine:
-        await context.repositories.budgets.open(
-            process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=demander
-        )
+    person = None if caller.on_the_machine else demander
+    await context.repositories.budgets.open(
+        process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=person
+    )
     await tell_acted_for(context, caller, demander, "demanded", process_id=process_id)
     return start
 

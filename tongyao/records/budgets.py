@@ -57,12 +57,16 @@ class Budgets:
     async def open(
         self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None, person: str | None = None
     ) -> Budget:
-        """Open the budget of a tree. One that is open already is not changed."""
+        """Open the budget of a tree; what the tree has used already counts. One that is open already is not changed."""
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person) VALUES (%s, %s, %s, %s)
+                """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person, settled_tokens, settled_cost)
+                   SELECT %(root)s, %(tokens)s, %(cost)s, %(person)s,
+                       COALESCE(sum(m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens), 0),
+                       COALESCE(sum(m.cost), 0)
+                   FROM model_calls m JOIN processes p ON p.id = m.process_id WHERE p.root_id = %(root)s
                    ON CONFLICT (root_id) DO NOTHING""",
-                [root_id, tokens, cost, person],
+                {"root": root_id, "tokens": tokens, "cost": cost, "person": person},
             )
         return await self.get(root_id)
 
@@ -150,8 +154,8 @@ async def settle(
 ) -> None:
     """Release what a process has reserved for `key`, and count what was really used, even beyond a limit.
 
-    Part of the caller's transaction. `key` None: everything that this process has reserved. Nothing is counted where the
-    process's tree has no budget.
+    Part of the caller's transaction. `key` None: everything that this process has reserved. Where the process's tree has
+    no budget yet, nothing is counted: `Budgets.open` does it later.
     """
     budget = await _locked(connection, "root_id = (SELECT root_id FROM processes WHERE id = %s)", process_id)
     if budget is None:
