@@ -1,10 +1,12 @@
-"""Whoever is asked in a child process learns no name that was hidden in its parent."""
+"""Whoever is asked in a child process learns no name that was hidden in its parent, and nothing of somebody who had themself erased."""
 
 from __future__ import annotations
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
 from tests.gateway.test_choosing import TEXTS
+from tongyao.protocol.model.tension import MISSING, Lineage, Tension
+from tongyao.protocol.rules.identity.redaction import ERASED, Erasure
 
 TENSION = {
     "transition": "The ferry of Rosa Feldman crosses the lake again",
@@ -58,3 +60,22 @@ async def test_who_is_asked_to_fill_a_hole_reads_marks_for_the_names_of_the_firs
     assert tension == hole["choices"]["residual"]["tension"], "the demander saw what would be read"
     for one in (pid, select["process_id"]):
         await gateway.ask("POST", f"/processes/{one}/messages", demander, json={"kind": "cancel"})
+
+
+def test_what_an_erased_person_was_to_give_leaves_the_child_also_where_others_use_all_its_words() -> None:
+    hole = Tension(
+        transition="Somebody who does this: “I can lift the ferry”",
+        initial_state="The rest of the plan stands. The ferry lies on the shore.",
+        barriers=("Missing: “I can lift the ferry”",),
+        exchange="“I need a room at the shore”",
+        lineage=Lineage(root="p", parent="p", residual="plan/1/hole/P02", depth=1),
+    )
+    words = ["I can lift the ferry. I need a room at the shore."]
+
+    def left(alias: str) -> Tension:
+        return Erasure("p.1-P02", seats={"p": alias}, words=words, elsewhere=words).tension(hole)
+
+    theirs = left("P02")
+    assert (theirs.transition, theirs.barriers, theirs.exchange) == (ERASED, (MISSING,), MISSING)
+    assert theirs.initial_state == hole.initial_state, "the rest of the plan is no part of theirs"
+    assert left("P01") == hole

@@ -197,18 +197,22 @@ class Erasure:
         return left.model_copy(update={"markdown": plan_markdown(left)})
 
     def tension(self, tension: Tension) -> Tension:
-        """A tension that grew out of a process they were in, without what is theirs."""
-        barriers = tuple(MISSING if self.touches(barrier) else barrier for barrier in tension.barriers)
-        erased = ERASED_ZH if tension.language == "zh" else ERASED
+        """A tension that grew out of a process they were in, without what is theirs. Their hole is made of what they said, but for I."""
         lineage = tension.lineage
+        hole = lineage is not None and lineage.residual.endswith(f"/hole/{self._seats.get(lineage.parent)}")
         if lineage is not None and self.touches(lineage.title):
             lineage = lineage.model_copy(update={"title": ""})
+
+        def left(text: str) -> bool:
+            return not (hole or self.touches(text))
+
+        erased = ERASED_ZH if tension.language == "zh" else ERASED
         return tension.model_copy(
             update={
-                "transition": erased if self.touches(tension.transition) else tension.transition,
+                "transition": tension.transition if left(tension.transition) else erased,
                 "initial_state": MISSING if self.touches(tension.initial_state) else tension.initial_state,
-                "barriers": barriers,
-                "exchange": MISSING if self.touches(tension.exchange) else tension.exchange,
+                "barriers": tuple(barrier if left(barrier) else MISSING for barrier in tension.barriers),
+                "exchange": tension.exchange if left(tension.exchange) else MISSING,
                 "lineage": lineage,
                 "names": tuple(one for one in tension.names if not self.touches(one.name)),
             }
