@@ -70,6 +70,18 @@ def view_of(*seen: Observation, **more: object) -> PartyView:
     )
 
 
+def test_the_observation_on_the_page_of_a_process_says_who_touches_which_part_the_barriers_first() -> None:
+    change = Contribution(
+        id="R2/catalyst/7", alias="P01", target="T", effect=Effect.HELPS, text="P01 wants light, too."
+    )
+    seen = SEEN.model_copy(update={"pairs": (), "contributions": (change, *SEEN.contributions)})
+    (shown,) = observations(view_of(seen))
+    assert [one.text for one in shown.contributions] == ["P02 lights a part of the quay.", "P01 wants light, too."]
+    page = "{% import 'parts/process.html' as parts with context %}{{ parts.observation(seen, 'n') }}"
+    made = environment().from_string(page).render(seen=shown, view=view_of(), sources={}, **words("en"))
+    assert made.index("What touches the intent") < made.index("P02 lights a part") < made.index("holds the key")
+
+
 def test_an_observation_that_repeats_an_earlier_round_says_so_in_one_line() -> None:
     before = SEEN.model_copy(update={"round": 1})
     silent = Observation(round=3, verdict=Verdict.EXHAUSTED)

@@ -185,6 +185,13 @@ def test_steps_say_who_when_and_after_what() -> None:
     assert "2. **P02:** Set down. *(P02 offered it; not agreed; waits for P01, step 1 (Load the bus))*" in told
 
 
+def test_a_step_says_why_it_waits_for_that_of_somebody_else() -> None:
+    needs = claim("The bus is up the east side first.", "R1/P01/1")
+    keys = DRAFT.roles[1].model_copy(update={"dependencies": [needs, claim("The rain stops.", "R1/P02/1")]})
+    told = plan_markdown(settled(DRAFT.model_copy(update={"roles": [DRAFT.roles[0], keys]})))
+    assert "waits for P01, step 1 (Load the bus); P02 needs this first: The bus is up the east side first)*" in told
+
+
 def test_what_the_demander_is_to_decide_is_not_called_their_offer() -> None:
     task = TaskDraft(id="t3", title="Say whether the door may be opened", assignee="P00", sources=["T/E"])
     told = plan_markdown(settled(DRAFT.model_copy(update={"tasks": [task]})))

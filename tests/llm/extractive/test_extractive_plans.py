@@ -204,7 +204,7 @@ async def test_a_barrier_that_nobody_speaks_of_stays_open_in_a_sentence_that_is_
     (residual,) = plan.residuals
     barrier = "The farmers do not say when they spray the orchards"
     assert residual.title == f"Nothing was found on this: “{barrier}”"
-    assert residual.transition == f"Somebody is found who can help with this: “{barrier}”."
+    assert residual.transition == f"Find somebody who can help with this: “{barrier}”."
     assert residual.barriers == [f"{barrier}."]
 
 

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from tongyao.app.choosing.tension_words import LineWords
+from tongyao.protocol.model.intent_parts import lens_over
 from tongyao.protocol.model.tension import Tension
 
 _CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")
 _WORD: Final = re.compile(r"[a-z0-9£$€]{3,}|[\u4e00-\u9fff]+")
 _SHARE: Final = 0.34
 """A clause is taken up by a part that has at least this share of its words."""
+_LEAST_SAID: Final = 3
+"""Letters of a piece of an intent: what is shorter says nothing that could be lost."""
 _COMMON: Final = frozenset(
     "the and for with that this have has are was not but our all can will from they you its into what which".split()
 )
@@ -21,6 +24,7 @@ _COMMON: Final = frozenset(
 def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> list[tuple[str, str]]:
     """The intent in pieces, each with `T`, `I`, `B` or `E`, or with an empty letter where nothing took it up.
 
+    A line over a part, which the help with an intent wrote, is no words of the part: nothing takes it up.
     `quoted`: what the tension rests on. Where it is empty, because the tension came with the intent or was revised, clauses are
     compared with its lines.
     """
@@ -37,12 +41,22 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
         words = _words(clause)
         shares = {letter: len(words & known) / len(words) if words else 0.0 for letter, known in parts.items()}
         letter, share = max(shares.items(), key=lambda one: one[1])
-        letter = letter if share >= _SHARE else ""
-        if found and found[-1][1] == letter:
+        letter = letter if share >= _SHARE and lens_over(clause.strip()) is None else ""
+        if found and found[-1][1] == letter and not found[-1][0].endswith("\n"):
             found[-1] = (found[-1][0] + clause, letter)
         else:
             found.append((clause, letter))
     return found
+
+
+def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
+    """What the author said and nothing took up, of the pieces of an intent."""
+    own = (
+        "\n".join(line for line in text.splitlines() if lens_over(line) is None).strip()
+        for text, letter in shown
+        if not letter
+    )
+    return [text for text in own if sum(map(str.isalnum, text)) > _LEAST_SAID]
 
 
 def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.plan_answers import GivenAnswer, decision_in_words
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.plan import Delivery, Plan, Task
-from tongyao.protocol.model.sizes import cut, language_of
+from tongyao.protocol.model.sizes import cut, language_of, quotes_closed
 from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -76,7 +76,7 @@ def _name(task: Task) -> str:
     while language == "en" and len(short) > _NAME_CHARS[language] and " " in short:
         short = short.rpartition(" ")[0]
     short = short[: _NAME_CHARS[language]].rstrip(" ,.;:，、；：。…")
-    return short if len(short) >= len(title.rstrip(".。")) else f"{short} …"
+    return short if len(short) >= len(title.rstrip(".。")) else quotes_closed(f"{short} …")
 
 
 def _layers(tasks: Sequence[Task]) -> list[int]:

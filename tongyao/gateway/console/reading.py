@@ -11,7 +11,7 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relation, Translation
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Projection
-from tongyao.protocol.model.sizes import cut, language_of
+from tongyao.protocol.model.sizes import cut, language_of, quotes_closed
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -57,7 +57,7 @@ def title_of_words(title: str | None, intent: str | None, tension: Tension | Non
     for stop in (". ", "; ", "? ", "! "):
         first = first.split(stop)[0]
     short = cut(first, _TITLE_UNITS if any(c.isascii() and c.isalpha() for c in first) else 2 * _TITLE_UNITS)
-    return short.rstrip(" ,.;:，、；：") + ("" if len(short) >= len(first) else " …")
+    return quotes_closed(short.rstrip(" ,.;:，、；：") + ("" if len(short) >= len(first) else " …"))
 
 
 def step_of(phase: Phase) -> int | None:
@@ -169,6 +169,7 @@ class Observed:
     round: int
     relations: list[Statement]
     translations: list[Statement]
+    contributions: list[Statement]
     frameworks: list[Statement]
     overlooked: list[Statement]
     absent: list[Statement]
@@ -185,7 +186,7 @@ class Observed:
         return self._texts() == other._texts()
 
     def _texts(self) -> list[tuple[str, str]]:
-        groups = ("relations", "translations", "frameworks", "overlooked", "absent", "ignored")
+        groups = ("relations", "translations", "contributions", "frameworks", "overlooked", "absent", "ignored")
         return [(name, one.text) for name in groups for one in getattr(self, name)]
 
 
@@ -220,6 +221,10 @@ def _observed(view: PartyView, seen: Observation) -> Observed:
             if one is not None
         ],
         translations=[said(_both_say(one), one.sources) for one in seen.translations],
+        contributions=[
+            said(one.text, one.sources)
+            for one in sorted(seen.contributions, key=lambda one: (not one.target.startswith("B"), one.target))
+        ],
         frameworks=[
             said(f"{one.name}{_colon(one.text)}{one.text}" if one.name else one.text, one.sources)
             for one in (*seen.frameworks, *seen.third_party_value)

@@ -79,9 +79,9 @@ PLAN: Final[Mapping[Language, Mapping[str, str]]] = {
         "mutual": "{a} and {b} each wait for the other's share; the record does not say who is first.",
         "not_spoken_of": "Nothing was found on this: {said}",
         "not_offered": "No offer for this was found here: {said}",
-        "wanted": "Somebody is found who can help with this: {said}.",
+        "wanted": "Find somebody who can help with this: {said}.",
         "offset": "The conditions of {a} and {b} may not fit together",
-        "hold_both": "A way is found in which both hold: {both}.",
+        "hold_both": "Find a way in which both hold: {both}.",
         "apart": "{a} says {x}, {b} says {y}: as they stand the two may not both hold.",
         "one_goes_on": "At one point in this plan, what two people say may not fit together. It stands under “What stayed open”, and a process of its "
         "own can be started for it.",

@@ -13,11 +13,11 @@ from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section, earlier_answers_sections
 from tongyao.protocol.documents.to_reader import addressed
-from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
+from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task, speakers
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.sizes import cut
+from tongyao.protocol.model.sizes import cut, quotes_closed
 from tongyao.protocol.model.tension import MISSING
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
@@ -43,7 +43,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "costs": "Costs, and does not do:",
         "dependencies": "Only if:",
         "silent": "The rounds gave no part to this person.",
-        "changes": "What is looked for:",
+        "changes": "What is wanted:",
         "stands": "How things stand:",
         "hinders": "In the way:",
         "exchange": "In return:",
@@ -61,6 +61,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "outside": "somebody outside this room: {who}",
         "outside_unknown": "somebody outside this room",
         "after": "waits for {steps}",
+        "because": "{who} needs this first: {needed}",
         "step": "step {number} ({title})",
         "step_of": "{who}, step {number} ({title})",
         "reduced": "Assembled from the record: no plan could be read from the engine's answer.",
@@ -108,6 +109,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "outside": "在场以外的人：{who}",
         "outside_unknown": "在场以外的人",
         "after": "要等{steps}",
+        "because": "{who} 要先有：{needed}",
         "step": "第 {number} 步（{title}）",
         "step_of": "{who} 的第 {number} 步（{title}）",
         "reduced": "由记录直接拼成：引擎的回答无法读取。",
@@ -281,13 +283,25 @@ class _Layout:
             who = words[decision or task.standing].format(who=task.assignee)
         steps = [self._before(numbers[one]) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
-        return words["apart"].join([who, *after])
+        needed = [one.rstrip(".。") for one in self._needed(task)]
+        because = [words["because"].format(who=task.assignee, needed=words["and"].join(needed))] if needed else []
+        return words["apart"].join([who, *after, *because])
+
+    def _needed(self, task: Task) -> list[str]:
+        """Why a task waits for those of others: what its assignee depends on and these others said."""
+        before = {one.assignee for one in self._plan.tasks if one.id in task.prerequisites} - {task.assignee}
+        return [
+            claim.text
+            for role in self._plan.roles
+            for claim in role.dependencies
+            if role.alias == task.assignee and before & speakers(claim.sources)
+        ]
 
     def _before(self, number: int) -> str:
         """A step that another one waits for: whose it is, and its first words."""
         task = self._plan.tasks[number - 1]
         short = cut(task.title.strip(), _TITLE_UNITS[self._language]).rstrip(" ,.;:，、；：。")
-        title = short if len(short) >= len(task.title.strip().rstrip(".。")) else f"{short} …"
+        title = short if len(short) >= len(task.title.strip().rstrip(".。")) else quotes_closed(f"{short} …")
         name = "step_of" if task.has_doer else "step"
         return self._words[name].format(who=task.assignee, number=number, title=title)
 

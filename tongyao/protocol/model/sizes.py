@@ -10,6 +10,7 @@ WHOLE_PROFILE_CHARS: Final = 50_000
 
 _UNIT_CHARS: Final = 20
 _LEAST_CHARS: Final = 400
+_QUOTES: Final = {"“": "”", "「": "」", "『": "』", "《": "》"}
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _CJK_MARKS = r"\u3000-\u303f\uff00-\uffef"
@@ -41,6 +42,17 @@ def cut(text: str, limit: int) -> str:
             return text[:end].rstrip()
         end = match.end()
     return text
+
+
+def quotes_closed(beginning: str) -> str:
+    """The beginning of a text, with the end of each quotation that begins in it."""
+    ends = list[str]()
+    for sign in beginning:
+        if sign in _QUOTES:
+            ends.append(_QUOTES[sign])
+        elif ends and sign == ends[-1]:
+            ends.pop()
+    return beginning + "".join(reversed(ends))
 
 
 def shortened(text: str, limit: int) -> str:

@@ -27,12 +27,11 @@ from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, reading
-from tongyao.gateway.console.lighting import pieces
+from tongyao.gateway.console.lighting import left_over, pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
-from tongyao.protocol.model.intent_parts import lens_over
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import MISSING
@@ -41,8 +40,6 @@ router = APIRouter(prefix="/processes/{process_id}")
 
 _STOP_SECONDS: Final = 30 * 24 * 3600
 """By so much the time to confirm is made longer when its countdown is stopped: long enough to be no hurry."""
-_LEAST_SAID: Final = 3
-"""Letters of a piece of an intent: what is shorter says nothing that could be lost."""
 _COUNTED_SECONDS: Final = 3600
 """A countdown is shown when no more than this is left."""
 
@@ -128,11 +125,7 @@ async def _tension_page(
         title=reading.title_of(view),
         parent=access.process.parent_id,
         pieces=shown,
-        unlit=[
-            text.strip()
-            for text, letter in shown
-            if not letter and sum(map(str.isalnum, text)) > _LEAST_SAID and lens_over(text) is None
-        ],
+        unlit=left_over(shown),
         of_profile=[one for one in quoted if one.source == "profile"],
         ask=ask,
         left=_seconds_left(ask),
