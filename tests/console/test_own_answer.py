@@ -43,7 +43,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     answered = await house.harness.ask("POST", f"/processes/{house.pid}/messages", house.tokens["P03"], json=commit)
     assert answered.status_code == 200, answered.text
     await house.stack.end(house.pid)
-    assert await views(house) == {**dict.fromkeys(house.seats, "given"), "P05": "over"}
+    assert await views(house) == {**dict.fromkeys(house.seats, "given"), "P05": "unasked"}
     async with console.visitor(house.tokens["P00"]) as page:
         await page.goto(plan)
         ended = await page.locator("header").inner_text()
@@ -58,7 +58,9 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     async with console.visitor(house.tokens["P05"]) as page:
         for path in ("", "/delivery"):
             await page.goto(plan + path)
-            await page.get_by_text("The time for answers is over, and you gave none.").wait_for()
+            await page.get_by_text(
+                "Nobody waited for your answer to the plan, because your proxy spoke for you."
+            ).wait_for()
         assert await page.get_by_role("button", name="I commit to this part").count() == 0
     refused = await house.harness.ask("POST", f"/processes/{house.pid}/messages", house.tokens["P05"], json=commit)
     assert refused.json()["code"] == "ended"

@@ -26,7 +26,7 @@ def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
 def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
     life = Life.in_round_one("human", "proxy")
     for alias in ("P00", "P02"):
-        assert told(life, alias) == "Round 1 is under way. Nothing has to be done by you now."
+        assert told(life, alias) == "Round 1 is under way. It does not wait for you now."
 
 
 def test_while_the_plan_is_answered_the_demander_hears_of_points_that_stayed_open() -> None:

@@ -16,14 +16,17 @@ from tongyao.app.operators.project_again import state_of
 from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
 from tongyao.protocol.life.machine import wanted
-from tongyao.protocol.life.why import Reason, why, why_for_party
+from tongyao.protocol.life.why import Reason, others_are_waited_for_until, why, why_for_party
 from tongyao.protocol.model.value import Value
 
 
 class Why(Value):
-    """`sentence`: for whoever asks, in the language of the process. `reasons`: for operators, with aliases."""
+    """`sentence`: for whoever asks, in the language of the process. `until`: when the wait for others ends at the latest, where
+    there is such a date and the reader is not waited for. `reasons`: for operators, with aliases.
+    """
 
     sentence: str
+    until: datetime | None = None
     reasons: tuple[Reason, ...] = ()
 
 
@@ -44,7 +47,10 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
         return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")
     if access.role is not Role.OPERATOR:  # many look at one process; the few operators get an answer of their own
         state = await context.states.of(process_id, run_id=access.process.run_id, seq=access.process.seq)
-        return Why(sentence=why_for_party(state, access.alias, language))
+        return Why(
+            sentence=why_for_party(state, access.alias, language),
+            until=others_are_waited_for_until(state, access.alias),
+        )
     try:
         state, _ = await state_of(context.client, process_id)
     except Unavailable as error:

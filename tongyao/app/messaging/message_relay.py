@@ -187,7 +187,13 @@ class MessageRelay:
             named = [choice.profile_id for choice in message.participants]
             known = await self._library.profiles.get_many(named)
             if unknown := [one for one in named if one not in known]:
-                raise BadInput("unknown_profiles", f"there is no profile {', '.join(unknown)}", field="participants")
+                raise BadInput(
+                    "unknown_profiles",
+                    f"there is no profile {', '.join(unknown)}",
+                    field="participants",
+                    ids=unknown,
+                    zh=f"没有档案 {'、'.join(unknown)}",
+                )
 
     async def _take(self, stored: StoredMessage, wait: float) -> StoredMessage | None:
         return await self._library.messages.take(stored.id, lease=wait + LEASE_SECONDS)

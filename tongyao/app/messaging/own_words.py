@@ -15,9 +15,12 @@ from tongyao.protocol.rules import read_access
 
 
 class Preview(Value):
-    """`text`: as the catalyst gets it. `open_record`: whether the others read it after the plan, too."""
+    """`text`: as the catalyst gets it. `named`: whether the author's name is known here. `open_record`: whether the others read it
+    after the plan, too.
+    """
 
     text: str
+    named: bool
     open_record: bool
 
 
@@ -27,7 +30,9 @@ async def preview(context: AppContext, caller: Caller, process_id: str, text: st
     if len(text) > MAX_TEXT:
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")
     record = await context.repositories.record(access.process)
+    seats = (record.demander, *record.participants)
     return Preview(
+        named=any(one.identities for one in seats if one.alias == access.alias),
         text=read_access.own_anonymizer(record, access.alias).text(text, author=access.alias),
         open_record=access.process.open_record,
     )

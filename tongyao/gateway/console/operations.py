@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import quote
 
 from tongyao.gateway.console.dates import duration
 from tongyao.gateway.console.texts import Language
@@ -26,6 +27,13 @@ class StepCells:
 
 def now_utc() -> datetime:
     return datetime.now(UTC)
+
+
+def in_temporal(ui: str, process: str, run: str = "") -> str:
+    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
+    if not ui:
+        return ""
+    return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")
 
 
 def age(at: datetime, language: Language) -> str:

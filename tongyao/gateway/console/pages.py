@@ -107,8 +107,8 @@ def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HT
 
 
 def words(language: Language) -> dict[str, Any]:
-    """What templates speak with: `t('page.key')`, `known('page.key')`, and the language for the document."""
-    return {"t": partial(say, language), "known": known, "language": language}
+    """What templates speak with: `t('page.key')`, `known('page.key')`, what stands between two sentences, and the language for the document."""
+    return {"t": partial(say, language), "known": known, "gap": "" if language == "zh" else " ", "language": language}
 
 
 def _of(visit: Visit) -> dict[str, Any]:

@@ -44,6 +44,8 @@ _MARK = re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?P<title>[^*_]+?)\1\s*[:：]?\s*$")
 _BOLD_LEAD = re.compile(r"(\*\*|__)(?P<title>[^*_]+?)(?:[:：]\1|\1\s*[:：])\s*(?=\S)")
 _LABEL = re.compile(r"(?P<title>[^。，,.;；：:!?！？]{2,30})[：:]\s*(?=\S)")
+_FIELD = re.compile(r"(?P<title>[^。，,.;；：:!?！？\n]{1,30})：[ \t]*(?=\S)")
+"""Of a profile made of fields (`tongyao.field.profile_import`): each stands on a line of its own, after its name."""
 _TURN = re.compile(
     r"[；;]|[，,]\s*(?=但|可是|不过|就是|所以|只是|另外|我们?(?:也|还))",
     re.IGNORECASE,
@@ -81,12 +83,13 @@ class Sentence:
 
 @dataclass(frozen=True)
 class _Block:
-    """A stretch of prose: `text[n]` stands at `places[n]` of the source."""
+    """A stretch of prose: `text[n]` stands at `places[n]` of the source. `field`: the name of the field whose value it is."""
 
     text: str
     places: tuple[int, ...]
     listed: bool = False
     heading: bool = False
+    field: str = ""
 
     def since(self, at: int) -> _Block:
         return replace(self, text=self.text[at:], places=self.places[at:])
@@ -100,7 +103,7 @@ def split(text: str, *, offset: int = 0) -> list[Sentence]:
     blocks = list(_blocks(text))
     for number, block in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else None
-        title = _title(block, following)
+        title = _title(block, following) if not block.field else ""
         if title:
             section = title
             chapter = title if block.heading else chapter
@@ -112,6 +115,8 @@ def split(text: str, *, offset: int = 0) -> list[Sentence]:
         lead = _BOLD_LEAD.match(block.text)
         if lead and units(lead["title"]) <= HEADING_UNITS:
             heading, block = lead["title"].strip(), block.since(lead.end())
+        elif block.field:
+            heading = f"{section}: {block.field}" if section else block.field
         elif label := _LABEL.match(block.text):
             heading = f"{section}: {label['title'].strip()}" if section else label["title"].strip()
         found += _sentences(_plain(block), heading, offset)
@@ -183,8 +188,14 @@ def _placed(token: Token, text: str, starts: list[int], cursors: dict[int, int])
 
 
 def _parts(block: _Block) -> Iterator[_Block]:
-    """A paragraph, cut before lines that begin with a bullet of no Markdown, and after a first line in bold."""
+    """A paragraph, cut before lines that begin with a bullet of no Markdown, and after a first line in bold; or the values of its fields."""
     lines = [0, *(match.end() for match in _LINE_END.finditer(block.text)), len(block.text) + 1]
+    fields = [match for start in lines[:-1] if (match := _FIELD.match(block.text, start))]
+    if len(fields) > 1 and fields[0].start() == 0:
+        for field, end in zip(fields, [*(one.start() - 1 for one in fields[1:]), len(block.text)], strict=True):
+            value = replace(block.since(field.end()), text=block.text[field.end() : end])
+            yield from (replace(part, field=field["title"].strip()) for part in _parts(value))
+        return
     begin, listed = 0, False
     for start, end in pairwise(lines):
         line = block.text[start : end - 1]

@@ -24,6 +24,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "propose": "Proposed a change",
         "erased": "Erased: what they answered no longer holds",
         "": "No answer",
+        "open": "No answer yet",
         "name": "{alias} ({name})",
         "said": "{who}:",
         "words": "“{words}”",
@@ -41,6 +42,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "propose": "提了修改的",
         "erased": "已抹去的，答复不再作数",
         "": "没有答复的",
+        "open": "还没有答复的",
         "name": "{alias}（{name}）",
         "said": "{who}：",
         "words": "“{words}”",
@@ -51,9 +53,9 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 _DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
-OwnAnswer = Literal["later", "asked", "possible", "given", "over"]
+OwnAnswer = Literal["later", "asked", "possible", "given", "over", "unasked"]
 """Whether a plan is answered by the person whose part of it is read: not yet; waited for; possible and not waited for, because
-their proxy spoke; given; or no longer, and they gave none."""
+their proxy spoke; given; no longer, and they gave none; or no longer, and nobody waited for it, because their proxy spoke."""
 _OWN: Final[Mapping[Language, Mapping[OwnAnswer, str]]] = {
     "en": {
         "later": "You can answer as soon as everybody’s part is written.",
@@ -62,6 +64,7 @@ _OWN: Final[Mapping[Language, Mapping[OwnAnswer, str]]] = {
         "answers are in, and nobody waits for you.",
         "given": "You have answered.",
         "over": "The time for answers is over, and you gave none. Nothing is agreed for you.",
+        "unasked": "Nobody waited for your answer to the plan, because your proxy spoke for you. You gave none yourself, so nothing is agreed for you.",
     },
     "zh": {
         "later": "每个人的那一份都写好之后，你就可以答复。",
@@ -69,6 +72,7 @@ _OWN: Final[Mapping[Language, Mapping[OwnAnswer, str]]] = {
         "possible": "各轮里是代理替你说的。代理不会替你答复方案。征求答复期间你可以自己答复；没有人在等你。",
         "given": "你已经答复。",
         "over": "征求答复已经结束，你没有答复，没有替你谈定任何事。",
+        "unasked": "没有人等你答复这份方案，因为是代理替你说的。你自己没有答复过，所以没有替你谈定任何事。",
     },
 }
 
@@ -115,19 +119,22 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
     return sections
 
 
-def answered_by(answers: Sequence[GivenAnswer], language: Language) -> str:
-    """Who answered what, and who did not, in one line; empty where nobody has a part of the plan."""
+def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_open: bool = False) -> str:
+    """Who answered what, and who did not, in one line; empty where nobody has a part of the plan. `still_open`: whether the plan can be answered."""
     words = _WORDS[language]
     said = (
-        words["heading"].format(heading=heading, who=words["and"].join(_who(one, words) for one in those))
+        words["heading"].format(
+            heading=words["open"] if still_open and not those[0].decision else heading,
+            who=words["and"].join(_who(one, words) for one in those),
+        )
         for heading, those in _by_decision(answers, language)
     )
     return words["between"].join(said)
 
 
-def decision_in_words(decision: str, language: Language) -> str:
-    """One person's answer, as it stands above those who gave it. `decision`: empty for none."""
-    return _WORDS[language][decision]
+def decision_in_words(decision: str, language: Language, *, still_open: bool = False) -> str:
+    """One person's answer, as it stands above those who gave it. `decision`: empty for none; `still_open`: whether it can be given."""
+    return _WORDS[language]["open" if still_open and not decision else decision]
 
 
 def own_answer_in_words(own: OwnAnswer, language: Language) -> str:

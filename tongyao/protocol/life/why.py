@@ -248,7 +248,7 @@ def why_for_party(state: State, alias: str, language: str) -> str:
         said = _GOES_ON.get(state.phase, ("", ""))[which].format(round=state.round)
         if alias == DEMANDER and state.undecided:
             said += _OPEN_POINTS[which]
-        return said + ("目前不需要你做什么。" if zh else "Nothing has to be done by you now.")
+        return said + ("现在没有在等你。" if zh else "It does not wait for you now.")
     what = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))[which].format(
         round=state.round
     )
@@ -256,6 +256,14 @@ def why_for_party(state: State, alias: str, language: str) -> str:
     if until is None:
         return f"{what}。" if zh else f"{what}."
     return f"{what}，截至 {until:%Y-%m-%d %H:%M} UTC。" if zh else f"{what}, until {until:%Y-%m-%d %H:%M} UTC."
+
+
+def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
+    """When the last deadline of others runs out; None where the party is waited for itself, or no deadline runs. It names nobody."""
+    waits = [] if state.suspended or state.causes else _people(state)
+    if any(reason.waits_for == alias for reason in waits):
+        return None
+    return max((reason.until for reason in waits if reason.until is not None), default=None)
 
 
 _ASKED_OF_YOU: Final[Mapping[Phase, tuple[str, str]]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -14,7 +13,7 @@ from tongyao.app.messaging.wire import checked_key
 from tongyao.app.operators.operations import HOURS, read_operations, read_processes_in
 from tongyao.app.operators.resume_all import resume_all
 from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.console.operations import age, now_utc, step_shares, used_channels
+from tongyao.gateway.console.operations import age, in_temporal, now_utc, step_shares, used_channels
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, text_in
 from tongyao.records.overview import ProcessState
@@ -38,7 +37,7 @@ async def show_operators(
         hours=HOURS,
         now=now_utc(),
         age=lambda at: age(at, visit.language),
-        temporal=partial(_in_temporal, visit.context.temporal_ui),
+        temporal=partial(in_temporal, visit.context.temporal_ui),
         temporal_list=visit.context.temporal_ui,
         day_budget=visit.context.day_budgets.cost,
         steps=step_shares(shown.steps),
@@ -58,7 +57,7 @@ async def show_processes_in(visit: SignedIn, state: ProcessState) -> Response:
         state=state,
         lines=lines,
         age=lambda at: age(at, visit.language),
-        temporal=partial(_in_temporal, visit.context.temporal_ui),
+        temporal=partial(in_temporal, visit.context.temporal_ui),
     )
 
 
@@ -76,10 +75,3 @@ async def resume(visit: SignedIn, form: Form) -> Response:
     results = [one.result for one in done]
     applied, waits = results.count("applied"), results.count("waiting")
     return go_to(f"/operators?resumed={applied}&waits={waits}&refused={len(results) - applied - waits}")
-
-
-def _in_temporal(ui: str, process: str, run: str = "") -> str:
-    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
-    if not ui:
-        return ""
-    return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")

@@ -166,23 +166,35 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
         speaks = {one: text_in(form, f"endpoint-{one}") for one in chosen}
         speaks |= {one: text_in(form, "endpoint-others") for one in named}
         people = [{"profile_id": one, "endpoint": endpoint or None} for one, endpoint in speaks.items()]
-        await _check_enough(visit, process_id, len(people))
+        await _check_number(visit, process_id, len(people))
         receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
-    except (BadInput, Refused) as problem:
+    except BadInput as problem:
+        if unknown := problem.details.get("ids"):
+            problem = _in_words("unknown_profiles", "people.unknown", ids=", ".join(unknown), own=visit.caller.person)
+        return await _people_page(visit, process_id, problem=problem, given=form)
+    except Refused as problem:
         return await _people_page(visit, process_id, problem=problem, given=form)
     return go_to(f"/processes/{process_id}?message={quote(receipt.id, safe='')}")
 
 
-async def _check_enough(visit: Visit, process_id: str, chosen: int) -> None:
-    """Raises `BadInput` that says how many are needed."""
+async def _check_number(visit: Visit, process_id: str, chosen: int) -> None:
+    """Raises `BadInput` that says how many are needed, or how many there may be."""
     access = await _of_demander(visit, process_id)
-    needed = max(1, ProcessSettings.model_validate(access.process.settings).quorum)
+    settings = ProcessSettings.model_validate(access.process.settings)
+    needed = max(1, settings.quorum)
     if chosen < needed:
         words = {
             language: say(language, "people.too_few", n=chosen, needed=say(language, "people.needed", n=needed))
             for language in LANGUAGES
         }
         raise BadInput("too_few_chosen", words["en"], zh=words["zh"])
+    if chosen > settings.max_others:
+        raise _in_words("too_many_chosen", "people.too_many", chosen=chosen, n=settings.max_others)
+
+
+def _in_words(code: str, key: str, **values: Any) -> BadInput:
+    """A problem in the words of the catalogue."""
+    return BadInput(code, say("en", key, **values), zh=say("zh", key, **values))
 
 
 async def _people_page(
@@ -214,6 +226,7 @@ async def _people_page(
         parent=parent,
         cost=await _cost_before(visit, parent) if parent else None,
         perspectives=PERSPECTIVES,
+        most=most,
         ask=await _asked(visit, process_id, "select_participants"),
         chosen=taken if given is None else given.getlist("person"),
         given=given,

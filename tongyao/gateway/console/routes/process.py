@@ -26,6 +26,7 @@ from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import afterwards
 from tongyao.gateway.console.live import Live
+from tongyao.gateway.console.operations import in_temporal
 from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, session_of, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
@@ -146,6 +147,7 @@ async def _page(
         is_demander=access.role is Role.DEMANDER,
         now=await afterwards(visit, access, view),
         is_operator=access.role is Role.OPERATOR,
+        in_temporal=in_temporal(visit.context.temporal_ui, process_id) if access.role is Role.OPERATOR else "",
         ended=access.process.ended_at,
     )
 
@@ -153,8 +155,9 @@ async def _page(
 def _answers_said(visit: Visit, view: PartyView) -> str:
     """For the demander who answered the plan and who did not; for a participant whether they did."""
     if view.asked:
-        return answered_by(plans.answers_in(view), visit.language)
-    return own_answer_in_words(view.own_answer, visit.language) if view.own_answer in ("possible", "over") else ""
+        return answered_by(plans.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
+    told = view.own_answer in ("possible", "over", "unasked")
+    return own_answer_in_words(view.own_answer, visit.language) if view.own_answer and told else ""
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:

@@ -33,9 +33,10 @@ def own_answer(record: Record, alias: str) -> OwnAnswer | None:
     if record.phase in (Phase.PLANNING, Phase.DELIVERING):
         return "later"
     seat = next((one for one in record.participants if one.alias == alias), None)
+    by_proxy = seat is not None and seat.endpoint is EndpointKind.PROXY
     if record.phase is not Phase.ANSWERING or seat is None or not seat.active:
-        return "over"
-    return "possible" if seat.endpoint is EndpointKind.PROXY else "asked"
+        return "unasked" if by_proxy and seat is not None and seat.active else "over"
+    return "possible" if by_proxy else "asked"
 
 
 def answers_now(record: Record) -> dict[str, str]:
