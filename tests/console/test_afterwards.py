@@ -77,7 +77,7 @@ async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_t
         came = page.locator("#came")
         await came.get_by_label("What you asked for").select_option("partly")
         await came.get_by_label("In your words").fill("It is the Thursday sailing.")
-        await came.get_by_role("button", name="Tell it").click()
+        await came.get_by_role("button", name="Keep it").click()
         await page.get_by_role("status").filter(has_text="Noted.").wait_for()
         assert await came.get_by_label("In your words").input_value() == "It is the Thursday sailing."
     [row] = await console.harness.stack.repositories.feedback.of_process(pid)
@@ -124,7 +124,7 @@ async def test_who_commits_says_how_to_be_reached_and_reads_what_whoever_asked_d
     async with console.visitor(house.tokens[house.human], viewport=PHONE, java_script_enabled=script) as page:
         await page.goto(f"{plan}/delivery")
         assert "Ring 0123." not in await page.content(), "they have not committed"
-        await page.get_by_label("How whoever asked and those who commit too reach you").fill("At the pier office.")
+        await page.get_by_label("How to reach you").fill("At the pier office.")
         if script:
             await looks_right(page)
         await page.get_by_role("button", name="I commit to this part").click()

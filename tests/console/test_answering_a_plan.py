@@ -17,7 +17,7 @@ ONLY_P03: dict[str, Any] = {
     ],
     "tasks": [],
 }
-CONTACT = "How whoever asked and those who commit too reach you"
+CONTACT = "How to reach you"
 
 
 @pytest.fixture

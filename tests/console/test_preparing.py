@@ -89,7 +89,7 @@ async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
         await page.get_by_label("Names that others do not read").fill(" Quillan Orr\n\nVessel Works (firm)\n")
         await page.get_by_role("button", name="Take my wording").click()
         await page.wait_for_url("**/tension?message=*")
-        shown = page.get_by_text("Others read marks for these names:")
+        shown = page.get_by_text("In place of these names others read a mark, like [person 1]:")
         assert await shown.locator("b").all_inner_texts() == ["Quillan Orr", "Vessel Works"], "the next page shows it"
         assert change in await page.locator(".tibe").inner_text()
 
@@ -232,3 +232,20 @@ async def test_an_empty_box_is_refused_in_words(console: Console, house: Ferry) 
         await page.goto(f"{console.url}/console/start")
         await page.get_by_role("button", name="Begin").click()
         assert await page.get_by_role("alert").inner_text() == "Write what you want first, in your own words."
+
+
+async def test_an_id_that_nobody_has_is_refused_beside_its_box_in_the_language_of_the_page(
+    console: Console, house: Ferry
+) -> None:
+    await house.start(chosen=False)
+    await house.stack.until(house.pid, "selecting")
+    async with console.visitor(house.tokens["P00"], language="zh", viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/people")
+        box = page.locator("#others")
+        await box.fill("王小明")
+        await page.get_by_role("button", name="去请他们").click()
+        told = page.get_by_role("alert")
+        assert "这里没有这个编号：王小明。" in await told.inner_text()
+        beside = page.locator("div", has=box).last
+        assert "王小明" in await beside.get_by_role("alert").inner_text()
+        assert await box.input_value() == "王小明", "what was written stays"

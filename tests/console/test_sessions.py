@@ -197,3 +197,16 @@ async def test_registration_is_open_where_only_this_machine_reaches_the_gateway(
     outside = console.harness.also(gateway_host="0.0.0.0")
     assert (await outside.ask("POST", "/profiles", json=said)).status_code == 403
     assert (await console.harness.ask("POST", "/profiles", json=said)).status_code == 201
+
+
+async def test_no_link_leads_away_from_the_page_that_shows_a_key_once(console: Console) -> None:
+    await console.harness.scene()
+    async with console.visitor() as page:
+        await page.goto(f"{console.url}/console/enter")
+        await page.get_by_label("Who you are and what you do").fill("I keep bees and can give two hives.")
+        await page.get_by_label("Your name").fill("Anna Example")
+        await page.get_by_role("button", name="Join", exact=True).click()
+        await page.locator("#key").wait_for()
+        assert not await page.get_by_role("button", name="中文").count(), "the other language is a page without the key"
+        await page.get_by_role("link", name="I have kept it: go on").click()
+        assert await page.get_by_role("button", name="中文").count()

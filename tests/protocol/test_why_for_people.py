@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tests.protocol.lives import Life
-from tongyao.protocol.life.why import why_for_party
+from tongyao.protocol.life.why import others_are_waited_for_until, why_for_party
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -26,10 +26,18 @@ def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
 def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
     life = Life.in_round_one("human", "proxy")
     for alias in ("P00", "P02"):
-        assert told(life, alias) == "Round 1 is under way. It does not wait for you now."
+        assert told(life, alias) == "Round 1 is under way. The process does not wait for you now."
 
 
 def test_while_the_plan_is_answered_the_demander_hears_of_points_that_stayed_open() -> None:
     life = Life.answering("human", "human", residuals_of_plan=1)
     assert "taken back to the field" in told(life, "P00")
     assert told(life, "P01").startswith("The process waits for your answer, until ")
+
+
+def test_it_says_until_when_others_are_waited_for_and_not_whom() -> None:
+    life = Life.in_round_one("human", "proxy")
+    until = others_are_waited_for_until(life.state, "P00")
+    assert until is not None and until > life.world.now
+    assert others_are_waited_for_until(life.state, "P02") == until
+    assert others_are_waited_for_until(life.state, "P01") is None, "their own deadline is with what is asked of them"

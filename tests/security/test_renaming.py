@@ -49,6 +49,7 @@ async def test_a_preview_does_not_tell_who_is_in_the_room(gateway: GatewayHarnes
     alias = next(
         one.alias for one in await gateway.context.repositories.seats.seats(pid) if one.person == kim["profile_id"]
     )
+    assert read.named
     assert read.text == f"Ida Quist, Jo Vandal, Vandal and {alias} know Una Bell: […]."
     await room.close(pid)
 

@@ -19,7 +19,7 @@ from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 OPENINGS: Final = ("", "a.[", "a.(", " '", "“", "1. a. ", "a.[1]", "♨")
 UNITS: Final = (
     "1", "1 ", "1,", "1-", " 1 - ", "1. ", "1. 2. 3. 4. ", "a. b. c. ", "a) b) ", "i. ii. ", "(a) ", "A. ", "e.g. ", "a.b.", "Mr. ", "[1]", "(", "'a ", "'a", "“a. ",
-    "♨\ra. ", "? ", "?!", "!! ", "... ", ". ", "p. 1 ", "No. ", "” ",
+    "♨\ra. ", "? ", "?!", "!! ", "... ", ". ", "p. 1 ", "No. ", "” ", "ab：c d e\n",
 )  # fmt: skip
 
 

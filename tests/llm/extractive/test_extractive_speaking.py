@@ -129,6 +129,18 @@ def test_items_behind_bullets_of_no_markdown_stand_for_themselves() -> None:
     ]
 
 
+def test_each_field_of_a_profile_stands_for_itself_under_its_name() -> None:
+    text = "name：Ira Stone\noffers：A lathe, on Mondays.\nwants：Somebody for the mill.\nNot in May.\nlimits：No night work.\nNo lifts."
+    found = split(text)
+    assert [(one.heading, one.text) for one in found] == [
+        ("offers", "A lathe, on Mondays."),
+        ("wants", "Somebody for the mill."),
+        ("wants", "Not in May."),
+        ("limits", "No night work."),
+    ]
+    assert all(text[one.start : one.end] == one.text for one in found)
+
+
 def test_one_line_as_long_as_a_book_is_split_whole() -> None:
     line = "We carried the hives up the hill again. " * 2_500
     sentences = split(line)

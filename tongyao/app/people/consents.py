@@ -19,17 +19,18 @@ from tongyao.records.process.announcements import START
 from tongyao.records.process.inbox import InboxRow
 
 _DISCLOSED: Final = (
-    "Your proxy reads your profile and may quote it word for word, within your mandate. What it says stands under an alias; the "
-    "catalyst and the writer of the plan read it, and the plan may quote it to the demander and the other participants.",
-    "代理会阅读你的档案，并可在你的授权范围内逐字引用。它的话以代号出现；催化者与方案的撰写者会读到，方案可能把它引用给需求方和其他参与者。",
+    "Your proxy reads your profile and may quote it word for word, within what you allowed. What it says stands under an alias. "
+    "The programs that compare what everybody says and write the plan read it. The plan may quote it to whoever asked and to the "
+    "others who take part.",
+    "代理会读你的档案，可以在你允许的范围内逐字引用。它的话署代号。比较各人说法的程序和写方案的程序会读到；方案可能把它引用给提出的人和其他参加的人看。",
 )
 _OPEN_RECORD: Final = (
-    " After the plan the participants read under aliases what was said.",
-    "方案完成后，参与者可以按代号读到各轮发言。",
+    " After the plan those who took part read under aliases what was said.",
+    "方案写好以后，参加的人可以按代号读到各轮说的话。",
 )
 _ALONE: Final = (
     " You would be the only participant: whatever is said is known to be yours.",
-    "你将是唯一的参与者：所有发言都会被认出是你的。",
+    "你将是唯一参加的人：说的话都会被认出是你的。",
 )
 
 

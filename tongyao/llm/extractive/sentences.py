@@ -193,7 +193,8 @@ def _parts(block: _Block) -> Iterator[_Block]:
     fields = [match for start in lines[:-1] if (match := _FIELD.match(block.text, start))]
     if len(fields) > 1 and fields[0].start() == 0:
         for field, end in zip(fields, [*(one.start() - 1 for one in fields[1:]), len(block.text)], strict=True):
-            value = replace(block.since(field.end()), text=block.text[field.end() : end])
+            start = field.end()
+            value = replace(block, text=block.text[start:end], places=block.places[start:end])
             yield from (replace(part, field=field["title"].strip()) for part in _parts(value))
         return
     begin, listed = 0, False

@@ -248,7 +248,7 @@ def why_for_party(state: State, alias: str, language: str) -> str:
         said = _GOES_ON.get(state.phase, ("", ""))[which].format(round=state.round)
         if alias == DEMANDER and state.undecided:
             said += _OPEN_POINTS[which]
-        return said + ("现在没有在等你。" if zh else "It does not wait for you now.")
+        return said + ("过程现在没有在等你。" if zh else "The process does not wait for you now.")
     what = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))[which].format(
         round=state.round
     )

@@ -88,6 +88,7 @@ async def _page(
         may_answer=ask is not None or view.own_answer == "possible",
         own_answer_in_words=own_answer_in_words,
         answered=mine[-1] if mine else None,
+        before=[one.decision for one in answers if one.alias == access.alias and one.revision < delivery.plan_revision],
         told=await read_feedback(visit.context, process_id, access.alias),
         ended=access.process.ended_at,
         until=await answered_until(visit, process_id),
