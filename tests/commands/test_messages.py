@@ -17,6 +17,10 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.wire import SubmitProjectionBody
+from tongyao.app.people.registration import register_profile
+from tongyao.protocol.model.process import Choice
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.rules.consent import Origin
 
 
 async def messages_of(here: Stack, process: str) -> list[Any]:
@@ -109,4 +113,26 @@ async def test_confirming_by_command_hides_what_else_identifies_and_shows_what_m
     assert [one.name for one in tension.names] == ["Ruth Sands", "Low Pump House"]
     kinds = [row["kind"] for row in await messages_of(stack, process)]
     assert kinds == ["revise_tension", "confirm_tension"]
+    await stack.say(process, "cancel")
+
+
+async def test_whoever_is_spoken_for_on_the_command_line_is_told(stack: Stack) -> None:
+    scene = f"scene-{uuid.uuid4().hex[:8]}"
+    brought = await stack.people(TEXTS, scene=scene)
+    own = f"own-{uuid.uuid4().hex[:8]}"
+    text = "I lend a boat with a flat bottom."
+    await register_profile(stack.context, own, scene=scene, name="Ida Quist", text=text, origin=Origin.API)
+    choices = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in (own, brought[0])]
+    process = await stack.start(choices, scene=scene, auto_confirm=True)
+    await stack.until_round(process, "crystallizing", 1)
+    aliases = {seat.person: seat.alias for seat in await stack.repositories.seats.seats(process)}
+    for person in (own, brought[0]):
+        await stack.asked(process, aliases[person], 1)
+        assert (await tongyao("say", process, "--as", aliases[person], "--nothing-new")).exit_code == 0
+    acts = [
+        one for one in await stack.repositories.notifications.of_process(process) if one.source.startswith("acted/")
+    ]
+    assert [(one.person, one.about["what"]) for one in acts] == [(own, "spoken_for")], (
+        "profiles that the machine brought are nobody's"
+    )
     await stack.say(process, "cancel")

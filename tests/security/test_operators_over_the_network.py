@@ -7,7 +7,10 @@ import uuid
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
+from tests.gateway.test_api import asked, room
 from tests.support.stack import OPERATOR
+from tongyao.app.context import AppContext
+from tongyao.app.operators.signals import signed_payload
 from tongyao.app.people.profiles import ProfileBody, write_profile
 from tongyao.app.people.sessions import issue_link
 from tongyao.app.people.tokens import IssueTokenBody, issue_token
@@ -46,6 +49,16 @@ async def test_an_operators_token_starts_no_process_in_somebodys_name(gateway: G
         assert "not_allowed" in text_of(await client.call_tool("demand", asked))
 
 
+async def told(context: AppContext, person: str) -> list[tuple[str, str | None]]:
+    """Which acts in their name this person was told of, and in which process."""
+    async with session(context.repositories.pool) as connection:
+        cursor = await connection.execute(
+            "SELECT about, process_id FROM notifications WHERE person = %s AND source LIKE 'acted/%%' ORDER BY created_at",
+            [person],
+        )
+        return [(row["about"]["what"], row["process_id"]) for row in await cursor.fetchall()]
+
+
 async def test_who_acts_for_somebody_on_the_machine_has_them_told(gateway: GatewayHarness) -> None:
     scene, context = await gateway.scene(), gateway.context
     person, other, third = [(await gateway.join(scene))["profile_id"] for _ in range(3)]
@@ -54,11 +67,22 @@ async def test_who_acts_for_somebody_on_the_machine_has_them_told(gateway: Gatew
     await write_profile(context, OPERATOR, person, ProfileBody(text="I keep bees, and sheep now."))
     demand = StartProcessBody(intent="I want to sail.", demander=person, participants=(other, third))
     pid = await start_process(context, OPERATOR, demand, key=uuid.uuid4().hex)
-    async with session(context.repositories.pool) as connection:
-        cursor = await connection.execute(
-            "SELECT about, process_id FROM notifications WHERE person = %s AND source LIKE 'acted/%%' ORDER BY created_at",
-            [person],
-        )
-        told = [(row["about"]["what"], row["process_id"]) for row in await cursor.fetchall()]
-    assert told == [("token_made", None), ("token_made", None), ("profile_written", None), ("demanded", pid)]
+    assert await told(context, person) == [
+        ("token_made", None),
+        ("token_made", None),
+        ("profile_written", None),
+        ("demanded", pid),
+    ]
+    await gateway.stack.handle(pid).cancel()
+
+
+async def test_whoever_a_signal_speaks_for_is_told_when_it_is_signed(gateway: GatewayHarness) -> None:
+    pid, _, people = await room(gateway)
+    context, person = gateway.context, people[1]["profile_id"]
+    alias = (await asked(gateway, people[1]["token"], "projection", 1))["alias"]
+    before = await told(context, person)
+    await signed_payload(context, OPERATOR, pid, "submit_projection", {"alias": alias, "round": 1, "text": "I agree."})
+    assert (await told(context, person))[len(before) :] == [("spoken_for", pid)]
+    await signed_payload(context, OPERATOR, pid, "extend_deadline", {"alias": alias, "seconds": 3600})
+    assert len(await told(context, person)) == len(before) + 1, "operators extend a deadline as operators"
     await gateway.stack.handle(pid).cancel()

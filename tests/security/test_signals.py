@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 
 from tests.simulation.rooms import Room
 from tests.support.scripted import Script, ScriptedEngine
-from tests.support.stack import Stack, open_stack
+from tests.support.stack import OPERATOR, Stack, open_stack
 from tests.workflows.test_people import with_people
 from tongyao.app.operators.signals import signed_payload
 from tongyao.protocol.contracts.signatures import signal_bytes
@@ -74,7 +74,7 @@ async def test_words_are_put_into_a_seat_by_a_signed_signal_only_once_and_only_t
     bo, cy = seats["bo"], seats["cy"]
     other, _ = await with_people(here, humans=("bo", "cy"), max_rounds=2, news_rule="seed")
     said: dict[str, Any] = {"alias": bo, "round": 1, "text": "The ramp is 4 m wide."}
-    signed = await signed_payload(here.context, pid, "submit_projection", said)
+    signed = await signed_payload(here.context, OPERATOR, pid, "submit_projection", said)
 
     await here.handle(other).signal("submit_projection", signed)
     await here.handle(pid).signal("answer_plan", signed)

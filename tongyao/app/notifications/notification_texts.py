@@ -23,6 +23,10 @@ _WHAT: Final[dict[str, tuple[str, str]]] = {
     ),
     "profile_written": ("An operator on the machine wrote your profile", "本机管理员改写了你的档案"),
     "demanded": ("An operator on the machine started a process in your name", "本机管理员以你的名义启动了一个过程"),
+    "spoken_for": (
+        "An operator on the machine made a message to a process in your name",
+        "本机管理员以你的名义写了一条给过程的消息",
+    ),
     "reminder": ("A reminder: your turn in round {round}", "提醒：第 {round} 轮仍在等你发言"),
     "escalated": ("{alias} let the time of round {round} pass", "{alias} 在第 {round} 轮超时未发言"),
     "delivery_ready": ("Your part of a plan is ready", "你的那份方案已经就绪"),

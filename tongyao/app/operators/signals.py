@@ -7,19 +7,24 @@ import time
 from datetime import timedelta
 from typing import Any, Final
 
+from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.people.acting import tell_spoken_for
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.contracts.signatures import LONGEST_SECONDS, SIGNED, SignalSignature
+from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.messages import KINDS
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.announcements import START
-from tongyao.records.process.processes import ProcessUnknown
+from tongyao.records.process.processes import ProcessRow, ProcessUnknown
 
 DEFAULT_LIFETIME: Final = timedelta(hours=1)
 
 
 async def signed_payload(
     context: AppContext,
+    caller: Caller,
     process_id: str,
     kind: str,
     payload: dict[str, Any],
@@ -28,7 +33,7 @@ async def signed_payload(
 ) -> dict[str, Any]:
     """`payload` with a signature under `signed`, good for one signal of this kind to this process.
 
-    Where processes trust every signal it is returned as it is. Raises `BadInput`, `NotFound`.
+    Where processes trust every signal it is returned as it is. Whoever it speaks for is told. Raises `BadInput`, `NotFound`.
     """
     if kind not in KINDS:
         raise BadInput("unknown_kind", f"there is no message {kind!r}; there are {', '.join(sorted(KINDS))}")
@@ -42,6 +47,7 @@ async def signed_payload(
         raise NotFound("no_such_process", f"there is no process {process_id!r}") from None
     start = ProcessInput.model_validate((await context.repositories.seats.manifest(row.id))[START])
     if not start.signal_key or context.signer is None:
+        await tell_spoken_for(context, caller, await _speaker(context, row, payload), kind, process_id=row.id)
         return payload
     if await context.signer.public_key() != start.signal_key:
         raise BadInput("another_key", "this process was started by an installation with another signing key")
@@ -50,5 +56,16 @@ async def signed_payload(
         signature = await context.signer.signal_signature(process_id, kind, payload, nonce, expires)
     except ValueError as error:
         raise BadInput("payload", f"the payload is no JSON: {error}") from None
+    await tell_spoken_for(context, caller, await _speaker(context, row, payload), kind, process_id=row.id)
     signed = SignalSignature(nonce=nonce, expires=expires, signature=signature)
     return {**payload, SIGNED: signed.model_dump()}
+
+
+async def _speaker(context: AppContext, row: ProcessRow, payload: dict[str, Any]) -> str:
+    """The person in whose place this message speaks; empty where there is nobody there."""
+    if (number := payload.get("invitation")) is not None:
+        asked = await context.repositories.inbox.get(f"{row.id}/{Ask.CONSENT}/invited/{number}/{number}")
+        return asked.person or "" if asked is not None else ""
+    alias = payload.get("alias", DEMANDER)
+    seats = await context.repositories.seats.seats(row.id)
+    return next((one.person for one in seats if one.alias == alias), row.demander if alias == DEMANDER else "")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import uuid
 from typing import Literal
 
+from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.protocol.rules.consent import GIVEN_ON_THE_MACHINE
 from tongyao.records.people.notifications import Notice
 
-Act = Literal["token_made", "profile_written", "demanded"]
+Act = Literal["token_made", "profile_written", "demanded", "spoken_for"]
 
 
 async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: Act, *, process_id: str = "") -> None:
     """Tell a person what was done for them on the machine's command line. Profiles that the machine brought are nobody's to tell."""
-    if not caller.on_the_machine:
+    if not caller.on_the_machine or not person:
         return
     known = await context.repositories.profiles.get_many([person])
     if person in known and known[person].origin not in GIVEN_ON_THE_MACHINE:
@@ -26,3 +27,10 @@ async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: 
             about={"what": act, "by": caller.login},
         )
         await context.repositories.notifications.tell(notice)
+
+
+async def tell_spoken_for(context: AppContext, caller: Caller, person: str, kind: str, *, process_id: str) -> None:
+    """Tell a person that a message was sent, or signed, for them which operators do not send as operators."""
+    roles = MESSAGE_PERMISSIONS[kind]
+    if roles and Role.OPERATOR not in roles:
+        await tell_acted_for(context, caller, person, "spoken_for", process_id=process_id)

@@ -16,6 +16,7 @@ from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
+from tongyao.app.people.acting import tell_spoken_for
 from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context, validated
 from tongyao.commands.shared.next_steps import next_step
@@ -59,6 +60,7 @@ async def answer(process: str, body: MessageBody, key: str, person: str) -> tupl
     async with app_context() as context:
         asked = await find_person(context, person)
         receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
+        await tell_spoken_for(context, OPERATOR, asked, body.kind, process_id=process)
         return receipt, await next_step(context.repositories, process)
 
 
@@ -114,6 +116,7 @@ async def _deliver(process: str, body: MessageBody, key: str, sender: str, about
         except Refused as refused:
             refused.add_note(await next_step(context.repositories, process, alias=own))
             raise
+        await tell_spoken_for(context, OPERATOR, caller.person, body.kind, process_id=process)
         if receipt.state == "applied":
             await _until_written(context, row)
         return receipt, await next_step(context.repositories, process, alias=own)

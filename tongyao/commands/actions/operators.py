@@ -28,4 +28,4 @@ async def signed(process: str, kind: str, payload: dict[str, Any], lifetime: tim
     from tongyao.app.operators.signals import signed_payload
 
     async with app_context() as context:
-        return await signed_payload(context, process, kind, payload, lifetime=lifetime)
+        return await signed_payload(context, OPERATOR, process, kind, payload, lifetime=lifetime)
