@@ -63,3 +63,19 @@ def test_what_the_demander_does_not_want_is_neither_a_barrier_nor_given_and_mone
     assert "集市" not in "".join((*draft.barriers, draft.exchange))
     assert "长桌" in draft.exchange
     assert "八百块钱" in draft.exchange
+
+
+@pytest.mark.parametrize(
+    ("language", "wish", "spare", "barrier"),
+    [
+        ("en", "I want to keep apples.", "I have a dry cellar that nobody uses.", "Nobody can tell sorts apart."),
+        ("en", "I want a choir.", "My brother has a barn no one needs.", "No one needs another hobby."),
+        ("zh", "我想让村里有个唱歌的地方。", "我家有个地窖没人用。", "没有人会识谱。"),
+    ],
+)
+def test_a_thing_that_nobody_uses_is_given_and_is_no_barrier(
+    language: Literal["en", "zh"], wish: str, spare: str, barrier: str
+) -> None:
+    intent = f"{wish} {spare} {barrier}"
+    draft = formulate(FormulationRequest(language=language, began=date(2026, 1, 1), intent=intent))
+    assert (draft.exchange, draft.barriers) == (spare, [barrier])

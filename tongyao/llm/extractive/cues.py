@@ -251,6 +251,13 @@ _SUBORDINATE = _any(
 )
 """What only explains the main clause, or the thing that it names."""
 
+_SPARE = re.compile(
+    r"\b((?:have|has|own|owns|keep|keeps|got|there is|there's|there are) [^,;:.!?]{1,80}?) (?:that |which )?(?:nobody|no one)(?: else)? "
+    r"(?:uses|needs|wants|lives in|sits in|sleeps in)\b(?! to\b)",
+    re.IGNORECASE,
+)
+_SPARE_ZH = re.compile(r"(有[^，。；：！？没]{1,20})，?(?:一直|现在)?没有?人(?:用|住|坐|睡|穿|骑)(?![得不过])")
+"""A thing that nobody uses is to spare: it lacks nothing, and nobody is missing."""
 _FOR_FREE = re.compile(r"不(?:要|收|用)钱|don't mind", re.IGNORECASE)
 _LABEL = _any(
     r"[0-9一二三四五六七八九十]{1,4}\s{0,3}岁",
@@ -279,6 +286,7 @@ _REFUSED = _any(
 
 def cues_in(text: str) -> frozenset[Cue]:
     """What `text` shows. An offer is one in a clause of its own: "nobody can teach" offers nothing."""
+    text = _SPARE_ZH.sub(r"\1空着", _SPARE.sub(r"\1 unused", text))
     found = {cue for cue, pattern in _IN_SENTENCE.items() if pattern.search(text)}
     if ALLOWING.search(text):
         return frozenset((found | {Cue.OFFER}) - {Cue.LIMIT})
