@@ -24,14 +24,21 @@ def test_the_arrows_between_the_rooms_hold() -> None:
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
+def loaded(heavy: list[str], script: str) -> str:
+    """Which of these modules a fresh interpreter has loaded after `script`."""
+    found = run("-c", f"import sys\n{script}\nprint(*[name for name in {heavy!r} if name in sys.modules], end='')")
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
 def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> None:
     heavy = ["anthropic", "torch", "sklearn", "psycopg", "numpy", "httpx", "activities"]
-    script = (
-        f"import sys, workflows.crystallization\nprint(*[name for name in {heavy!r} if name in sys.modules], end='')"
-    )
-    loaded = run("-c", script)
-    assert loaded.returncode == 0, loaded.stderr
-    assert loaded.stdout == ""
+    assert loaded(heavy, "import workflows.crystallization") == ""
+
+
+def test_a_gateway_in_which_nobody_searches_holds_no_learner() -> None:
+    heavy = ["torch", "sklearn", "networkx", "anthropic", "activities"]
+    assert loaded(heavy, "import tongyao.runtime.serve, tongyao.field.intent_field") == ""
 
 
 @pytest.mark.parametrize("module", PROTOCOL, ids=lambda path: f"{path.parent.name}-{path.stem}")

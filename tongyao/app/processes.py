@@ -217,15 +217,11 @@ def _words_in(record: Record) -> int:
 
 def _chars(value: object) -> int:
     """Characters of all strings in a model."""
-    match value:
-        case str():
-            return len(value)
-        case BaseModel():
-            return sum(_chars(inner) for _, inner in value)
-        case tuple():
-            return sum(map(_chars, value))
-        case _:
-            return 0
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, tuple):
+        return sum(map(_chars, value))
+    return sum(map(_chars, vars(value).values())) if isinstance(value, BaseModel) else 0
 
 
 async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:

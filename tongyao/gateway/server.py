@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from mcp.server.transport_security import TransportSecuritySettings
 from sse_starlette.sse import AppStatus
+from starlette.routing import Mount
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
@@ -43,8 +44,10 @@ def application(context: AppContext) -> FastAPI:
             yield
 
     app = make_app(context, limits=limits, lifespan=lifespan)
+    app.router.routes.insert(
+        0, Mount(BASE, make_console(context, limits))
+    )  # first: it is compared with no route of the API
     app.router.routes.extend(mcp_app.routes)
-    app.mount(BASE, make_console(context, limits))
     app.add_route("/", lambda request: RedirectResponse(f"{BASE}/"), include_in_schema=False)
     return app
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tongyao.app.pictures.relations import relation_mermaid, relation_svg
-from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Plan
 
@@ -14,6 +12,12 @@ def pictures(
     aliases: list[str], observations: list[Observation], plan: Plan | None, *, language: str
 ) -> dict[str, str]:
     """Name → picture, of what is there: relations from the first observation on, tasks with a plan."""
+    from tongyao.app.pictures.relations import (
+        relation_mermaid,
+        relation_svg,
+    )  # with networkx, 12 MB: not before they are drawn
+    from tongyao.app.pictures.tasks import task_mermaid, task_svg
+
     drawn = {}
     if observations:
         drawn["relations.svg"] = relation_svg(aliases, observations, language=language)

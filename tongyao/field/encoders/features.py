@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 from scipy.sparse import csr_matrix
-from sklearn.feature_extraction import FeatureHasher
 
 from tongyao.protocol.model.unicode_text import normalized
 
@@ -18,7 +17,6 @@ BITS: Final = 22
 """4 million hash buckets: two features of one scene collide about once in a thousand."""
 
 _RUNS = re.compile(r"([\u3400-\u9fff\uf900-\ufaff]+)|([a-z0-9][a-z0-9+#.]*[a-z0-9+#]|[a-z0-9])")
-_HASHER = FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sign=False)
 
 
 def runs(text: str) -> list[tuple[str, str]]:
@@ -49,8 +47,15 @@ def _tokens(text: str, cut: Callable[[str], Iterable[str]] | None = None) -> Ite
 
 def count_features(texts: Iterable[str], analyse: Callable[[str], Iterable[str]]) -> csr_matrix:
     """One row of hashed feature counts per text; 2**BITS columns."""
-    matrix: Any = _HASHER.transform(analyse(text) for text in texts)
+    matrix: Any = _hasher().transform(analyse(text) for text in texts)
     return csr_matrix(matrix)
+
+
+@lru_cache(maxsize=1)
+def _hasher() -> Any:
+    from sklearn.feature_extraction import FeatureHasher  # 65 MB: not for a gateway in which nobody searches
+
+    return FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sign=False)
 
 
 @lru_cache(maxsize=1)

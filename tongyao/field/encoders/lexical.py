@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
-from sklearn.utils.extmath import randomized_svd
 
 from tongyao.field.bm25 import grouped_sums
 from tongyao.field.encoders.encoder import Vectors
@@ -85,6 +84,8 @@ class LexicalEncoder:
         idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** rarity
         together = counts if whole is None else count_features(whole, grams)
         weighted = _weighted(_restricted(together, features), idf)
+        from sklearn.utils.extmath import randomized_svd  # imported late, as in `features`
+
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
         if rank >= 1:

@@ -50,7 +50,8 @@ HEADERS: Final = {
 }
 """Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
-PAGES: Final = (codec, delivery, enter, history, inbox, me, operators, plan, preparing, process, start)
+PAGES: Final = (process, codec, delivery, enter, history, inbox, me, operators, plan, preparing, start)
+"""The page that most look at first: routes are compared one after the other."""
 
 
 def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:

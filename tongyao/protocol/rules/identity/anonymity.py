@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from types import NoneType
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -108,8 +110,11 @@ class Anonymizer:
 
     def model(self, model: ModelT, *, author: str = "") -> ModelT:
         """`model` with every free text in it passed through `text`; the same object where nothing changes."""
-        changed = {name: self._field(name, getattr(model, name), author) for name in type(model).model_fields}
-        changed = {name: value for name, value in changed.items() if value is not getattr(model, name)}
+        changed: dict[str, Any] = {}
+        for name in _with_texts(type(model)):
+            value = getattr(model, name)
+            if (new := self._field(name, value, author)) is not value:
+                changed[name] = new
         if isinstance(model, Material) and changed:
             kept = sum(len(piece.text) for piece in changed["pieces"]) - model.shown_chars
             changed["total_chars"] = model.total_chars + kept  # whether the whole is shown must not depend on its names
@@ -192,6 +197,22 @@ class _Known:
         if not self.proper or self.numbered is None:
             return False
         return " " not in self.numbered.name and not self.written_small
+
+
+@cache
+def _with_texts(kind: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a model that may hold free text, by themselves or in a model below."""
+    fields = kind.model_fields.items()
+    return tuple(name for name, field in fields if name in FREE_TEXT or not _holds_no_model(field.annotation))
+
+
+def _holds_no_model(annotation: Any) -> bool:
+    """Whether values of this type are sure to hold no model."""
+    if get_origin(annotation) is Literal or annotation is Ellipsis:
+        return True
+    if parts := get_args(annotation):
+        return all(map(_holds_no_model, parts))
+    return isinstance(annotation, type) and issubclass(annotation, (str, int, float, NoneType))
 
 
 def _marks(owners: Mapping[Form, set[str]], numbered: Iterable[NumberedName]) -> dict[Form, NumberedName]:

@@ -52,6 +52,8 @@ _TELEPHONE: Final = re.compile(
     r"|(?:tel|phone|mobile|call me(?: at| on)?|电话|手机|致电|座机)\s?(?:号码|号|no)?\s?[.:是]?\s?\d(?:[\s().-]{0,2}\d){4,14}"
     r"|(?<![一二三四五六七八九〇零幺])[一幺](?:[\s-]?[一二三四五六七八九〇零幺]){10}(?![一二三四五六七八九〇零幺])"
 )
+_DIGIT: Final = re.compile(r"[\d一幺]")
+"""Without one of these there is no telephone number."""
 _SOME_MESSENGER: Final = (*_MESSENGERS.split("|"), *_ORDINARY.split("|"))
 
 
@@ -72,4 +74,5 @@ def contacts(text: str) -> Iterator[tuple[int, int]]:
         yield from (found.span() for found in _PAGE.finditer(text))
     if any(name in text for name in _SOME_MESSENGER):
         yield from (found.span() for found in _ACCOUNT.finditer(text))
-    yield from (found.span() for found in _TELEPHONE.finditer(text))
+    if _DIGIT.search(text):
+        yield from (found.span() for found in _TELEPHONE.finditer(text))
