@@ -206,6 +206,7 @@ async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_t
         from tongyao.field.profile_import import import_profiles
         from tongyao.records.database import open_pool
         from tongyao.records.people.profiles import Profiles
+        from tongyao.records.people.scenes import Scenes
 
         async def main():
             pool = await open_pool(sys.argv[1])

@@ -44,9 +44,8 @@ def application(context: AppContext) -> FastAPI:
             yield
 
     app = make_app(context, limits=limits, lifespan=lifespan)
-    app.router.routes.insert(
-        0, Mount(BASE, make_console(context, limits))
-    )  # first: it is compared with no route of the API
+    # First, so that a page is compared with no route of the API.
+    app.router.routes.insert(0, Mount(BASE, make_console(context, limits)))
     app.router.routes.extend(mcp_app.routes)
     app.add_route("/", lambda request: RedirectResponse(f"{BASE}/"), include_in_schema=False)
     return app

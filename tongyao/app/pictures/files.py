@@ -12,10 +12,8 @@ def pictures(
     aliases: list[str], observations: list[Observation], plan: Plan | None, *, language: str
 ) -> dict[str, str]:
     """Name → picture, of what is there: relations from the first observation on, tasks with a plan."""
-    from tongyao.app.pictures.relations import (
-        relation_mermaid,
-        relation_svg,
-    )  # with networkx, 12 MB: not before they are drawn
+    # Not before they are drawn: they load networkx, 12 MB.
+    from tongyao.app.pictures.relations import relation_mermaid, relation_svg
     from tongyao.app.pictures.tasks import task_mermaid, task_svg
 
     drawn = {}
