@@ -10,11 +10,12 @@ import psycopg
 import pytest
 
 from tests.records.conftest import Announce
+from tests.support.erasing import destroy_key
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, session
 from tongyao.records.model_calls import AttemptUnknown, Ledger, SettledCall, call_name
-from tongyao.records.privacy.texts import TextErased, Texts
+from tongyao.records.privacy.texts import TextErased
 from tongyao.records.repositories import Repositories
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
@@ -171,7 +172,7 @@ async def test_an_answer_to_another_input_does_not_count_and_both_stay(pool: Poo
 async def test_an_erased_answer_says_so(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "plan")
     await settle(ledger, key, await claim(ledger, key))
-    await Texts(pool).erase(f"process:{key.process}")
+    await destroy_key(pool, f"process:{key.process}")
     with pytest.raises(TextErased):
         await ledger.settled(key, "h1")
 

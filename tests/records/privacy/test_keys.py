@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.records.conftest import KEYS
+from tests.support.erasing import destroy_key
 from tests.support.scan import find_in_database
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.privacy.keys import BadKey, KeyMissing, Keyring, new_data_key, seal, unseal
@@ -103,7 +104,7 @@ async def test_a_destroyed_key_makes_a_kept_copy_unreadable(fresh_database_url: 
         id = await texts.put("ada", "words", WORDS)
         async with session(pool) as connection:
             await connection.execute("CREATE TABLE copy AS SELECT id, body FROM texts")
-            await texts.erase("ada")
+            await destroy_key(pool, "ada")
             await connection.execute("ALTER TABLE texts DISABLE TRIGGER texts_append_only")
             await connection.execute("UPDATE texts SET body = copy.body FROM copy WHERE copy.id = texts.id")
         with pytest.raises(TextErased):

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.erasing import destroy_key
 from tongyao.records.database import Pool, session, transaction
 from tongyao.records.people.notifications import Channel, Notifications
 from tongyao.records.privacy.keys import BadKey
 from tongyao.records.privacy.sealed_values import open_values, seal_value
-from tongyao.records.privacy.texts import Texts
 
 VALUE = {"address": "ada@example.org", "deep": ["漏", None]}
 
@@ -39,7 +39,7 @@ async def test_a_channel_of_somebody_whose_key_is_destroyed_is_no_channel(
     person, notifications = new_id("person"), Notifications(pool)
     await notifications.set_channel(Channel(person=person, kind="mail", address="a@example.org"))
     assert [one.address for one in await notifications.channels(person)] == ["a@example.org"]
-    await Texts(pool).erase(person)
+    await destroy_key(pool, person)
     assert await notifications.channels(person) == []
     async with session(pool) as connection:
         assert (await connection.execute("SELECT 1 FROM channels WHERE person = %s", [person])).rowcount

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.records.conftest import NewId
+from tests.support.erasing import destroy_key
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.privacy.texts import Texts
@@ -38,7 +39,7 @@ async def test_feedback_is_kept_after_the_end_and_the_last_word_holds(
     for words in ("It froze?", "It froze."):
         await feedback.put(process, again, words=words)
     assert await Texts(pool).stored_chars(ada.profile_id) == kept, "what is said again takes the place of what was said"
-    await Texts(pool).erase(ada.profile_id)
+    await destroy_key(pool, ada.profile_id)
     assert await feedback.words(process, "P01", 1) == ""
     for alias, revision in (("P02", 1), ("P01", 2)):
         with pytest.raises(NothingToJudge):

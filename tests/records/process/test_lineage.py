@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.records.conftest import NewId
+from tests.support.erasing import destroy_key
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.records.database import Pool
@@ -51,7 +52,7 @@ async def test_an_erased_tension_is_no_longer_part_of_the_lineage(pool: Pool, ne
     await Processes(pool).create(
         NewProcess(id=root, demander=owner, language="en", intent_text_id=None, tension_text_id=text, grade="C")
     )
-    await Texts(pool).erase(owner)
+    await destroy_key(pool, owner)
     assert await Lineage(pool).tensions(root) == {}
 
 

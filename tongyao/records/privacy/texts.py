@@ -113,13 +113,6 @@ class Texts:
             row = await cursor.fetchone()
         return int(row["chars"]) if row else 0
 
-    async def erase(self, owner: str) -> int:
-        """Remove every body of `owner` and destroy their data key. Returns how many were removed."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT erase_texts(%s) AS erased", [owner])
-            row = await cursor.fetchone()
-        return int(row["erased"]) if row else 0
-
 
 async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
     """`Texts.put`, on the caller's connection."""
