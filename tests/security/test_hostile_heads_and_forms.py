@@ -46,6 +46,13 @@ async def test_the_consoles_own_cookies_are_read_beside_those_of_others(whole: G
     assert 'lang="zh' in page.text
 
 
+@pytest.mark.parametrize("name", ["No/Such", "Etc/Unknown", "America", "../etc", "%2e", "x" * 500])
+async def test_a_time_zone_that_is_not_known_here_is_no_error(whole: GatewayHarness, name: str) -> None:
+    """A browser may know newer zones than this machine: no page of the console opened in it."""
+    page = await whole.ask("GET", "/console/enter", headers={"Cookie": f"tongyao_zone={name}"})
+    assert page.status_code == 200
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -68,21 +68,24 @@ async def set_mail(context: AppContext, caller: Caller, person: str, body: MailB
     """Set the address and send a code to it, for `confirm_mail`. Raises `BadInput` when this installation sends no mail."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
-        channel = await send_code(context, person, body.address, language=language)
+        root = await context.repositories.tokens.root(caller.id)
+        ends = root.id if root is not None and root.expires_at is not None else ""
+        channel = await send_code(context, person, body.address, language=language, set_with=ends)
     except NotSent:
         raise Unavailable("mail_away", "the code could not be sent; check the address and try again") from None
     return _view(channel)
 
 
-async def send_code(context: AppContext, person: str, address: str, *, language: str) -> Channel:
+async def send_code(context: AppContext, person: str, address: str, *, language: str, set_with: str = "") -> Channel:
     """Set an address, not confirmed yet, and send a code to it. Links mailed to the one before open nothing any more.
 
-    Raises `NotSent`, `BadInput`.
+    `set_with`: as in `Channel`. Raises `NotSent`, `BadInput`.
     """
     notifier = context.notifiers.get("mail")
     if notifier is None:
         raise BadInput("no_mail", "this installation sends no mail: use a webhook, or look into the inbox")
-    channel, code = Channel(person=person, kind="mail", address=address), secrets.token_urlsafe(9)
+    channel = Channel(person=person, kind="mail", address=address, set_with=set_with)
+    code = secrets.token_urlsafe(9)
     known = await context.repositories.notifications.channels(person)
     await context.repositories.notifications.set_channel(channel, code=code)
     if any(one.kind == "mail" and one.address != address for one in known):

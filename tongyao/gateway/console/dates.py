@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from typing import Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tongyao.gateway.console.texts import Language
 
@@ -16,10 +16,10 @@ _MONTHS: Final = (
 
 
 def zone(name: str | None) -> tzinfo:
-    """The time zone of this name; UTC where there is none."""
+    """The time zone of this name; UTC where it is not known here."""
     try:
         return ZoneInfo(name) if name else UTC
-    except (OSError, ValueError):
+    except (OSError, ValueError, ZoneInfoNotFoundError):
         return UTC
 
 

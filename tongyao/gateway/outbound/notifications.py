@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.people.sessions import LINK_DAYS, link_address
+from tongyao.app.people.sessions import LINK_DAYS, link_address, no_longer_than
 from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
@@ -181,18 +181,28 @@ class NotificationSender:
                 one.about,
                 process=one.process_id or "",
                 due=due,
-                where=await self._where(one, links),
+                where=await self._where(one, channel, links),
                 language=language,
             ),
             data=data,
         )
 
-    async def _where(self, one: Notification, links: list[str]) -> str:
-        """In a mail a personal link to the console, which works once; elsewhere the installation's address."""
-        if not self._public_url or one.channel != "mail":
+    async def _where(self, one: Notification, channel: Channel, links: list[str]) -> str:
+        """In a mail a personal link to the console, which works once; elsewhere the installation's address.
+
+        A mail has none where the token is over that set its address.
+        """
+        root = await self._library.tokens.root(channel.set_with)
+        over = bool(channel.set_with) and (root is None or root.expired or root.revoked_at is not None)
+        if not self._public_url or one.channel != "mail" or over:
             return self._public_url
         issued = await self._library.tokens.issue(
-            "person", person=one.person, label="personal link", lasts=timedelta(days=LINK_DAYS), kind="link"
+            "person",
+            person=one.person,
+            label="personal link",
+            lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
+            kind="link",
+            opened_by=root.id if root else None,
         )
         links.append(issued.token.id)
         return link_address(self._public_url, issued.secret)

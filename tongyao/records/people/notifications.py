@@ -35,12 +35,16 @@ class WrongCode(RecordsError):
 
 
 class Channel(Value):
-    """Where one person is told. A webhook's `secret` signs what is sent there."""
+    """Where one person is told. A webhook's `secret` signs what is sent there.
+
+    `set_with`: the id of the token that set the address, if that token has an end; personal links sent there end with it.
+    """
 
     person: str
     kind: ChannelKind
     address: str
     secret: str = ""
+    set_with: str = ""
     confirmed: bool = False
 
 
@@ -77,7 +81,7 @@ class Notifications:
 
     async def set_channel(self, channel: Channel, *, code: str = "") -> None:
         """Tell this person there, from now on. With a `code`, only after `confirm`. Raises `TextErased` for who was erased."""
-        where = {"address": channel.address, "secret": channel.secret}
+        where = {"address": channel.address, "secret": channel.secret, "set_with": channel.set_with}
         async with transaction(self._pool) as connection:
             stored = await seal_value(connection, channel.person, _place(channel.kind), where)
             await connection.execute(
