@@ -113,7 +113,9 @@ def _review(
     complaints = [complaint(language, "missing_pair", a=a, b=b) for a, b in missing]
     complaints += [complaint(language, "pair", a=a, b=b, what=fault) for a, b, fault in faults]
     complaints += [
-        complaint(language, "sentence", sentence=breach.sentence, what=complaint(language, breach.reason))
+        complaint(
+            language, "sentence", sentence=breach.sentence, words=breach.words, what=complaint(language, breach.reason)
+        )
         for breach in found
         if breach.reason
     ]

@@ -54,6 +54,16 @@ def test_what_somebody_said_may_be_told_unless_it_puts_others_together() -> None
     assert breach_of("“P01 and P03 should talk.”")
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_is_sent_back_names_the_words_that_are_meant(language: str) -> None:
+    for kind, sentence in labelled("dev", language):
+        draft = ObservationDraft(markdown=sentence)
+        for breach in breaches(draft):
+            assert 0 < len(breach.words) < 100, (kind, sentence)
+    (breach,) = breaches(ObservationDraft(markdown="P01 lacks a lathe, and P02 should lend it one on Monday."))
+    assert breach.words == "should"
+
+
 def test_only_the_sentences_that_breach_are_struck_and_they_are_counted() -> None:
     draft = ObservationDraft(
         pairs=[

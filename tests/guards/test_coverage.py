@@ -104,9 +104,35 @@ def test_an_aligned_relation_has_two_steps_with_items_of_both_sides() -> None:
     assert pair.basis is Basis.STATED
     assert [(step.a, step.b) for step in pair.form.steps] == [("R1/P01/1", "R1/P02/1"), ("R1/P01/2", "R1/P02/2")]
     likeness = draft(relation="aligned", steps=[{"a": "R1/P01/1", "b": "R1/P02/1"}, {"a": "R1/P01/2", "b": "R1/P02/1"}])
-    assert "share no item" in faults(likeness, asked)[0]
+    assert "four different items" in faults(likeness, asked)[0]
     (pair,) = settled([likeness], asked).pairs
     assert pair.basis is Basis.INFERRED, "both steps rest on one item of P02"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "basis"), [(Dimension.DIRECTION, Basis.STATED), (Dimension.CAPABILITY, Basis.INFERRED)]
+)
+def test_two_whose_directions_overlap_are_aligned_by_the_one_item_that_says_the_change(
+    theirs: Dimension, basis: Basis
+) -> None:
+    """Seed 000: the direction is what an aligned relation is about. An endpoint says a whole change in one item of this dimension."""
+    said = [
+        item("R1/P01/1", quote=(0, 50), dimension=Dimension.DIRECTION),
+        item("R1/P02/1", quote=(0, 50), dimension=theirs),
+    ]
+    asked = request([exchange(1, said)])
+    changed = draft(relation="aligned", steps=[{"a": "R1/P01/1", "b": "R1/P02/1"}])
+    assert (faults(changed, asked) == []) is (basis is Basis.STATED)
+    assert settled([changed], asked).pairs[0].basis is basis
+
+
+def test_slots_hold_items_of_both_where_each_of_the_two_lacks_what_the_other_has() -> None:
+    said = [item(f"R1/{alias}/{number}", quote=(0, 9)) for alias in ("P01", "P02") for number in (1, 2)]
+    asked = request([exchange(1, said)])
+    both = draft(lack=["R1/P01/1", "R1/P02/1"], means=["R1/P02/2", "R1/P01/2"])
+    assert faults(both, asked) == []
+    (pair,) = settled([both], asked).pairs
+    assert (pair.form.lack, pair.form.means) == (("R1/P01/1", "R1/P02/1"), ("R1/P02/2", "R1/P01/2"))
 
 
 def test_pairs_with_a_new_item_on_a_side_are_examined_again_and_others_are_carried() -> None:

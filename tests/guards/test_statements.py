@@ -177,6 +177,17 @@ def test_long_hostile_sentences_are_judged_in_time() -> None:
         "Whether the letter can admit somebody within the first two days, only P00 can say.",
         "On which days the women could begin, P00 alone can say.",
         "How much of the twenty minutes could be used for speaking has not been said.",
+        # what is enough
+        "P02两点以后还有一锅热的没人吃，有人先数好份数、到点来拿就行。",
+        # 得 and 再说 as parts of other words, 让 as to give up
+        "守得太像有人说出去，她可能连话也不再说。",
+        "反过来，洞口外守得看得出来，那几个人多半先疑到P02。",
+        "P05挨洞口有六个位子，拉冻品可以让出里头两个，鲜奶也能挪，要人下来看着倒车。",
+        # a trait that is named because it does not matter
+        "P01说困点有定数，跟年纪、勤快没关系，记七夜就有；",
+        # a noun that may be a verb, before a noun in the plural
+        "Who watches over women in cold moving water, and under whose insurance: pool guards do not come, and P03 cannot see into the hall.",
+        "Two things are open: train drivers come at six, and P04 leaves at five.",
         # sizes, times and worth of things
         "For P03, who dries fruit, one day of P05's oven is worth a fortnight of sun.",
         "P01's pool, at eighty-four degrees, would probably be too deep to stand in.",
@@ -198,6 +209,9 @@ def test_a_plain_fact_is_neither_struck_nor_remarked_on(sentence: str) -> None:
         "P02 和 P03 应该先把钥匙定下来。",
         "P01 should tell P04 before Friday.",
         "It would be best to begin with P02's shed.",
+        "P05 缺人手，找 P03 借一天就行。",
+        "先去问问 P02 再说。",
+        "Two things are open: train apprentices first, then open the hall.",
     ],
 )
 def test_advice_in_like_words_is_struck(sentence: str) -> None:

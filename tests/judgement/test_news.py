@@ -7,7 +7,7 @@ from tongyao.protocol.model.observation import Contribution, Effect, GapKind, No
 from tongyao.protocol.model.projection import Outcome, Projection, Span
 from tongyao.protocol.model.requests import Exchange
 from tongyao.protocol.rules.convergence import Course, RoundResult, course
-from tongyao.protocol.rules.news import concerned, news
+from tongyao.protocol.rules.news import concerned, items_that_can_be_news, news
 
 PAIR = Pair(id="R1/catalyst/1", a="P01", b="P02", relation=Relation.COMPLEMENTARY, sources=("R1/P01/1", "R1/P02/1"))
 
@@ -129,6 +129,17 @@ def test_an_old_quote_aimed_at_a_new_part_in_answer_to_the_last_framework_or_gap
     for answered in ("R2/catalyst/1", "R2/catalyst/2"):
         found = news(re_aimed((answered,)))
         assert (found.links, found.new_quotes, found.re_aimed) == ((("P01", "B3"),), 0, 1)
+
+
+def test_an_item_with_a_new_quote_and_an_old_one_aimed_anew_is_counted_once() -> None:
+    *earlier, last = re_aimed(("R2/catalyst/2",))
+    (turn,) = last.projections
+    said = turn.items[0]
+    both = said.model_copy(update={"spans": (*said.spans, Span(source="profile", start=900, end=950))})
+    rounds = (*earlier, last.model_copy(update={"projections": (turn.model_copy(update={"items": (both,)}),)}))
+    found = news(rounds)
+    assert (found.new_quotes, found.re_aimed) == (1, 0)
+    assert found.new_quotes + found.re_aimed == len(items_that_can_be_news(rounds))
 
 
 def test_an_old_quote_aimed_anew_without_an_answer_is_no_news() -> None:

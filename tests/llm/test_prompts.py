@@ -13,6 +13,7 @@ import pytest
 from tests.llm import requests
 from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model.observation import Note
 from tongyao.protocol.model.plan import Absence
 from tongyao.protocol.model.requests import Language, Mandate, Request
@@ -270,3 +271,38 @@ def test_an_endpoint_is_told_which_framework_it_may_answer(language: Language) -
     for seen, holds in ((plain.observations, False), (observations, True)):
         task = rendering.blocks(plain.model_copy(update={"observations": seen}), parts)[-1].text
         assert (": R1/catalyst/5\n" in task, parts["framework"] in task) == (holds, holds)
+
+
+@pytest.mark.parametrize(
+    ("language", "items", "directions"),
+    [("en", "rest on four different items", "`direction` item"), ("zh", "用到四个不同的条目", "“方向”")],
+)
+def test_prompt_and_complaint_say_the_same_of_the_steps_of_an_aligned_relation(
+    language: Language, items: str, directions: str
+) -> None:
+    told = complaint(language, "no_steps", a="P91", b="P92")
+    bullet = next(line for line in load("observe", language).text.splitlines() if line.startswith("- `aligned`"))
+    for rule in (items, directions):
+        assert rule in told
+        assert rule in bullet
+
+
+SAID: dict[tuple[str, Language], tuple[str, ...]] = {
+    ("observe", "en"): ("both, also where each of the two lacks something", "60 words for each matter"),
+    ("observe", "zh"): ("两人各有对方所缺的时候也一样", "每件事 100 字"),
+    ("project", "en"): ('an "absent" gap too, that contradicts what this person has said',),
+    ("project", "zh"): ("和这个人说过的话矛盾的任何一行，包括“在场没有”的缺口",),
+    ("formulate", "en"): ("in each form in which it stands there",),
+    ("formulate", "zh"): ("出现过几种写法", "每种都列"),
+    ("plan", "en"): ("without questions and residuals", "What anybody could find out is a question to P00"),
+    ("plan", "zh"): ("问题和残余不算在内", "谁去都查得到的，问 P00"),
+    ("deliver", "en"): ("at most 50 words", "id that begins a task or a residual is none of them"),
+    ("deliver", "zh"): ("一条不超过 80 字", "任务和残余自己的编号不算"),
+}
+"""What readers in a role had to guess about, each said once."""
+
+
+@pytest.mark.parametrize(("step", "language"), SAID)
+def test_what_readers_had_to_guess_about_is_said_once(step: str, language: Language) -> None:
+    for rule in SAID[step, language]:
+        assert load(step, language).whole.count(rule) == 1, rule

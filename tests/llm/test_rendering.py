@@ -10,7 +10,7 @@ from tests.llm import requests
 from tongyao.llm import rendering
 from tongyao.llm.example import example_blocks, render_example
 from tongyao.llm.rendering import Block
-from tongyao.protocol.model.observation import Gap, GapKind, Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Pair, Relation, Verdict
 from tongyao.protocol.model.projection import Projection, Span
 from tongyao.protocol.model.requests import Exchange, Language, Mandate, Material, Piece
 from tongyao.protocol.model.steps import STEPS
@@ -164,6 +164,20 @@ def test_the_catalyst_is_told_which_items_of_a_round_news_can_rest_on(language: 
     figures = next(row for row in told.splitlines() if row.startswith(("this round:", "本轮：")))
     assert fresh.id in figures
     assert same.id not in figures
+
+
+def test_a_remark_names_the_words_that_it_is_about() -> None:
+    request = requests.catalyst(2)
+    doubtful = "Perhaps the shed of P06 could serve both."
+    first, *rest = request.exchange
+    assert first.observation is not None
+    seen = first.observation.model_copy(update={"ignored": (Note(id="R1/catalyst/9", text=doubtful),)})
+    exchange = (first.model_copy(update={"observation": seen}), *rest)
+    told = text_of(rendering.catalyst(request.model_copy(update={"exchange": exchange})))
+    remark = next(row for row in told.splitlines() if row.startswith("- “"))
+    words = remark.removeprefix("- “").partition("”")[0]
+    assert words in doubtful
+    assert remark.endswith(f": {doubtful}")
 
 
 def test_a_repair_shows_the_same_request_so_that_it_is_read_from_the_cache() -> None:

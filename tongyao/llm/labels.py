@@ -122,7 +122,7 @@ def this_round(language: Language, *, items: int, quoted: int, re_aimed: int, wh
     """One line with the figures of the round that is observed. `which`: the ids of the quoted and re-aimed items, if not all are such."""
     ids = ", ".join(which)
     if language == "zh":
-        told = f"本轮：{items} 个条目，{quoted} 个带新引文，{re_aimed} 个在回应里把旧引文对准了新的部分"
+        told = f"本轮：{items} 个条目，{quoted} 个带新引文，另有 {re_aimed} 个在回应里把旧引文对准了新的部分"
         return f"{told}（{ids}）" if ids else told
-    told = f"this round: {items} items, {quoted} with a new quote, {re_aimed} that aim an old quote at a new part in an answer"
+    told = f"this round: {items} items, {quoted} with a new quote, {re_aimed} others that aim an old quote at a new part in an answer"
     return f"{told} ({ids})" if ids else told

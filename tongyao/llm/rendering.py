@@ -160,7 +160,11 @@ def catalyst(request: CatalystRequest, told: str = "") -> tuple[Block, ...]:
         *_task_lines(task, taken_back(turns_of(request)), language),
     ]
     strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
-    remarks = [data("remarks", "\n".join(f"- {line(one.sentence)}" for one in task.remarks))] if task.remarks else []
+    remarks = (
+        [data("remarks", "\n".join(f"- “{line(one.words)}”: {line(one.sentence)}" for one in task.remarks))]
+        if task.remarks
+        else []
+    )
     names = f'step="observe" round="{request.round}" of="{_limit(request)}" verdict_counts="{counts}"'
     return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, _task(request, names, lines=lines, told=told)))))
 

@@ -25,7 +25,6 @@ from tongyao.llm.extractive.observation_text import (
 )
 from tongyao.protocol.model.observation import (
     ContributionDraft,
-    CorrespondenceDraft,
     Effect,
     GapDraft,
     GapKind,
@@ -93,8 +92,8 @@ def _pair(language: Language, a: str, b: str, bond: Bond | None) -> PairDraft:
     return draft.model_copy(update=_form(bond))
 
 
-def _form(bond: Bond) -> dict[str, list[str] | list[CorrespondenceDraft]]:
-    """The slots of a relation. An aligned one has a single correspondence, so that it counts as inferred."""
+def _form(bond: Bond) -> dict[str, list[str]]:
+    """The slots of a relation. Those of an aligned one stay empty, so that it counts as inferred."""
     left, right = bond.of(bond.left.alias), bond.of(bond.right.alias)
     match bond.relation:
         case Relation.COMPLEMENTARY:
@@ -102,7 +101,7 @@ def _form(bond: Bond) -> dict[str, list[str] | list[CorrespondenceDraft]]:
         case Relation.OFFSETTING:
             return {"condition": left, "cancels": right} if bond.left.limits else {"condition": right, "cancels": left}
         case _:
-            return {"steps": [CorrespondenceDraft(a=left[0], b=right[0])]}
+            return {}
 
 
 def _contributions(language: Language, hearing: Hearing, before: list[Observation]) -> list[ContributionDraft]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from tongyao.protocol.guards.wordings import (
     ALIAS,
@@ -54,6 +54,9 @@ _BESIDE_CHINESE: Final = re.compile(
 )
 """A space between Chinese and Latin letters or digits: some writers set it, and it changes no meaning."""
 
+_EDGES: Final = " .。!！?？;；,，:：、\n"
+"""What stands around words and is not quoted with them."""
+
 RECOMMENDATION: Final = "recommendation"
 PRIVATE_TALK: Final = "private_talk"
 JUDGEMENT: Final = "judgement"
@@ -64,39 +67,58 @@ _WORDS_OF_OTHERS: Final = ("a_words", "b_words")
 _OWN_TEXTS: Final = ("text", "markdown", "name")
 
 
+class Finding(NamedTuple):
+    """Why a sentence is not the catalyst's to say, and the words of it that say so."""
+
+    reason: Reason
+    words: str
+
+
 class Breach(Value):
-    """One sentence that goes beyond visibility."""
+    """One sentence that goes beyond visibility, and the words in it that do."""
 
     sentence: str
+    words: str
     reason: Reason
 
 
 class Remark(Value):
-    """One sentence that may go beyond visibility."""
+    """One sentence that may go beyond visibility, and the words in it that may."""
 
     sentence: str
+    words: str
     reason: Reason
 
 
-@lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
 def breach_of(sentence: str) -> Reason:
     """Why `sentence` is not the catalyst's to say; empty when it is, or when that is not certain."""
-    own = _own_words(sentence)
-    return next((reason for part in _parts(own) if not NEUTRAL.search(part) and (reason := _goes_beyond(part))), "")
+    found = _breach_in(sentence)
+    return found.reason if found else ""
 
 
 def doubt_of(sentence: str) -> Reason:
     """Why `sentence` may not be the catalyst's to say; empty when nothing in it suggests that."""
-    own = _own_words(sentence)
-    return next((reason for part in _parts(own) if (reason := _goes_beyond(part) or _may_go_beyond(part))), "")
+    found = _doubt_in(sentence)
+    return found.reason if found else ""
 
 
-def _may_go_beyond(own: str) -> Reason:
-    if MAY_TAKE_ASIDE.search(own) and not TALKED.search(own):
-        return PRIVATE_TALK
-    if MAY_RECOMMEND.search(own) and not TOLD.search(own):
-        return RECOMMENDATION
-    return JUDGEMENT if MAY_JUDGE.search(own) else ""
+@lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
+def _breach_in(sentence: str) -> Finding | None:
+    parts = (part for part in _parts(_own_words(sentence)) if not NEUTRAL.search(part))
+    return next((found for part in parts if (found := _goes_beyond(part))), None)
+
+
+def _doubt_in(sentence: str) -> Finding | None:
+    parts = _parts(_own_words(sentence))
+    return next((found for part in parts if (found := _goes_beyond(part) or _may_go_beyond(part))), None)
+
+
+def _may_go_beyond(own: str) -> Finding | None:
+    if (found := MAY_TAKE_ASIDE.search(own)) and not TALKED.search(own):
+        return _finding(PRIVATE_TALK, found)
+    if (found := MAY_RECOMMEND.search(own)) and not TOLD.search(own):
+        return _finding(RECOMMENDATION, found)
+    return _finding(JUDGEMENT, found) if (found := MAY_JUDGE.search(own)) else None
 
 
 def _parts(own: str) -> list[str]:
@@ -106,12 +128,17 @@ def _parts(own: str) -> list[str]:
     return [own[start : start + _WINDOW] for start in range(0, len(own), _WINDOW - _OVERLAP)]
 
 
-def _goes_beyond(own: str) -> Reason:
-    if ALONE.search(own) and not TALKED.search(own):
-        return PRIVATE_TALK
-    if RECOMMENDS.search(own):
-        return RECOMMENDATION
-    return JUDGEMENT if JUDGES.search(own) else ""
+def _goes_beyond(own: str) -> Finding | None:
+    if (found := ALONE.search(own)) and not TALKED.search(own):
+        return _finding(PRIVATE_TALK, found)
+    if found := RECOMMENDS.search(own):
+        return _finding(RECOMMENDATION, found)
+    return _finding(JUDGEMENT, found) if (found := JUDGES.search(own)) else None
+
+
+def _finding(reason: Reason, found: re.Match[str]) -> Finding:
+    words = found.group().strip()
+    return Finding(reason, words.strip(_EDGES) or words)
 
 
 def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
@@ -120,8 +147,8 @@ def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
 
     def look(text: str) -> str:
         for sentence in _sentences(text):
-            if reason := breach_of(sentence):
-                found.append(Breach(sentence=sentence.strip(), reason=reason))
+            if breach := _breach_in(sentence):
+                found.append(Breach(sentence=sentence.strip(), words=breach.words, reason=breach.reason))
         return text
 
     _each_text(draft.model_dump(), look)
@@ -149,8 +176,9 @@ def remarks(seen: Observation) -> tuple[Remark, ...]:
 
     def look(text: str) -> str:
         for sentence in _sentences(text):
-            if not breach_of(sentence) and (reason := doubt_of(sentence)):
-                found.setdefault(sentence.strip(), Remark(sentence=sentence.strip(), reason=reason))
+            if not breach_of(sentence) and (doubt := _doubt_in(sentence)):
+                told = sentence.strip()
+                found.setdefault(told, Remark(sentence=told, words=doubt.words, reason=doubt.reason))
         return text
 
     stated = seen.model_copy(
@@ -175,7 +203,7 @@ def _own_words(sentence: str) -> str:
         return match.group() if _ANY_ALIAS.search(match.group("said")) else match.group("who") + "…"
 
     bare = QUOTED.sub(unless_it_names_somebody, sentence)
-    if not bare.strip(" .。!！?？;；,，:：\n"):
+    if not bare.strip(_EDGES):
         bare = sentence  # nothing but a quotation, and nobody it would be of
     bare = WISHES_ZH.sub(to_the_verb, bare)
     return REPORTS_ZH.sub(to_the_verb, REPORTS_EN.sub(to_the_verb, bare))

@@ -79,10 +79,10 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "offsetting 要在 condition 里填一方提出条件的条目编号，在 cancels 里填另一方被它抵消的条目编号。",
     ),
     "no_steps": (
-        "`aligned` needs at least two corresponding steps in `steps`, each with an item id of {a} and one of {b}. Two of the steps "
-        "share no item. A common topic, place or date is no relation, nor is the same manner in matters that do not touch.",
-        "aligned 要在 steps 里填至少两步对应，每步有 {a} 的一个条目编号和 {b} 的一个条目编号，其中两步没有共同的条目。"
-        "话题、地点或日期相同不算关系，各做各的事、做法相像也不算。",
+        "`aligned` needs in `steps` either two entries that rest on four different items, two of {a} and two of {b}, or one entry with a "
+        "`direction` item of {a} and one of {b}. A common topic, place or date is no relation, nor is a likeness in one point.",
+        "aligned 的 steps 要么填两项，用到四个不同的条目：{a} 的两个，{b} 的两个；要么填一项，是 {a} 和 {b} 的“方向”条目各一个。"
+        "话题、地点或日期相同不算关系，只有一处相像也不算。",
     ),
     "second_relation": ("its second relation, in `also`: {what}", "它在 also 里的第二个关系：{what}"),
     "same_kind": (
@@ -110,15 +110,18 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
         "on which no earlier one rested.",
         "有一个新的框架没有打开。同时只有一个开着。新的要依据至少两个参与者带引文、以前的框架没有用过的条目。",
     ),
-    "sentence": ("The sentence “{sentence}” {what}", "句子「{sentence}」{what}"),
-    "recommendation": ("recommends what to do. Say only what is visible.", "在推荐做什么。只说看得见的。"),
+    "sentence": (
+        "The words “{words}” in the sentence “{sentence}” {what} If they mean nothing of the kind, say the same without these words.",
+        "句子「{sentence}」里的「{words}」{what}如果没有这个意思，就不用这几个字，把原意说出来。",
+    ),
+    "recommendation": ("read like a recommendation. Say only what is visible.", "像是推荐。只说看得见的。"),
     "private_talk": (
-        "proposes that some speak without the others. What is seen is seen by all.",
-        "提议一些人避开其他人说话。看见的东西所有人都看见。",
+        "read like a proposal that some speak without the others. What is seen is seen by all.",
+        "像是提议一些人避开其他人说话。看见的东西所有人都看见。",
     ),
     "judgement": (
-        "judges a person or a contribution. Say what stands between people.",
-        "在评价人或贡献。说人与人之间有什么。",
+        "read like a judgement of a person or a contribution. Say what stands between people.",
+        "像是评价人或贡献。说人与人之间有什么。",
     ),
     "too_long": (
         "The tension has {units} words, at most {limit} are allowed. A word is what stands between two spaces and has a letter or a "

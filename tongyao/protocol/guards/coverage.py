@@ -11,6 +11,7 @@ from tongyao.protocol.guards.forms import form_of, ids_of, missing_form, own_sid
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.model.observation import (
     Basis,
+    Form,
     Observation,
     Pair,
     PairDraft,
@@ -20,7 +21,7 @@ from tongyao.protocol.model.observation import (
     all_pairs,
     round_of,
 )
-from tongyao.protocol.model.projection import Item
+from tongyao.protocol.model.projection import Dimension, Item
 from tongyao.protocol.model.requests import CatalystRequest
 from tongyao.protocol.rules.news import has_new_quote
 from tongyao.protocol.rules.relations import Names, items_of, rests_on_quoted_boundary, standing, to_examine
@@ -141,7 +142,7 @@ class PairStatements:
     def _as_worded(self, draft: PairDraft, pair: Pair) -> Pair:
         """`pair`, which stands from an earlier round, as `draft` states it: with its own slots where they are whole."""
         form = form_of(draft, pair.a, pair.b, self._items)
-        if draft.relation is not pair.relation or missing_form(draft.relation, form, pair.a, pair.b):
+        if draft.relation is not pair.relation or self._missing_form(draft.relation, form, pair.a, pair.b):
             return pair
         standing = (one for one in pair.sources if one not in self._withdrawn)
         sources = dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form), *standing))
@@ -185,7 +186,7 @@ class PairStatements:
             return _Reading(with_second(None))
         if draft.relation is pair.relation or not draft.relation.related:
             return refused("same_kind")
-        if missing := missing_form(draft.relation, form, pair.a, pair.b):
+        if missing := self._missing_form(draft.relation, form, pair.a, pair.b):
             return refused(missing, a=pair.a, b=pair.b)
         if not own_sides(form, pair.form, pair.a, pair.b):
             return refused("same_matter")
@@ -213,11 +214,11 @@ class PairStatements:
         form = form_of(draft, a, b, self._items)
         sources = tuple(dict.fromkeys((*named_ids(draft.sources, self._known), *ids_of(form))))
         if before is not None and draft.relation is before.relation:
-            if not self._adds(before, sources, missing_form(draft.relation, form, a, b)):
+            if not self._adds(before, sources, self._missing_form(draft.relation, form, a, b)):
                 return before.model_copy(update={"carried": False}), ""
             standing = (one for one in before.sources if one not in self._withdrawn)
             sources = tuple(dict.fromkeys((*sources, *standing)))
-            form = before.form if missing_form(draft.relation, form, a, b) else form
+            form = before.form if self._missing_form(draft.relation, form, a, b) else form
         elif stood is not None and self._held(stood, stood, sources):
             kept = stood.model_copy(update={"carried": False})
             return kept, complaint(self._language, "boundary_held", relation=stood.relation)
@@ -229,9 +230,13 @@ class PairStatements:
             none = pair.model_copy(update={"relation": Relation.NONE_FOUND})
             kept = stood.model_copy(update={"carried": False}) if stood is not None else none
             return kept, complaint(self._language, "one_sided", aliases=", ".join(without))
-        if missing := missing_form(draft.relation, form, a, b):
+        if missing := self._missing_form(draft.relation, form, a, b):
             return pair.model_copy(update={"basis": Basis.INFERRED}), complaint(self._language, missing, a=a, b=b)
         return pair, ""
+
+    def _missing_form(self, relation: Relation, form: Form, a: str, b: str) -> Fault | None:
+        directions = {one for one in ids_of(form) if self._items[one].dimension is Dimension.DIRECTION}
+        return missing_form(relation, form, a, b, directions)
 
     def _adds(self, before: Pair, sources: Sequence[str], missing: Fault | None) -> bool:
         """Whether a statement with the same relation says more than the one that stands: a later item, or the form."""

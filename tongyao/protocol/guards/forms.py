@@ -40,22 +40,26 @@ def own_sides(form: Form, other: Form, a: str, b: str) -> bool:
     return {a, b} <= _sides(set(ids_of(form)) - set(ids_of(other)))
 
 
-def missing_form(relation: Relation, form: Form, a: str, b: str) -> Fault | None:
-    """What `form` lacks for this relation between `a` and `b`; None when it is whole."""
+def missing_form(relation: Relation, form: Form, a: str, b: str, directions: Collection[str]) -> Fault | None:
+    """What `form` lacks for this relation between `a` and `b`; None when it is whole. `directions`: ids of items of the dimension
+    direction."""
     match relation:
         case Relation.COMPLEMENTARY if not _across(form.lack, form.means, a, b):
             return "no_lack_and_means"
         case Relation.OFFSETTING if not _across(form.condition, form.cancels, a, b):
             return "no_condition_and_cancels"
-        case Relation.ALIGNED if not _two_steps(form.steps):
+        case Relation.ALIGNED if not _whole_change(form.steps, directions):
             return "no_steps"
     return None
 
 
-def _two_steps(steps: Iterable[Correspondence]) -> bool:
-    """Whether two of `steps` share no item. One correspondence, or two that rest on one item of a side, is a common topic, place or
-    date, or a likeness."""
-    return any({one.a, one.b}.isdisjoint((other.a, other.b)) for one, other in combinations(steps, 2))
+def _whole_change(steps: Iterable[Correspondence], directions: Collection[str]) -> bool:
+    """Whether two of `steps` rest on four items, or one step on two directions, each of which says a change from its first step to its
+    last (seed 000: aligned are two whose directions overlap). Anything less is a common topic, place or date, or a likeness."""
+    found = list(steps)
+    if any(step.a in directions and step.b in directions for step in found):
+        return True
+    return any({one.a, one.b}.isdisjoint((other.a, other.b)) for one, other in combinations(found, 2))
 
 
 def _across(one: Iterable[str], other: Iterable[str], a: str, b: str) -> bool:

@@ -47,17 +47,19 @@ _THING: Final = (
 )
 _FOLLOWS: Final = (
     r"(?:what|who|whoever|whatever|whether|how|when|where|if|that|for|to|at|on|in|into|from|with|by|up|out|off|down|over|back|ahead|along|"
-    r"around|about|away|only|first|early|as|until|before|after|against|twice|once|together|quietly|separately|[a-z]{3,12}ing|[a-z]{3,12}s)\b"
+    r"around|about|away|only|first|early|as|until|before|after|against|twice|once|together|quietly|separately|[a-z]{3,12}ing)\b"
 )
+_SEVERAL: Final = r"[a-z]{3,12}s(?=[.,;:!?]|\s{0,4}$| (?:and|or|of|to|for|at|on|in|into|from|with|by|per|as|until|before|after|between|instead|together|first|now|once|only|when|while|if|that|who)\b)"
+"""A noun in the plural that ends the order, or that a further phrase follows: after "pool guards" stands a verb."""
 _FINITE: Final = (
     r"(?![^.;,]{0,60} (?:is|was|are|were|has|had|means|stands|remains|begins|starts|ends|would|could|will|may|might)\b)"
 )
 """Not before a finite verb in the same clause: then the first word is a noun."""
 _ORDERS: Final = (
     rf"{_OPENING}{_ACTION} {_THING}",
-    rf"{_OPENING}{_ACTION},? {_FOLLOWS}{_FINITE}",
+    rf"{_OPENING}{_ACTION},? (?:{_FOLLOWS}|{_SEVERAL}){_FINITE}",
     rf"{_OPENING}{_ACTION_OR_NOUN} {_THING}(?! (?:is|was|are|were|has|had|made|gave|came|got|put)\b){_FINITE}",
-    rf"{_OPENING}do (?:{_ACTION}|{_ACTION_OR_NOUN}) (?:{_THING}|{_FOLLOWS})",
+    rf"{_OPENING}do (?:{_ACTION}|{_ACTION_OR_NOUN}) (?:{_THING}|{_FOLLOWS}|{_SEVERAL})",
     rf"{_OPENING}(?:don't|don’t|do not|never|let's|let’s|let us) [a-z]{{1,16}}",
     rf"{_OPENING}(?:have|let|get) {_PS} (?:to )?(?!(?:ever|already|yet|both|all|been|[a-z]{{1,14}}ed)\b)[a-z]{{1,16}}",
     rf"{_OPENING}(?:make sure|be sure|be careful|take care|go ahead|bear in mind|mind you)\b(?! of (?:P|it))",
@@ -65,7 +67,7 @@ _ORDERS: Final = (
     r"\bhands off\b|\ba (?:brief |short |quick )?word (?:of (?:advice|warning|caution) )?to P\d\d:",
     rf"^(?:instead of|rather than|before|until|once|to|if|when) [^.;:\n“\"]{{2,90}}, (?:please |just |simply |at least |then )?(?:{_ACTION}|{_ACTION_OR_NOUN}) (?:on|up|out|for|to|with|by|in|off|down|at|from) (?:{_THING}|[a-z]{{1,16}}ing\b){_FINITE}",
     # after "so", and after a phrase of time, aim or condition
-    rf"[,;—–] ?(?:and )?so (?:please |just |do |simply )?(?:{_ACTION}|{_ACTION_OR_NOUN}) (?:{_THING}|{_FOLLOWS})",
+    rf"[,;—–] ?(?:and )?so (?:please |just |do |simply )?(?:{_ACTION}|{_ACTION_OR_NOUN}) (?:{_THING}|{_FOLLOWS}|{_SEVERAL})",
     rf"^(?:by|before|until|after|on|from|for|with|in|at|during|over|instead of|once|when|as soon as|if|while|given|since|to|rather than|"
     rf"should|unless|as|because|now that|of|as for|regarding|concerning|between|about) [^.;:\n“\"]{{2,120}}, (?:(?:{_P}, )?(?:please|just|simply|at least|then|do|so) )?"
     rf"(?:{_ACTION}|{_ACTION_OR_NOUN}) {_THING}(?! (?:is|was|are|were|has|have|had|would|will)\b)",

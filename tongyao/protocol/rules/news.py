@@ -37,7 +37,7 @@ class News(Value):
     new_quotes: int = 0
     """Items with a quote that their speaker had not used before."""
     re_aimed: int = 0
-    """Items that aim an old quote at a new part of the tension, in answer to a framework or gap."""
+    """Other items that aim an old quote at a new part of the tension, in answer to a framework or gap."""
     first_links: int = 0
     """Links stated for the first time."""
     links: tuple[Link, ...] = ()
@@ -47,7 +47,8 @@ class News(Value):
 def news(rounds: Sequence[Exchange]) -> News:
     """The figures of the last of `rounds` (oldest first, from round 1); its links are empty while it has no observation."""
     last = rounds[-1]
-    quoting, aiming = items_with_new_quote(rounds), _items_re_aimed(rounds)
+    quoting = items_with_new_quote(rounds)
+    aiming = _items_re_aimed(rounds) - quoting
     before: set[Link] = set()
     for exchange in rounds[:-1]:
         before |= _links(exchange.observation).keys()
