@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
-from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem
+from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, not_valid
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.own_words import Preview
@@ -192,8 +193,14 @@ def projection_message(answering: Answering) -> dict[str, Any]:
 
 
 async def send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
-    """Send a message under the key of its form, so that a form sent twice is one message. Raises `Problem`s."""
-    body = MESSAGE_BODY.validate_python(message)
+    """Send a message under the key of its form, so that a form sent twice is one message.
+
+    Raises `Problem`s: `BadInput` also for what is no message.
+    """
+    try:
+        body = MESSAGE_BODY.validate_python(message)
+    except ValidationError as error:
+        raise not_valid(error) from None
     return await send_message(
         visit.context, visit.caller, process_id, body, key=text_in(form, "key") or None, via="console"
     )

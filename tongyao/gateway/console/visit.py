@@ -32,6 +32,7 @@ ZONE: Final = "tongyao_zone"
 _FORM_SECONDS: Final = 7 * 24 * 3600
 _MOST_LINES: Final = 200
 """Of a field that becomes a list: a form may have half a million lines, and each would be made a value before the list is refused."""
+_DOLLARS: Final = re.compile(r"\$? ?([0-9]{1,7}(?:[.,][0-9]{1,2})?)")
 _FORM: Final = re.compile(r"(application/x-www-form-urlencoded(; ?charset=utf-8)?)?", re.IGNORECASE)
 """The type of every form of ours. A multipart form could name a codec whose decoder takes quadratic time."""
 
@@ -133,6 +134,14 @@ def place_of(request: Request) -> str:
 def text_in(form: FormData, name: str) -> str:
     """A field of a form, with the line breaks of our own; empty where it is missing."""
     return _text(form, name).replace("\r\n", "\n")
+
+
+def dollars_in(form: FormData, name: str) -> str:
+    """An amount in US dollars, written with a point or a comma; empty where nothing is written. Raises `BadInput`."""
+    written = text_in(form, name).strip()
+    if written and (amount := _DOLLARS.fullmatch(written)) is None:
+        raise BadInput("no_amount", "write an amount in US dollars, like 5 or 2.50", field=name)
+    return amount.group(1).replace(",", ".") if written else ""
 
 
 def lines_in(form: FormData, name: str) -> list[str]:

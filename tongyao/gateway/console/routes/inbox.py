@@ -20,7 +20,7 @@ from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.home import Home, home_of
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, text_in
 from tongyao.protocol.rules.consent import Consent
 
 router = APIRouter()
@@ -80,7 +80,7 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
     try:
         receipt = await asks.send(visit, process_id, _message(do, one), form)
     except (BadInput, Refused) as problem:
-        return _again(visit, one, problem)
+        return _again(visit, one, problem, form)
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
     done = "waiting" if receipt.state == "waiting" else "later" if receipt.later else do
@@ -98,7 +98,7 @@ async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, num
             await set_consent(visit.context, visit.caller, visit.caller.person, one.ask.consent.scene, allow)
         receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
-        return _again(visit, one, problem)
+        return _again(visit, one, problem, form)
     return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else 'answered'}&decided={quote(one.id, safe='')}")
 
 
@@ -158,7 +158,8 @@ def _decision(do: str, form: FormData) -> dict[str, Any]:
     if do == "add_participants":
         message["participants"] = [one for one in form.getlist("person") if isinstance(one, str)]
     if do == "raise_budget":
-        message |= {name: text_in(form, name) for name in ("tokens", "cost") if text_in(form, name).strip()}
+        given = {"tokens": text_in(form, "tokens").strip(), "cost": dollars_in(form, "cost")}
+        message |= {name: limit for name, limit in given.items() if limit}
     return message
 
 
@@ -171,7 +172,7 @@ def _replan(one: Answering) -> dict[str, Any]:
     }
 
 
-def _again(visit: Visit, one: Answering, problem: Problem) -> Response:
+def _again(visit: Visit, one: Answering, problem: Problem, form: FormData) -> Response:
     """The same page with what was wrong; nothing that was written is lost."""
     one.problem = problem
-    return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=one)
+    return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=one, written=form)

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action, Role
@@ -17,7 +16,7 @@ from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.tension_words import words_of_tension
-from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused, not_valid
+from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
 from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state
@@ -89,10 +88,7 @@ async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: Fo
 
     Raises `BadInput`, also for what is no message.
     """
-    try:
-        receipt = await asks.send(visit, process_id, message, form)
-    except ValidationError as error:
-        raise not_valid(error) from None
+    receipt = await asks.send(visit, process_id, message, form)
     if receipt.state == "applied":
         await wait_for_records(visit.context, receipt.id, seconds=visit.context.options.answer_seconds)
     return receipt

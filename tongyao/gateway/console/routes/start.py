@@ -23,7 +23,7 @@ from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, text_in
 from tongyao.gateway.problems import HttpProblem
 from tongyao.protocol.model.intent_parts import under
 
@@ -70,7 +70,7 @@ async def start(visit: SignedIn, form: Form) -> Response:
             found = []  # what is added stays on the page, whatever can be read of it now
         return await _page(visit, {**given, "intent": intent}, found=found)
     try:
-        body = _body(visit, intent, given)
+        body = _body(visit, intent, {**given, "budget": dollars_in(form, "budget")})
         process_id = await start_process(visit.context, visit.caller, body, key=text_in(form, "key") or None)
     except BadInput as problem:
         return await _page(visit, {**given, "intent": intent}, problem=problem)
@@ -139,8 +139,8 @@ def _body(visit: Visit, intent: str, given: dict[str, str]) -> StartProcessBody:
     if "confirm_seconds" not in visit.context.process_defaults.model_fields_set:
         most = visit.context.ceilings.of("confirm_seconds")
         settings["confirm_seconds"] = min(_CONFIRM_SECONDS, int(most or _CONFIRM_SECONDS))
-    if given["budget"].strip():
-        settings["cost_budget"] = given["budget"].strip()
+    if given["budget"]:
+        settings["cost_budget"] = given["budget"]
     try:
         return StartProcessBody(intent=intent, scene=given["scene"], strategy=given["strategy"], settings=settings)
     except ValidationError as error:
