@@ -45,10 +45,31 @@ async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its
         await page.goto(address)
         await page.get_by_role("button", name="Come in").click()
         await page.wait_for_url("**/console/")
+        await page.goto(address)  # the mail is opened once more
+        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_text("You are signed in here.").wait_for()
+        assert not await page.get_by_text("I am new here").count()
+        await page.get_by_role("link", name="To the inbox").click()
+        await page.wait_for_url("**/console/")
     async with console.visitor() as page:
         await page.goto(address)
         await page.get_by_role("button", name="Come in").click()
         assert "is not good" in await page.get_by_role("alert").inner_text()
+        assert not await page.get_by_text("I am new here").count(), "who has a link has joined"
+
+
+async def test_who_erases_themselves_reads_that_it_is_done(console: Console) -> None:
+    token = await console.harness.person("p-eve")
+    await console.harness.stack.register(
+        "p-eve", scene=await console.harness.scene(), name="Eve Marsh", text="I mend nets."
+    )
+    async with console.visitor(token) as page:
+        await page.goto(f"{console.url}/console/me")
+        await page.get_by_text("Erase me", exact=True).click()
+        await page.locator("input[name=sure]").fill("erase")
+        await page.get_by_role("button", name="Erase me now").click()
+        await page.get_by_text("You are erased.").wait_for()
+        assert not await page.get_by_role("link", name="Inbox").count()
 
 
 class _Browser:

@@ -254,6 +254,8 @@ async def read_delivery(context: Reading, caller: Caller, process_id: str) -> De
             "the demander gets the whole plan, and takes no part of their own here: `plan`, and everybody's parts in "
             "`deliveries` of the process",
         )
+    if view.delivery is None and view.left:
+        raise NotFound("no_delivery_left", "whoever has left the process gets no part of the plan")
     if view.delivery is None:
         raise NotFound("no_delivery_yet", f"{process_id} has no delivery for you (yet): it is {view.phase.value}")
     return view.delivery

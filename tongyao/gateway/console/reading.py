@@ -331,7 +331,8 @@ def news_by_round(events: Iterable[_Event]) -> dict[int, int]:
 
 def correctable(view: PartyView, said: Projection) -> bool:
     """Whether the reader, who said this themself, may still say it otherwise."""
-    return view.phase is Phase.CRYSTALLIZING and said.round == view.round and said.author is EndpointKind.HUMAN
+    now = view.phase is Phase.CRYSTALLIZING and said.round == view.round and not view.left
+    return now and said.author is EndpointKind.HUMAN
 
 
 def last_sorted(view: PartyView, before: int = 0) -> Projection | None:

@@ -124,6 +124,7 @@ class PartyView(Value):
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
     somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it.
+    `left`: the reader, a participant, has left the process.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
     """
@@ -132,6 +133,7 @@ class PartyView(Value):
     phase: Phase
     round: int
     you: str
+    left: bool = False
     intent: str | None = None
     title: str | None = None
     tension: Tension | None = None
@@ -167,8 +169,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     def sees(part: Part) -> bool:
         return may_see(role, part, phase)
 
-    if role == "participant":
-        record.participant(alias)
+    left = role == "participant" and not record.participant(alias).active
     identities = _identities(record, role, alias)
     deliveries = tuple(names.model(delivery, author=delivery.alias) for delivery in record.deliveries)
     reader = DEMANDER if role == "demander" else alias
@@ -183,6 +184,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         phase=record.phase,
         round=record.round,
         you=reader,
+        left=left,
         intent=record.intent if sees(Part.INTENT) else None,
         title=(names.text(record.title, author=DEMANDER) or None) if sees(Part.TENSION) else None,
         tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,

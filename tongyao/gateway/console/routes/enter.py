@@ -37,28 +37,35 @@ router = APIRouter()
 
 
 @router.get("/enter", openapi_extra=action(Action.WHO_AM_I))
-async def show_way_in(visit: AnyVisit, link: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """A link is not opened by reading this page: programs that look at mail follow links too."""
+async def show_way_in(
+    visit: AnyVisit,
+    link: Annotated[str, Query(max_length=200)] = "",
+    done: Annotated[str, Query(pattern="^(erased|)$")] = "",
+) -> Response:
+    """A link is not opened by reading this page: programs that look at mail follow links too. `done`: what has just ended."""
     permit(visit.caller, Action.WHO_AM_I)
-    return await _way_in(visit, link=link)
+    return await _way_in(visit, link=link, done=done)
 
 
 async def _way_in(
     visit: Visit,
     *,
     link: str = "",
+    done: str = "",
     failed: bool = False,
     given: dict[str, str] | None = None,
     problem: Problem | None = None,
 ) -> Response:
+    """`failed`: a link or key that is not good. Whoever has one has joined before."""
     status = 401 if failed else 422 if problem else 200
-    scenes = await list_scenes(visit.context) if visit.context.registration_open else []
+    scenes = await list_scenes(visit.context) if visit.context.registration_open and not failed else []
     people = await people_by_scene(visit.context) if scenes else {}
     return page(
         visit,
         "enter.html",
         status=status,
         link=link,
+        done=done,
         failed=failed,
         scenes=scenes,
         people=people,

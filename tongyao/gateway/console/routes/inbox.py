@@ -84,7 +84,8 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
     done = "waiting" if receipt.state == "waiting" else "later" if receipt.later else do
-    return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}")
+    over = f"&decided={quote(one.id, safe='')}" if do in ("proxy", "leave_now") else ""
+    return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}{over}")
 
 
 @router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))

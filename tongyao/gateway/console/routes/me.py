@@ -116,7 +116,7 @@ async def _erase(visit: Visit, form: FormData) -> Response:
     if text_in(form, "sure").strip().lower() not in ("erase", "抹去"):
         raise BadInput("not_sure", "type the word to say that you mean it", field="sure")
     await erasure.erase_soon(visit.context, visit.caller, visit.caller.person)
-    response = go_to("/enter")
+    response = go_to("/enter?done=erased")
     response.delete_cookie(SESSION, path=BASE)
     return response
 
