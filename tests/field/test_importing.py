@@ -193,6 +193,17 @@ async def test_every_form_of_file_is_read(pool: Pool, tmp_path: Path) -> None:
     assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"张", "li", "wang", "Li-Na"}
 
 
+async def test_the_first_heading_of_a_text_is_its_persons_name_and_the_name_of_the_file_never_is(
+    pool: Pool, tmp_path: Path
+) -> None:
+    texts = {"reed": "# Lucy Farrow\n## What I do\nI teach.", "about": "# About me\nI keep bees.", "nurse": "I nurse."}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    await import_profiles(Profiles(pool), Scenes(pool), tmp_path, scene="s")
+    names = {name: (await Profiles(pool).get(name)).display_name for name in texts}
+    assert names == {"reed": "Lucy Farrow", "about": "", "nurse": ""}
+
+
 @pytest.mark.slow
 async def test_killed_in_the_middle_and_repeated_nobody_is_missing_and_none_is_there_twice(
     pool: Pool, fresh_database_url: str, tmp_path: Path

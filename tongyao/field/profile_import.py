@@ -19,7 +19,7 @@ from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import problem_with
+from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
 from tongyao.protocol.rules.identity.profile_ids import (
     PROFILE_ID,
     PROFILE_ID_RULE,
@@ -295,8 +295,13 @@ def _plain(value: object) -> str:
 
 
 def _display_name(value: object) -> str:
-    """The name that is given, if it may be one (`names.problem_with`). An id or a file's name never becomes a name."""
+    """The name that is given, in a field or as a text's first heading, if it may be one (`names.problem_with`).
+
+    An id or a file's name never becomes a name.
+    """
     names = [value.get(name) for name in _NAMES] if isinstance(value, dict) else []
+    if isinstance(value, str):
+        names = [name_in_heading(value)]
     given = next((name.strip() for name in names if isinstance(name, str) and name.strip()), "")
     return "" if problem_with(given[:200]) else given
 

@@ -139,9 +139,11 @@ def text_in(form: FormData, name: str) -> str:
 def dollars_in(form: FormData, name: str) -> str:
     """An amount in US dollars, written with a point or a comma; empty where nothing is written. Raises `BadInput`."""
     written = text_in(form, name).strip()
-    if written and (amount := _DOLLARS.fullmatch(written)) is None:
+    if not written:
+        return ""
+    if (amount := _DOLLARS.fullmatch(written)) is None:
         raise BadInput("no_amount", "write an amount in US dollars, like 5 or 2.50", field=name)
-    return amount.group(1).replace(",", ".") if written else ""
+    return amount.group(1).replace(",", ".")
 
 
 def lines_in(form: FormData, name: str) -> list[str]:
