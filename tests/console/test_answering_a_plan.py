@@ -71,6 +71,8 @@ async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_s
         await looks_right(page)
         await page.get_by_role("button", name=button).click()
         await page.wait_for_url("**/delivery?done=commit")
+        told = await page.get_by_role("status").first.inner_text()
+        assert told.startswith("Whoever asked and those who commit" if language == "en" else "提出的人和接下的人"), told
 
 
 async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(console: Console, house: Ferry) -> None:
@@ -89,3 +91,24 @@ async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(cons
         ends = page.get_by_role("button", name="Leave the plan as it is")
         assert "Nobody can answer the plan any more" in await ends.inner_text()
     await house.stack.say(house.pid, "conclude")
+
+
+async def test_where_who_declined_had_no_part_nobody_is_looked_for_in_their_place(
+    console: Console, house: Ferry
+) -> None:
+    rule = Rule(step="plan", draft={**ONLY_P03, "roles": [{**ONLY_P03["roles"][0], "alias": "P01"}]})
+    console.harness.engine.script.rules.append(rule)
+    await house.start()
+    await house.until_answering()
+    console.harness.engine.script.rules.remove(rule)
+    said: dict[str, Any] = {"alias": house.human, "revision": 1, "answer": "decline"}
+    assert (await house.stack.say(house.pid, "answer_plan", **said)).accepted
+    number = int(house.human[1:])
+    await house.stack.asked(house.pid, "P00", number, what="hole")
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/asks/{house.pid}/hole/{number}")
+        await page.get_by_text("The plan had no part for whoever declined").wait_for()
+        assert not await page.get_by_role("button", name="Look for other people for this").count()
+        await looks_right(page)
+        await page.get_by_role("button", name="Leave the plan as it is").click()
+        await page.wait_for_url("**/console/?done=answered*")
